@@ -1,1 +1,30 @@
-//! Skeleton.
+//! What a tool call is and the one path it takes.
+//!
+//! No network, no SQL and no wire shapes live here: sources bring tools in through [`source::Source`],
+//! stores keep records through [`store::Store`], and protocols speak to [`gateway::Gateway`].
+
+pub mod arguments;
+pub mod call;
+pub mod catalog;
+pub mod gateway;
+pub mod json_text;
+pub mod limits;
+pub mod message;
+pub mod metrics;
+pub mod mount;
+pub mod names;
+pub mod nearest;
+pub mod outcome;
+pub mod progress;
+pub mod refusal;
+pub mod requirements;
+pub mod schema;
+pub mod secret;
+pub mod source;
+pub mod store;
+pub mod tool;
+pub mod toolset;
+pub mod version;
+
+/// A boxed future, the price of `dyn` at the two ports.
+pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -1,1 +1,21 @@
-//! Skeleton.
+//! One folder per protocol: its bytes, its server, its client, its source.
+//!
+//! To add one: a folder, a `mod` line, and an entry in [`SERVED`] or [`SOURCES`].
+
+mod child;
+mod command;
+pub mod http_client;
+pub mod jsonrpc;
+mod opentool;
+mod operations;
+pub mod registry;
+pub mod sse;
+pub mod web;
+
+use crate::registry::{Served, SourceKind};
+
+/// How agents talk to us.
+pub const SERVED: &[Served] = &[opentool::SERVED, operations::SERVED];
+
+/// Where tools come from.
+pub const SOURCES: &[SourceKind] = &[command::SOURCE];

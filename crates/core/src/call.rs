@@ -1,0 +1,118 @@
+//! A request, which anybody may make, and a call, which only the gateway can.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::arguments::Arguments;
+use crate::catalog::Entry;
+use crate::names::ToolRef;
+use crate::requirements::Grants;
+use crate::tool::Passthrough;
+
+/// The id a caller gives a call, and by that its idempotency key.
+pub type CallId = Box<str>;
+
+/// Who asks. Made by [`crate::gateway::Gateway::admit`] alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    pub(crate) name: Arc<str>,
+    pub(crate) user: Option<Arc<str>>,
+    /// The toolset of the caller's key, and the one of the address asked.
+    pub(crate) toolsets: [Option<Arc<str>>; 2],
+}
+
+impl Caller {
+    /// The name of the key, or the subject of the token.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The toolsets that limit this caller; no tool outside any of them exists for it.
+    pub fn toolsets(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.toolsets.iter().flatten()
+    }
+}
+
+/// An untrusted wish to call.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Given by the caller: the same again is the same call.
+    pub id: Option<CallId>,
+    /// Which tool.
+    pub tool: ToolRef,
+    /// Its arguments.
+    pub arguments: Arguments,
+    /// Credentials for the tool.
+    pub grants: Grants,
+    /// The caller's trace.
+    pub trace: Option<Box<str>>,
+    /// How long the caller is willing to wait, when less than the tool's own limit.
+    pub patience: Option<Duration>,
+    /// What only the protocol it came by can say.
+    pub extra: Passthrough,
+}
+
+impl Request {
+    /// A request without anything special.
+    pub fn new(tool: ToolRef, arguments: Arguments) -> Self {
+        Request {
+            id: None,
+            tool,
+            arguments,
+            grants: Grants::default(),
+            trace: None,
+            patience: None,
+            extra: Passthrough::default(),
+        }
+    }
+}
+
+/// A request that passed every check.
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub(crate) entry: Arc<Entry>,
+    pub(crate) request: Request,
+    pub(crate) caller: Caller,
+}
+
+impl Call {
+    /// The tool, as the catalogue serves it.
+    pub fn entry(&self) -> &Arc<Entry> {
+        &self.entry
+    }
+
+    /// The name the source knows the tool by.
+    pub fn tool_name(&self) -> &str {
+        &self.entry.tool.name
+    }
+
+    /// Arguments that fit the tool's schema.
+    pub fn arguments(&self) -> &Arguments {
+        &self.request.arguments
+    }
+
+    /// Credentials that meet the tool's requirements.
+    pub fn grants(&self) -> &Grants {
+        &self.request.grants
+    }
+
+    /// Who asks.
+    pub fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// The caller's trace.
+    pub fn trace(&self) -> Option<&str> {
+        self.request.trace.as_deref()
+    }
+
+    /// What only the protocol it came by can say.
+    pub fn extra(&self) -> &Passthrough {
+        &self.request.extra
+    }
+
+    /// How long it may take.
+    pub fn time_limit(&self) -> Duration {
+        self.request.patience.map_or(self.entry.timeout, |patience| patience.min(self.entry.timeout))
+    }
+}

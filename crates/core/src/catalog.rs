@@ -1,0 +1,209 @@
+//! The catalogue: an immutable snapshot of every tool served, swapped whole.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::call::Caller;
+use crate::metrics::ToolMetrics;
+use crate::mount::{Gate, Mount};
+use crate::names::{ToolId, ToolRef};
+use crate::requirements::Requirements;
+use crate::schema::Validator;
+use crate::tool::{Hints, Tool};
+use crate::toolset::Toolset;
+
+/// A tool as we serve it: its source's description plus our name, limits and compiled schema.
+#[derive(Debug)]
+pub struct Entry {
+    /// `Calculator.Add@1.0.0`.
+    pub id: ToolId,
+    /// `Calculator_Add`.
+    pub flat: Box<str>,
+    /// What its source says.
+    pub tool: Tool,
+    /// What it needs, with our configuration over what its source says.
+    pub requires: Requirements,
+    /// How it behaves, with our configuration over what its source says.
+    pub hints: Hints,
+    /// How long a call may take.
+    pub timeout: Duration,
+    pub(crate) validator: Validator,
+    pub(crate) mount: Arc<Mount>,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) metrics: OnceLock<ToolMetrics>,
+}
+
+/// A tool that is known but not served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unserved {
+    /// Whose it is.
+    pub source: String,
+    /// Its own name.
+    pub tool: String,
+    /// Why.
+    pub reason: String,
+    /// Two sources want one name: worth stopping for at start.
+    pub collision: bool,
+}
+
+/// What is prepared, and for which toolsets.
+type PreparedKey = (&'static str, [Option<Arc<str>>; 2]);
+
+/// One snapshot of every tool served.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    entries: Vec<Arc<Entry>>,
+    newest: Vec<usize>,
+    by_flat: HashMap<Box<str>, usize>,
+    by_id: HashMap<Box<str>, HashMap<Box<str>, Vec<usize>>>,
+    toolsets: HashMap<Arc<str>, Vec<bool>>,
+    unserved: Vec<Unserved>,
+    prepared: RwLock<HashMap<PreparedKey, Bytes>>,
+}
+
+impl Catalog {
+    /// Puts the tools of all sources, in the order of configuration, under their names.
+    pub fn build(shelves: &[(Vec<Arc<Entry>>, Vec<Unserved>)], toolsets: &[Toolset]) -> Self {
+        let mut catalog = Catalog::default();
+        for (entries, unserved) in shelves {
+            catalog.unserved.extend(unserved.iter().cloned());
+            for entry in entries {
+                catalog.add(entry);
+            }
+        }
+        catalog.newest = catalog.find_newest();
+        for toolset in toolsets {
+            let holds = catalog.entries.iter().map(|e| toolset.holds(&e.id, &e.tool.name)).collect();
+            catalog.toolsets.insert(toolset.name.as_str().into(), holds);
+        }
+        catalog
+    }
+
+    /// The tool a caller means, if there is one; whether it may call it is another question.
+    pub fn find(&self, wanted: &ToolRef) -> Option<usize> {
+        let versions = match &wanted.toolkit {
+            Some(toolkit) => self.by_id.get(toolkit)?.get(&wanted.tool)?,
+            None => {
+                let newest = *self.by_flat.get(&wanted.tool)?;
+                if wanted.version.is_none() {
+                    return Some(newest);
+                }
+                let id = &self.entries[newest].id;
+                self.by_id.get(&id.toolkit)?.get(&id.tool)?
+            }
+        };
+        match wanted.version {
+            Some(version) => versions.iter().copied().find(|&i| self.entries[i].id.version == version),
+            None => versions.last().copied(),
+        }
+    }
+
+    /// The entry at a place that [`Catalog::find`] gave.
+    pub fn entry(&self, index: usize) -> &Arc<Entry> {
+        &self.entries[index]
+    }
+
+    /// True when no toolset of the caller leaves the tool out.
+    pub fn permits(&self, caller: &Caller, index: usize) -> bool {
+        caller.toolsets().all(|name| self.toolsets.get(name).is_some_and(|holds| holds[index]))
+    }
+
+    /// True when a toolset of that name is configured.
+    pub fn has_toolset(&self, name: &str) -> bool {
+        self.toolsets.contains_key(name)
+    }
+
+    /// Every version of every tool the caller may call, by toolkit, name and version.
+    pub fn all<'a>(&'a self, caller: &'a Caller) -> impl Iterator<Item = &'a Arc<Entry>> {
+        self.entries
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| self.permits(caller, *index))
+            .map(|(_, entry)| entry)
+    }
+
+    /// The newest version of every tool the caller may call.
+    pub fn newest<'a>(&'a self, caller: &'a Caller) -> impl Iterator<Item = &'a Arc<Entry>> {
+        self.newest.iter().filter(|index| self.permits(caller, **index)).map(|index| &self.entries[*index])
+    }
+
+    /// What is known but not served.
+    pub fn unserved(&self) -> &[Unserved] {
+        &self.unserved
+    }
+
+    /// How many tools are served, versions counted.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// True when there is nothing to call.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Bytes made once per snapshot and set of toolsets: the lists that agents load.
+    pub fn prepared(&self, kind: &'static str, caller: &Caller, make: impl FnOnce() -> Bytes) -> Bytes {
+        let key = (kind, caller.toolsets.clone());
+        let known = self.prepared.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        known.unwrap_or_else(|| {
+            let bytes = make();
+            self.prepared.write().unwrap_or_else(PoisonError::into_inner).insert(key, bytes.clone());
+            bytes
+        })
+    }
+
+    fn add(&mut self, entry: &Arc<Entry>) {
+        let holder = self
+            .by_flat
+            .get(&entry.flat)
+            .copied()
+            .filter(|&other| {
+                let other = &self.entries[other].id;
+                (&other.toolkit, &other.tool) != (&entry.id.toolkit, &entry.id.tool)
+            })
+            .or_else(|| {
+                let versions = self.by_id.get(&entry.id.toolkit)?.get(&entry.id.tool)?;
+                versions.iter().copied().find(|&i| self.entries[i].id.version == entry.id.version)
+            });
+        if let Some(holder) = holder {
+            let reason = collision(entry, &self.entries[holder]);
+            self.unserved.push(Unserved {
+                source: entry.mount.name.clone(),
+                tool: entry.tool.name.to_string(),
+                reason,
+                collision: true,
+            });
+            return;
+        }
+        let index = self.entries.len();
+        self.entries.push(Arc::clone(entry));
+        let tools = self.by_id.entry(entry.id.toolkit.clone()).or_default();
+        let versions = tools.entry(entry.id.tool.clone()).or_default();
+        versions.push(index);
+        versions.sort_by_key(|&i| self.entries[i].id.version);
+        let newest = *versions.last().expect("just pushed");
+        self.by_flat.insert(entry.flat.clone(), newest);
+    }
+
+    fn find_newest(&self) -> Vec<usize> {
+        let mut newest: Vec<usize> = self
+            .by_id
+            .values()
+            .flat_map(HashMap::values)
+            .filter_map(|versions| versions.last().copied())
+            .collect();
+        newest.sort_unstable();
+        newest
+    }
+}
+
+fn collision(entry: &Entry, holder: &Entry) -> String {
+    format!(
+        "the name `{}` is taken by tool `{}` of source `{}`; give one of the sources another `toolkit`",
+        entry.flat, holder.tool.name, holder.mount.name
+    )
+}

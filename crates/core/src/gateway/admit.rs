@@ -1,0 +1,152 @@
+//! Who asks: API keys, kept as hashes and compared in constant time, and JSON Web Tokens.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use jsonwebtoken::jwk::JwkSet;
+use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
+use serde::Deserialize;
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
+
+use crate::call::Caller;
+use crate::message::Message;
+use crate::refusal::Refusal;
+use crate::secret::Secret;
+
+/// What a request shows to prove who sends it.
+#[derive(Clone, Copy)]
+pub enum Credential<'a> {
+    /// Nothing.
+    None,
+    /// An API key.
+    Key(&'a str),
+    /// A token in the `Authorization` header: an API key or a JSON Web Token.
+    Bearer(&'a str),
+}
+
+/// Who may ask. Empty means everybody.
+#[derive(Debug, Default)]
+pub struct Admission {
+    /// API keys.
+    pub keys: Vec<ApiKey>,
+    /// Tokens, accepted beside keys.
+    pub jwt: Option<JwtRules>,
+}
+
+impl Admission {
+    /// True when nobody has to prove anything.
+    pub fn is_open(&self) -> bool {
+        self.keys.is_empty() && self.jwt.is_none()
+    }
+}
+
+/// An API key and what it opens.
+#[derive(Clone, Debug)]
+pub struct ApiKey {
+    /// The caller's name.
+    pub name: Arc<str>,
+    /// SHA-256 of the key.
+    pub sha256: [u8; 32],
+    /// The only tools it opens; absent means all.
+    pub toolset: Option<Arc<str>>,
+}
+
+/// Which tokens are good.
+pub struct JwtRules {
+    /// For HS256.
+    pub secret: Option<Secret>,
+    /// For RS256, ES256 and their kin; whoever fetches the keys swaps them here.
+    pub keys: Arc<ArcSwap<JwkSet>>,
+    /// What `aud` may be, when a token has one.
+    pub audience: Vec<String>,
+}
+
+impl fmt::Debug for JwtRules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JwtRules").field("audience", &self.audience).finish_non_exhaustive()
+    }
+}
+
+#[derive(Deserialize)]
+struct Claims {
+    sub: Option<String>,
+    toolset: Option<String>,
+}
+
+pub(super) fn admit(
+    admission: &Admission,
+    credential: Credential<'_>,
+    toolset: Option<&str>,
+) -> Result<Caller, Refusal> {
+    let asked = toolset.map(Arc::from);
+    if admission.is_open() {
+        return Ok(Caller { name: "anonymous".into(), user: None, toolsets: [None, asked] });
+    }
+    let (shown, token) = match credential {
+        Credential::None => return Err(unauthenticated("No credential was given")),
+        Credential::Key(key) => (key, None),
+        Credential::Bearer(token) => (token, Some(token)),
+    };
+    if let Some(key) = find_key(&admission.keys, shown) {
+        let toolsets = [key.toolset.clone(), asked];
+        return Ok(Caller { name: Arc::clone(&key.name), user: None, toolsets });
+    }
+    let (Some(rules), Some(token)) = (&admission.jwt, token) else {
+        return Err(unauthenticated("The API key is not known"));
+    };
+    let claims = check_token(rules, token).map_err(|error| {
+        unauthenticated_because("The credential is neither a known key nor a valid token", &error)
+    })?;
+    let user: Option<Arc<str>> = claims.sub.map(Arc::from);
+    Ok(Caller {
+        name: user.clone().unwrap_or_else(|| "token".into()),
+        user,
+        toolsets: [claims.toolset.map(Arc::from), asked],
+    })
+}
+
+/// Looks at every key, whichever matches, so that the time taken tells nothing.
+fn find_key<'a>(keys: &'a [ApiKey], shown: &str) -> Option<&'a ApiKey> {
+    let shown = Secret::new(shown).sha256();
+    let (mut place, mut found) = (0u64, Choice::from(0));
+    for (index, key) in keys.iter().enumerate() {
+        let same = key.sha256.ct_eq(&shown);
+        place.conditional_assign(&(index as u64), same);
+        found |= same;
+    }
+    bool::from(found).then(|| &keys[usize::try_from(place).unwrap_or_default()])
+}
+
+fn check_token(rules: &JwtRules, token: &str) -> jsonwebtoken::errors::Result<Claims> {
+    let header = decode_header(token)?;
+    let refused = || jsonwebtoken::errors::ErrorKind::InvalidAlgorithm.into();
+    let key = match (header.alg, &rules.secret) {
+        (Algorithm::HS256, Some(secret)) => DecodingKey::from_secret(secret.expose().as_bytes()),
+        (Algorithm::RS256 | Algorithm::RS384 | Algorithm::RS512 | Algorithm::ES256 | Algorithm::ES384, _) => {
+            let keys = rules.keys.load();
+            let jwk = match &header.kid {
+                Some(kid) => keys.find(kid),
+                None if keys.keys.len() == 1 => keys.keys.first(),
+                None => None,
+            };
+            DecodingKey::from_jwk(jwk.ok_or_else(refused)?)?
+        }
+        _ => return Err(refused()),
+    };
+    let mut validation = Validation::new(header.alg);
+    validation.leeway = 0;
+    validation.required_spec_claims = HashSet::from(["exp".to_owned()]);
+    validation.validate_nbf = true;
+    validation.set_audience(&rules.audience);
+    decode::<Claims>(token, &key, &validation).map(|data| data.claims)
+}
+
+fn unauthenticated(public: &str) -> Refusal {
+    Refusal::Unauthenticated(Message::public(public))
+}
+
+fn unauthenticated_because(public: &str, error: &jsonwebtoken::errors::Error) -> Refusal {
+    Refusal::Unauthenticated(Message::public(public).caused_by(error))
+}

@@ -1,0 +1,223 @@
+//! Sources join, change and leave in the background; the catalogue is rebuilt and swapped whole.
+//! A source that is slow or dead keeps the tools it last listed and costs nobody else anything.
+
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::{Gateway, Settings};
+use crate::catalog::{Catalog, Entry, Unserved};
+use crate::message::Message;
+use crate::mount::Mount;
+use crate::source::{Listing, SourceError};
+
+/// The pause after a first failure to list; it doubles.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+/// The longest pause between tries.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// How a source does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SourceStatus {
+    /// Not heard of yet.
+    Connecting,
+    /// It listed its tools.
+    Ready,
+    /// It did not, the last time it was asked.
+    Failing(Message),
+}
+
+/// A source and how it does.
+#[derive(Clone, Debug)]
+pub struct SourceReport {
+    /// Its name in the configuration.
+    pub name: String,
+    /// How it does.
+    pub status: SourceStatus,
+    /// How many of its tools are served.
+    pub tools: usize,
+}
+
+/// What one source contributes.
+pub(super) struct Shelf {
+    mount: Arc<Mount>,
+    listing: Listing,
+    entries: Vec<Arc<Entry>>,
+    unserved: Vec<Unserved>,
+    status: SourceStatus,
+    stop: CancellationToken,
+}
+
+impl Gateway {
+    /// Takes a source in; its tools appear as soon as it lists them.
+    pub fn mount(self: &Arc<Self>, mount: Mount) {
+        let (mount, stop) = (Arc::new(mount), self.stop.child_token());
+        self.shelves(|shelves| {
+            shelves.push(Shelf {
+                mount: Arc::clone(&mount),
+                listing: Listing::default(),
+                entries: Vec::new(),
+                unserved: Vec::new(),
+                status: SourceStatus::Connecting,
+                stop: stop.clone(),
+            });
+        });
+        let gateway = Arc::clone(self);
+        self.tasks.spawn(async move {
+            stop.run_until_cancelled(gateway.follow(&mount)).await;
+            mount.calls.close();
+            timeout(gateway.settings.load().limits.drain, mount.calls.wait()).await.ok();
+            mount.source.close().await;
+        });
+    }
+
+    /// Lets a source go: its tools disappear, calls in flight finish, then it is closed.
+    pub fn unmount(&self, name: &str) {
+        self.shelves(|shelves| {
+            shelves.retain(|shelf| {
+                let stays = shelf.mount.name != name;
+                if !stays {
+                    shelf.stop.cancel();
+                }
+                stays
+            });
+            self.swap(shelves);
+        });
+        self.metrics.source_gone(name);
+    }
+
+    /// Takes new rules; every tool is looked at again under them.
+    pub fn configure(&self, settings: Settings) {
+        self.shelves(|shelves| {
+            for shelf in shelves.iter_mut() {
+                (shelf.entries, shelf.unserved) = shelf.mount.shelve(&shelf.listing, &settings);
+            }
+            self.settings.store(Arc::new(settings));
+            self.swap(shelves);
+        });
+    }
+
+    /// Every source and how it does, in the order of configuration.
+    pub fn sources(&self) -> Vec<SourceReport> {
+        self.shelves(|shelves| {
+            let report = |shelf: &Shelf| SourceReport {
+                name: shelf.mount.name.clone(),
+                status: shelf.status.clone(),
+                tools: shelf.entries.len(),
+            };
+            shelves.iter().map(report).collect()
+        })
+    }
+
+    /// Waits until every source has been heard of, one way or the other, but not longer than `patience`.
+    pub async fn settled(&self, patience: Duration) {
+        let mut revision = self.revision();
+        let all_heard = async {
+            while self.sources().iter().any(|source| source.status == SourceStatus::Connecting) {
+                if revision.changed().await.is_err() {
+                    return;
+                }
+            }
+        };
+        timeout(patience, all_heard).await.ok();
+    }
+
+    /// Ends everything the gateway runs; calls that are recorded finish first, within `patience`.
+    pub async fn close(&self, patience: Duration) {
+        self.stop.cancel();
+        self.tasks.close();
+        timeout(patience, self.tasks.wait()).await.ok();
+    }
+
+    async fn follow(self: &Arc<Self>, mount: &Arc<Mount>) {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let limits = self.settings.load().limits;
+            let next = match timeout(limits.list_timeout, mount.source.tools()).await {
+                Ok(Ok(listing)) => {
+                    self.listed(mount, listing).await;
+                    pause = FIRST_PAUSE;
+                    limits.refresh
+                }
+                failed => {
+                    self.not_listed(mount, failed.ok().and_then(Result::err), limits.list_timeout);
+                    let now = pause;
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                    now
+                }
+            };
+            timeout(next, mount.source.changed()).await.ok();
+            if pause != FIRST_PAUSE {
+                // A source that fails and claims to change must not make us spin.
+                sleep(FIRST_PAUSE).await;
+            }
+        }
+    }
+
+    async fn listed(self: &Arc<Self>, mount: &Arc<Mount>, listing: Listing) {
+        let known = self.shelves(|shelves| {
+            shelves
+                .iter()
+                .find(|shelf| Arc::ptr_eq(&shelf.mount, mount))
+                .is_some_and(|shelf| shelf.status == SourceStatus::Ready && shelf.listing == listing)
+        });
+        if known {
+            return;
+        }
+        // Compiling thousands of schemas takes long enough to keep it off the threads that answer.
+        let (gateway, place) = (Arc::clone(self), Arc::clone(mount));
+        let shelved = tokio::task::spawn_blocking(move || {
+            let shelved = place.shelve(&listing, &gateway.settings.load());
+            (listing, shelved)
+        });
+        let Ok((listing, (entries, unserved))) = shelved.await else { return };
+        for tool in &unserved {
+            tracing::warn!(source = mount.name, tool = tool.tool, "tool is not served: {}", tool.reason);
+        }
+        self.metrics.source(&mount.name, true, entries.len());
+        self.update(mount, |shelf| {
+            (shelf.listing, shelf.entries, shelf.unserved) = (listing, entries, unserved);
+            shelf.status = SourceStatus::Ready;
+        });
+    }
+
+    fn not_listed(&self, mount: &Arc<Mount>, error: Option<SourceError>, waited: Duration) {
+        let message = error.map_or_else(
+            || Message::public(format!("it did not list its tools within {waited:?}")),
+            |error| error.message(),
+        );
+        let mut news = false;
+        let mut tools = 0;
+        self.update(mount, |shelf| {
+            tools = shelf.entries.len();
+            news = shelf.status != SourceStatus::Failing(message.clone());
+            shelf.status = SourceStatus::Failing(message.clone());
+        });
+        self.metrics.source(&mount.name, false, tools);
+        if news {
+            let Message { public, developer } = message;
+            tracing::warn!(source = mount.name, developer, "source failed: {public}");
+        }
+    }
+
+    fn update(&self, mount: &Arc<Mount>, change: impl FnOnce(&mut Shelf)) {
+        self.shelves(|shelves| {
+            if let Some(shelf) = shelves.iter_mut().find(|shelf| Arc::ptr_eq(&shelf.mount, mount)) {
+                change(shelf);
+                self.swap(shelves);
+            }
+        });
+    }
+
+    fn swap(&self, shelves: &[Shelf]) {
+        let shelved: Vec<_> = shelves.iter().map(|s| (s.entries.clone(), s.unserved.clone())).collect();
+        self.catalog.store(Arc::new(Catalog::build(&shelved, &self.settings.load().toolsets)));
+        self.revision.send_modify(|revision| *revision += 1);
+    }
+
+    fn shelves<T>(&self, read: impl FnOnce(&mut Vec<Shelf>) -> T) -> T {
+        read(&mut self.shelves.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

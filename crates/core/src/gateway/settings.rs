@@ -1,0 +1,38 @@
+//! What configuration says of every call, swapped whole on reload.
+
+use std::collections::HashMap;
+
+use super::admit::Admission;
+use crate::limits::Limits;
+use crate::mount::ToolSettings;
+use crate::names::ToolId;
+use crate::secret::Secret;
+use crate::toolset::{Pattern, Toolset};
+
+/// Rules of the gateway.
+#[derive(Debug, Default)]
+pub struct Settings {
+    /// Who may ask.
+    pub admission: Admission,
+    /// Bounds of every call.
+    pub limits: Limits,
+    /// Named selections.
+    pub toolsets: Vec<Toolset>,
+    /// Settings by tool; an exact name wins over a pattern.
+    pub tools: Vec<(Pattern, ToolSettings)>,
+    /// The server's own secrets, for tools that require them.
+    pub vault: HashMap<String, Secret>,
+}
+
+impl Settings {
+    /// What configuration says of a tool.
+    pub fn of_tool(&self, id: &ToolId, own: &str) -> ToolSettings {
+        let fits = |exact: bool| {
+            self.tools
+                .iter()
+                .find(|(pattern, _)| pattern.is_exact() == exact && pattern.matches(id, own))
+                .map(|(_, settings)| settings.clone())
+        };
+        fits(true).or_else(|| fits(false)).unwrap_or_default()
+    }
+}

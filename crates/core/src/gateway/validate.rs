@@ -1,0 +1,16 @@
+//! Arguments against schema: the step that turns a request into a call.
+
+use std::sync::Arc;
+
+use crate::call::{Call, Caller, Request};
+use crate::catalog::Entry;
+use crate::refusal::Refusal;
+
+pub(super) fn validate(entry: Arc<Entry>, caller: &Caller, request: Request) -> Result<Call, Refusal> {
+    let parameters = entry.validator.faults(request.arguments.value());
+    if parameters.is_empty() {
+        Ok(Call { entry, request, caller: caller.clone() })
+    } else {
+        Err(Refusal::Invalid { parameters })
+    }
+}

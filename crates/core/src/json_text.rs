@@ -1,0 +1,127 @@
+//! JSON as text: read strictly into values, and carried without being read.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+/// JSON text that is passed on as it came.
+pub type RawJson = Box<RawValue>;
+
+/// Reads a text into a value. Refuses duplicate keys: what we validate must be what a tool will read.
+/// Nesting is bounded by `serde_json` itself (128 levels).
+pub fn read_strict(text: &str) -> Result<Value, serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let value = Strict.deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(value)
+}
+
+/// Writes a value that is known to be serialisable.
+pub fn to_raw<T: serde::Serialize + ?Sized>(value: &T) -> Result<RawJson, serde_json::Error> {
+    serde_json::value::to_raw_value(value)
+}
+
+/// Raw JSON of a value. A `Value` has text keys only, so this cannot fail.
+pub fn raw_of(value: &Value) -> RawJson {
+    to_raw(value).expect("a JSON value is always writable")
+}
+
+struct Strict;
+
+impl<'de> DeserializeSeed<'de> for Strict {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any JSON value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut array = Vec::new();
+        while let Some(item) = items.next_element_seed(Strict)? {
+            array.push(item);
+        }
+        Ok(Value::Array(array))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while let Some(key) = members.next_key::<String>()? {
+            if map.contains_key(&key) {
+                return Err(A::Error::custom(format_args!("duplicate key `{key}`")));
+            }
+            map.insert(key, members.next_value_seed(Strict)?);
+        }
+        Ok(Value::Object(map))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expect: Result<&str, &str>) {
+        let read = read_strict(text).map(|v| v.to_string()).map_err(|e| e.to_string());
+        match (read, expect) {
+            (Ok(read), Ok(expect)) => assert_eq!(read, expect),
+            (Err(read), Err(expect)) => assert!(read.contains(expect), "{read}"),
+            (read, expect) => panic!("{text}: {read:?}, expected {expect:?}"),
+        }
+    }
+
+    #[test]
+    fn values_keep_their_order() {
+        check(r#" {"b":1,"a":[true,null,"x",-2,1.5]} "#, Ok(r#"{"b":1,"a":[true,null,"x",-2,1.5]}"#));
+    }
+
+    #[test]
+    fn duplicate_keys_are_refused_at_any_depth() {
+        check(r#"{"a":1,"a":2}"#, Err("duplicate key `a`"));
+        check(r#"{"x":[{"b":1,"b":1}]}"#, Err("duplicate key `b`"));
+    }
+
+    #[test]
+    fn garbage_and_deep_nesting_are_refused() {
+        check("{", Err("EOF"));
+        check("1 2", Err("trailing"));
+        check("\"\0\"", Err("control character"));
+        check(&"[".repeat(5_000), Err("recursion limit"));
+    }
+}

@@ -1,0 +1,42 @@
+//! The named bounds of everything that could grow.
+
+use std::time::Duration;
+
+/// Bounds that hold for every call unless a tool has its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How long a call may take.
+    pub call_timeout: Duration,
+    /// How many calls of one tool run at a time.
+    pub concurrency: usize,
+    /// How many more wait for their turn; beyond that a call is refused as busy.
+    pub queue: usize,
+    /// How often in a row a source may fail before it gets a rest.
+    pub breaker_failures: u32,
+    /// How long the rest is.
+    pub breaker_rest: Duration,
+    /// How long calls in flight may go on when their source leaves or the server stops.
+    pub drain: Duration,
+    /// How often a source is asked for its tools when it does not tell of changes.
+    pub refresh: Duration,
+    /// How long a source may take to list its tools.
+    pub list_timeout: Duration,
+    /// How many tools one source may have.
+    pub tools_per_source: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            call_timeout: Duration::from_mins(1),
+            concurrency: 256,
+            queue: 1024,
+            breaker_failures: 5,
+            breaker_rest: Duration::from_secs(5),
+            drain: Duration::from_secs(10),
+            refresh: Duration::from_mins(1),
+            list_timeout: Duration::from_secs(30),
+            tools_per_source: 20_000,
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Counters of the one path, in Prometheus form. Each tool's are made at its first call, so that a large
+//! catalogue costs nothing until it is used.
+
+use prometheus::{
+    Encoder, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
+    Registry, TextEncoder,
+};
+
+/// Upper bounds in seconds.
+const BUCKETS: [f64; 12] = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 60.0];
+
+/// All metrics of one gateway.
+#[derive(Debug)]
+pub struct Metrics {
+    registry: Registry,
+    calls: IntCounterVec,
+    seconds: HistogramVec,
+    running: IntGaugeVec,
+    refusals: IntCounterVec,
+    tools: IntGaugeVec,
+    ready: IntGaugeVec,
+}
+
+/// The metrics of one tool.
+#[derive(Debug)]
+pub struct ToolMetrics {
+    /// Calls whose tool returned.
+    pub returned: IntCounter,
+    /// Calls whose tool failed.
+    pub failed: IntCounter,
+    /// Calls that did not reach their tool.
+    pub refused: IntCounter,
+    /// How long calls took.
+    pub seconds: Histogram,
+    /// Calls running now.
+    pub running: IntGauge,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let registry = Registry::new();
+        let metrics = Metrics {
+            calls: counters("toolmux_calls_total", "Calls by tool and result", &["tool", "result"]),
+            seconds: HistogramVec::new(
+                HistogramOpts::new("toolmux_call_seconds", "Duration of calls").buckets(BUCKETS.to_vec()),
+                &["tool"],
+            )
+            .expect("a constant name is valid"),
+            running: gauges("toolmux_calls_running", "Calls running now", &["tool"]),
+            refusals: counters("toolmux_refusals_total", "Requests refused, by reason", &["reason"]),
+            tools: gauges("toolmux_source_tools", "Tools served by a source", &["source"]),
+            ready: gauges("toolmux_source_ready", "1 when a source answered last time", &["source"]),
+            registry,
+        };
+        for collector in [
+            Box::new(metrics.calls.clone()) as Box<dyn prometheus::core::Collector>,
+            Box::new(metrics.seconds.clone()),
+            Box::new(metrics.running.clone()),
+            Box::new(metrics.refusals.clone()),
+            Box::new(metrics.tools.clone()),
+            Box::new(metrics.ready.clone()),
+        ] {
+            metrics.registry.register(collector).expect("constant names are distinct");
+        }
+        metrics
+    }
+}
+
+impl Metrics {
+    /// The metrics of one tool.
+    pub fn of_tool(&self, tool: &str) -> ToolMetrics {
+        ToolMetrics {
+            returned: self.calls.with_label_values(&[tool, "returned"]),
+            failed: self.calls.with_label_values(&[tool, "failed"]),
+            refused: self.calls.with_label_values(&[tool, "refused"]),
+            seconds: self.seconds.with_label_values(&[tool]),
+            running: self.running.with_label_values(&[tool]),
+        }
+    }
+
+    /// Counts a refusal.
+    pub fn refused(&self, reason: &str) {
+        self.refusals.with_label_values(&[reason]).inc();
+    }
+
+    /// Notes how a source answered.
+    pub fn source(&self, source: &str, ready: bool, tools: usize) {
+        self.ready.with_label_values(&[source]).set(i64::from(ready));
+        self.tools.with_label_values(&[source]).set(i64::try_from(tools).unwrap_or(i64::MAX));
+    }
+
+    /// Forgets a source that is no longer configured.
+    pub fn source_gone(&self, source: &str) {
+        self.ready.remove_label_values(&[source]).ok();
+        self.tools.remove_label_values(&[source]).ok();
+    }
+
+    /// All of them as Prometheus text.
+    pub fn text(&self) -> String {
+        let mut text = Vec::new();
+        TextEncoder::new().encode(&self.registry.gather(), &mut text).expect("writing to memory cannot fail");
+        String::from_utf8(text).expect("Prometheus text is UTF-8")
+    }
+}
+
+fn counters(name: &str, help: &str, labels: &[&str]) -> IntCounterVec {
+    IntCounterVec::new(Opts::new(name, help), labels).expect("a constant name is valid")
+}
+
+fn gauges(name: &str, help: &str, labels: &[&str]) -> IntGaugeVec {
+    IntGaugeVec::new(Opts::new(name, help), labels).expect("a constant name is valid")
+}

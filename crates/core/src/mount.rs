@@ -1,0 +1,153 @@
+//! A source in its place: its toolkit and naming, its breaker, the gates of its tools, and how what it
+//! lists becomes entries of the catalogue.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use tokio_util::task::TaskTracker;
+
+use crate::catalog::{Entry, Unserved};
+use crate::gateway::Settings;
+pub use crate::gateway::{Breaker, Gate};
+use crate::names::{ToolId, flat_name, plain_name};
+use crate::requirements::Requirements;
+use crate::source::{Listing, Source};
+use crate::tool::{Hints, Tool};
+
+/// How the tools of a source are named where names are flat.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Naming {
+    /// `Toolkit_tool`.
+    #[default]
+    Prefixed,
+    /// `tool`.
+    Bare,
+}
+
+/// What configuration says of one tool, over what its source says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolSettings {
+    /// How long a call may take.
+    pub timeout: Option<Duration>,
+    /// How many calls run at a time.
+    pub concurrency: Option<usize>,
+    /// What a call must bring.
+    pub requires: Option<Requirements>,
+    /// How the tool behaves.
+    pub hints: Hints,
+}
+
+/// A source in its place.
+pub struct Mount {
+    /// The name of the source in the configuration.
+    pub name: String,
+    /// The toolkit its tools belong to.
+    pub toolkit: Box<str>,
+    /// How its tools are named where names are flat.
+    pub naming: Naming,
+    pub(crate) source: Arc<dyn Source>,
+    pub(crate) breaker: Breaker,
+    /// Calls in flight: a source is closed only after them.
+    pub(crate) calls: TaskTracker,
+    gates: Mutex<HashMap<ToolId, Arc<Gate>>>,
+}
+
+impl fmt::Debug for Mount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mount")
+            .field("name", &self.name)
+            .field("toolkit", &self.toolkit)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Mount {
+    /// Puts a source in its place. The toolkit must be `[A-Za-z0-9_]+`.
+    pub fn new(name: &str, toolkit: &str, naming: Naming, source: Arc<dyn Source>) -> Self {
+        Mount {
+            name: name.to_owned(),
+            toolkit: toolkit.into(),
+            naming,
+            source,
+            breaker: Breaker::default(),
+            calls: TaskTracker::new(),
+            gates: Mutex::default(),
+        }
+    }
+
+    /// What the source lists, as entries. A tool that cannot be served costs only itself.
+    pub(crate) fn shelve(
+        self: &Arc<Self>,
+        listing: &Listing,
+        settings: &Settings,
+    ) -> (Vec<Arc<Entry>>, Vec<Unserved>) {
+        let mut entries = Vec::with_capacity(listing.tools.len());
+        let mut unserved: Vec<Unserved> =
+            listing.unusable.iter().map(|(tool, reason)| self.unserved(tool, reason)).collect();
+        let most = settings.limits.tools_per_source;
+        for tool in &listing.tools[..listing.tools.len().min(most)] {
+            match self.entry(tool, settings) {
+                Ok(entry) => entries.push(Arc::new(entry)),
+                Err(error) => unserved.push(self.unserved(&tool.name, &error.to_string())),
+            }
+        }
+        for tool in listing.tools.iter().skip(most) {
+            unserved.push(self.unserved(&tool.name, &format!("the source has more than {most} tools")));
+        }
+        (entries, unserved)
+    }
+
+    fn unserved(&self, tool: &str, reason: &str) -> Unserved {
+        Unserved {
+            source: self.name.clone(),
+            tool: tool.to_owned(),
+            reason: reason.to_owned(),
+            collision: false,
+        }
+    }
+
+    fn entry(
+        self: &Arc<Self>,
+        tool: &Tool,
+        settings: &Settings,
+    ) -> Result<Entry, crate::schema::SchemaError> {
+        let id = ToolId {
+            toolkit: self.toolkit.clone(),
+            tool: plain_name(&tool.name).into(),
+            version: tool.version,
+        };
+        let own = settings.of_tool(&id, &tool.name);
+        let prefix = (self.naming == Naming::Prefixed).then_some(&*self.toolkit);
+        Ok(Entry {
+            flat: flat_name(prefix, &tool.name).into(),
+            validator: tool.input.compile()?,
+            requires: own.requires.unwrap_or_else(|| tool.requires.clone()),
+            hints: tool.hints.overridden_by(own.hints),
+            timeout: own.timeout.unwrap_or(settings.limits.call_timeout),
+            gate: self.gate(
+                &id,
+                own.concurrency.unwrap_or(settings.limits.concurrency),
+                settings.limits.queue,
+            ),
+            mount: Arc::clone(self),
+            metrics: OnceLock::new(),
+            tool: tool.clone(),
+            id,
+        })
+    }
+
+    /// The gate of a tool outlives snapshots, so that a limit holds across a swap.
+    fn gate(&self, id: &ToolId, concurrency: usize, queue: usize) -> Arc<Gate> {
+        let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
+        match gates.get(id) {
+            Some(gate) if gate.is_of(concurrency, queue) => Arc::clone(gate),
+            _ => {
+                let gate = Arc::new(Gate::new(concurrency, queue));
+                gates.insert(id.clone(), Arc::clone(&gate));
+                gate
+            }
+        }
+    }
+}

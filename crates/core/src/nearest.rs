@@ -1,0 +1,36 @@
+//! The nearest known name to a mistyped one, for every "did you mean".
+
+/// How many names are compared at most: a miss must not become a way to burn our time.
+const MOST_COMPARED: usize = 2_000;
+
+/// The nearest of `known` to `given`, when one is near enough to be meant.
+pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let given = given.to_ascii_lowercase();
+    known
+        .into_iter()
+        .take(MOST_COMPARED)
+        .map(|name| (strsim::jaro_winkler(&given, &name.to_ascii_lowercase()), name))
+        .filter(|(score, _)| *score >= 0.8)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(given: &str, expect: Option<&str>) {
+        assert_eq!(nearest(given, ["listen", "store", "sources", "tools"]), expect);
+    }
+
+    #[test]
+    fn a_typo_finds_the_word_meant() {
+        check("lisen", Some("listen"));
+        check("Source", Some("sources"));
+    }
+
+    #[test]
+    fn a_stranger_finds_nothing() {
+        check("quux", None);
+    }
+}

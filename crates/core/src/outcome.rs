@@ -1,0 +1,148 @@
+//! What came of a call whose tool ran.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::json_text::{RawJson, to_raw};
+use crate::message::Message;
+use crate::tool::Passthrough;
+
+/// The tool ran: it returned, or it failed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It gave a value.
+    Returned(Output),
+    /// It says that it could not do what was asked.
+    Failed(ToolError),
+}
+
+/// What a tool gave.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Output {
+    /// The value, as the tool wrote it; `null` from tools that return nothing.
+    pub value: RawJson,
+    /// Content blocks, when the tool gave any beside or instead of a plain value.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub content: Vec<Content>,
+    /// What only the protocol it came by can say.
+    #[serde(skip)]
+    pub extra: Passthrough,
+}
+
+impl Output {
+    /// A plain value.
+    pub fn value(value: RawJson) -> Self {
+        Output { value, content: Vec::new(), extra: Passthrough::default() }
+    }
+
+    /// A plain value of any type that can be written as JSON.
+    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+        to_raw(value).map(Output::value)
+    }
+}
+
+/// One block of content in the shape that MCP gave the field: `{"type": "text", "text": …}` and others.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Content(RawJson);
+
+impl Content {
+    /// A block of text.
+    pub fn text(text: &str) -> Self {
+        let block = serde_json::json!({ "type": "text", "text": text });
+        Content(crate::json_text::raw_of(&block))
+    }
+
+    /// A block of whatever kind, as it came.
+    pub fn raw(block: RawJson) -> Self {
+        Content(block)
+    }
+
+    /// The block as JSON text.
+    pub fn json(&self) -> &RawValue {
+        &self.0
+    }
+
+    /// The text, when this is a block of text.
+    pub fn as_text(&self) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Block {
+            r#type: String,
+            text: Option<String>,
+        }
+        let block: Block = serde_json::from_str(self.0.get()).ok()?;
+        block.text.filter(|_| block.r#type == "text")
+    }
+}
+
+/// Why a tool that ran could not do what was asked.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ToolError {
+    /// What happened.
+    pub message: Message,
+    /// Whether trying again may help.
+    #[serde(default)]
+    pub retry: Retry,
+    /// Something for the model to read before it tries again, such as near matches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// Content blocks, when the tool gave any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub content: Vec<Content>,
+    /// What only the protocol it came by can say.
+    #[serde(skip)]
+    pub extra: Passthrough,
+}
+
+impl ToolError {
+    /// A failure that trying again will not mend.
+    pub fn new(public: impl Into<String>) -> Self {
+        ToolError::from(Message::public(public))
+    }
+
+    /// Says that trying again may help.
+    pub fn retry(mut self, retry: Retry) -> Self {
+        self.retry = retry;
+        self
+    }
+
+    /// Adds something for the model to read before it tries again.
+    pub fn prompt(mut self, text: impl Into<String>) -> Self {
+        self.prompt = Some(text.into());
+        self
+    }
+}
+
+impl From<Message> for ToolError {
+    fn from(message: Message) -> Self {
+        ToolError {
+            message,
+            retry: Retry::Never,
+            prompt: None,
+            content: Vec::new(),
+            extra: Passthrough::default(),
+        }
+    }
+}
+
+impl<E: std::error::Error> From<E> for ToolError {
+    fn from(error: E) -> Self {
+        ToolError::new(error.to_string())
+    }
+}
+
+/// Whether trying a failed call again may help.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Retry {
+    /// It will not.
+    #[default]
+    Never,
+    /// At once.
+    Now,
+    /// Not before this has passed.
+    After(Duration),
+}

@@ -1,0 +1,69 @@
+//! The port that tools come in by.
+
+use crate::BoxFuture;
+use crate::call::Call;
+use crate::message::Message;
+use crate::outcome::Outcome;
+use crate::progress::Progress;
+use crate::refusal::Refusal;
+use crate::tool::Tool;
+
+/// Where tools come from. A source only lists and calls: deadlines, limits, retries and records are the
+/// gateway's, and only the gateway can make the [`Call`] that `call` takes.
+pub trait Source: Send + Sync {
+    /// What there is now. Called at start, after `changed`, and from time to time.
+    fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>>;
+
+    /// Runs a call. Dropping the future cancels it.
+    fn call<'a>(
+        &'a self,
+        call: &'a Call,
+        progress: &'a Progress,
+    ) -> BoxFuture<'a, Result<Outcome, SourceError>>;
+
+    /// Ends when the list may have changed. The default never does.
+    fn changed(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::pending())
+    }
+
+    /// Ends what the source runs: connections, child processes. Calls in flight are over by then.
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// What a source has to offer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Listing {
+    /// Tools that can be called.
+    pub tools: Vec<Tool>,
+    /// Tools that cannot, each with the reason.
+    pub unusable: Vec<(String, String)>,
+}
+
+impl From<Vec<Tool>> for Listing {
+    fn from(tools: Vec<Tool>) -> Self {
+        Listing { tools, unusable: Vec::new() }
+    }
+}
+
+/// Why a source gave no outcome. The difference decides whether anybody may try again.
+#[derive(Clone, Debug)]
+pub enum SourceError {
+    /// The tool cannot have run.
+    NotReached(Message),
+    /// The tool may have run.
+    Lost(Message),
+    /// The other side answered that it did not run the tool.
+    Refused(Refusal),
+}
+
+impl SourceError {
+    /// The words for it.
+    pub fn message(&self) -> Message {
+        match self {
+            SourceError::NotReached(message) | SourceError::Lost(message) => message.clone(),
+            SourceError::Refused(refusal) => refusal.message(),
+        }
+    }
+}

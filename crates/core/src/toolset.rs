@@ -1,0 +1,97 @@
+//! Toolsets: named selections of tools by pattern.
+
+use crate::names::ToolId;
+
+/// A named selection of tools.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Toolset {
+    /// The name callers are given.
+    pub name: String,
+    /// Patterns over `Toolkit.tool`.
+    pub tools: Vec<Pattern>,
+}
+
+impl Toolset {
+    /// True when the selection holds the tool, by its id or by the name its source gives it.
+    pub fn holds(&self, id: &ToolId, own: &str) -> bool {
+        self.tools.iter().any(|pattern| pattern.matches(id, own))
+    }
+}
+
+/// A pattern over `Toolkit.tool`, where `*` stands for any text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern(String);
+
+impl Pattern {
+    /// Takes a pattern.
+    pub fn new(text: impl Into<String>) -> Self {
+        Pattern(text.into())
+    }
+
+    /// The pattern as written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// True when the pattern names one tool only.
+    pub fn is_exact(&self) -> bool {
+        !self.0.contains('*')
+    }
+
+    /// True when the tool fits, by its id or by the name its source gives it.
+    pub fn matches(&self, id: &ToolId, own: &str) -> bool {
+        let (toolkit, tool) = self.0.split_once('.').unwrap_or((&self.0, "*"));
+        fits(toolkit, &id.toolkit) && (fits(tool, &id.tool) || fits(tool, own))
+    }
+}
+
+/// `pattern` against the whole of `text`; greedy with one point to return to.
+fn fits(pattern: &str, text: &str) -> bool {
+    let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
+    let (mut p, mut t, mut back) = (0, 0, None);
+    while t < text.len() {
+        if pattern.get(p) == Some(&b'*') {
+            back = Some((p, t));
+            p += 1;
+        } else if pattern.get(p) == Some(&text[t]) {
+            (p, t) = (p + 1, t + 1);
+        } else if let Some((star, from)) = back {
+            (p, t, back) = (star + 1, from + 1, Some((star, from + 1)));
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|b| *b == b'*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::version::Version;
+
+    fn check(pattern: &str, toolkit: &str, own: &str, expect: bool) {
+        let id = ToolId {
+            toolkit: toolkit.into(),
+            tool: crate::names::plain_name(own).into(),
+            version: Version::FIRST,
+        };
+        assert_eq!(Pattern::new(pattern).matches(&id, own), expect, "{pattern} on {toolkit}.{own}");
+    }
+
+    #[test]
+    fn stars_stand_for_any_text() {
+        check("Math.*", "Math", "pow", true);
+        check("Math.*", "Maths", "pow", false);
+        check("*.get_*", "Time", "get_now", true);
+        check("*", "Time", "now", true);
+        check("Math", "Math", "sin", true);
+        check("Math.*o*w", "Math", "poow", true);
+    }
+
+    #[test]
+    fn a_tool_is_known_by_its_own_name_too() {
+        check("Time.get-now", "Time", "get-now", true);
+        check("Time.get_now", "Time", "get-now", true);
+        check("Time.get_now", "Time", "get-then", false);
+    }
+}

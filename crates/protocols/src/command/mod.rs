@@ -1,0 +1,6 @@
+//! Commands as tools.
+
+mod source;
+mod template;
+
+pub(crate) use self::source::SOURCE;

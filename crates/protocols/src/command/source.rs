@@ -1,0 +1,208 @@
+//! Runs a command per call: arguments become words of its command line or JSON on its input, what it
+//! prints becomes the value.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustix::process::Signal;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use toolmux_core::BoxFuture;
+use toolmux_core::call::Call;
+use toolmux_core::json_text::{RawJson, raw_of};
+use toolmux_core::message::Message;
+use toolmux_core::outcome::{Outcome, Output, ToolError};
+use toolmux_core::progress::Progress;
+use toolmux_core::schema::Schema;
+use toolmux_core::source::{Listing, Source, SourceError};
+use toolmux_core::tool::{Hints, Tool};
+
+use super::template::{fill, placeholders};
+use crate::child::ChildGroup;
+use crate::registry::{OpenError, Opening, SourceKind};
+
+pub(crate) const SOURCE: SourceKind =
+    SourceKind { kind: "command", settings: || schemars::schema_for!(CommandSettings), open };
+
+/// Commands as tools.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct CommandSettings {
+    /// The tools, by name.
+    tools: BTreeMap<String, CommandTool>,
+    /// Environment variables for all of them, beside a small inherited set.
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    /// The largest output, in bytes.
+    #[serde(default = "most_output")]
+    max_output: usize,
+}
+
+/// One command as a tool.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct CommandTool {
+    /// What it does, for humans and models.
+    description: String,
+    /// Program and arguments; `{name}` is replaced by the argument of that name, and a word with an absent
+    /// optional argument is left out. No shell is involved.
+    command: Vec<String>,
+    /// JSON Schema of each parameter.
+    #[serde(default)]
+    parameters: BTreeMap<String, Value>,
+    /// Names of parameters that may be left out.
+    #[serde(default)]
+    optional: Vec<String>,
+    /// What the command reads: nothing, or the arguments as one JSON object.
+    #[serde(default)]
+    input: Input,
+    /// What the command prints: text, or one JSON value.
+    #[serde(default)]
+    output: Printed,
+    /// The tool changes nothing.
+    #[serde(default)]
+    read_only: Option<bool>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Input {
+    #[default]
+    Nothing,
+    Json,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Printed {
+    #[default]
+    Text,
+    Json,
+}
+
+fn most_output() -> usize {
+    1 << 20
+}
+
+struct Commands {
+    settings: CommandSettings,
+    folder: PathBuf,
+}
+
+fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
+    let settings: CommandSettings = opening.settings()?;
+    for (name, tool) in &settings.tools {
+        check(name, tool)?;
+    }
+    Ok(Arc::new(Commands { settings, folder: opening.folder.to_owned() }))
+}
+
+fn check(name: &str, tool: &CommandTool) -> Result<(), OpenError> {
+    if tool.command.is_empty() {
+        return Err(OpenError::new(format!("tool `{name}` has an empty `command`")));
+    }
+    let unknown = tool
+        .command
+        .iter()
+        .flat_map(|word| placeholders(word))
+        .chain(tool.optional.iter().map(String::as_str))
+        .find(|parameter| !tool.parameters.contains_key(*parameter));
+    match unknown {
+        Some(parameter) => {
+            Err(OpenError::new(format!("tool `{name}` uses `{parameter}`, which is no parameter"))
+                .hint(format!("add `{parameter} = {{ type = \"string\" }}` to its `parameters`")))
+        }
+        None => Ok(()),
+    }
+}
+
+fn describe((name, tool): (&String, &CommandTool)) -> Tool {
+    let properties: Map<String, Value> = tool.parameters.clone().into_iter().collect();
+    let required: Vec<&String> =
+        tool.parameters.keys().filter(|name| !tool.optional.contains(name)).collect();
+    let schema = json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
+    let mut described = Tool::new(name.as_str(), tool.description.as_str(), Schema::new(schema));
+    described.hints = Hints { read_only: tool.read_only, ..Hints::default() };
+    described
+}
+
+impl Source for Commands {
+    fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
+        let tools: Vec<Tool> = self.settings.tools.iter().map(describe).collect();
+        Box::pin(std::future::ready(Ok(tools.into())))
+    }
+
+    fn call<'a>(&'a self, call: &'a Call, _: &'a Progress) -> BoxFuture<'a, Result<Outcome, SourceError>> {
+        Box::pin(self.run(call))
+    }
+}
+
+impl Commands {
+    /// Dropping the future kills the command with all its descendants.
+    async fn run(&self, call: &Call) -> Result<Outcome, SourceError> {
+        let tool = self.settings.tools.get(call.tool_name()).ok_or_else(|| {
+            SourceError::NotReached(Message::public(format!("There is no command `{}`", call.tool_name())))
+        })?;
+        let argv: Vec<String> =
+            tool.command.iter().filter_map(|word| fill(word, call.arguments().map())).collect();
+        let mut group = ChildGroup::start(&argv, &self.settings.env, &self.folder).map_err(|error| {
+            SourceError::NotReached(Message::public(format!("Cannot start `{}`", argv[0])).caused_by(&error))
+        })?;
+        let input = (tool.input == Input::Json).then(|| call.arguments().text().get().as_bytes());
+        let ended = self.finish(&mut group, input.unwrap_or_default()).await;
+        // Descendants that outlive the command do not outlive the call.
+        group.signal(Signal::KILL);
+        let (success, stdout, stderr) = ended.map_err(|error| {
+            SourceError::Lost(Message::public(format!("`{}` was lost", argv[0])).caused_by(&error))
+        })?;
+        Ok(outcome(&argv[0], tool.output, success, &stdout, &stderr))
+    }
+
+    async fn finish(
+        &self,
+        group: &mut ChildGroup,
+        input: &[u8],
+    ) -> std::io::Result<(bool, Vec<u8>, Vec<u8>)> {
+        let most = self.settings.max_output;
+        let (stdin, stdout, stderr) =
+            (group.child.stdin.take(), group.child.stdout.take(), group.child.stderr.take());
+        let write = async move {
+            if let Some(mut stdin) = stdin {
+                // A command that does not read its input is within its rights.
+                stdin.write_all(input).await.ok();
+            }
+        };
+        let ((), stdout, stderr) = tokio::join!(write, read(stdout, most), read(stderr, most));
+        let status = group.child.wait().await?;
+        Ok((status.success(), stdout?, stderr?))
+    }
+}
+
+async fn read(stream: Option<impl AsyncRead + Unpin>, most: usize) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if let Some(stream) = stream {
+        stream.take(most as u64 + 1).read_to_end(&mut bytes).await?;
+    }
+    if bytes.len() > most {
+        return Err(std::io::Error::other(format!("it printed more than {most} bytes")));
+    }
+    Ok(bytes)
+}
+
+fn outcome(program: &str, printed: Printed, success: bool, stdout: &[u8], stderr: &[u8]) -> Outcome {
+    let text = String::from_utf8_lossy(stdout);
+    if !success {
+        let told = String::from_utf8_lossy(if stderr.is_empty() { stdout } else { stderr });
+        return Outcome::Failed(ToolError::new(format!("`{program}` failed: {}", told.trim_end())));
+    }
+    match printed {
+        Printed::Text => Outcome::Returned(Output::value(raw_of(&Value::String(text.trim_end().to_owned())))),
+        Printed::Json => match serde_json::from_str::<RawJson>(text.trim()) {
+            Ok(value) => Outcome::Returned(Output::value(value)),
+            Err(error) => Outcome::Failed(ToolError::new(format!("`{program}` did not print JSON: {error}"))),
+        },
+    }
+}

@@ -1,0 +1,36 @@
+//! What operators ask: `/metrics`.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use http::{StatusCode, header};
+
+use crate::registry::Served;
+use crate::web::Web;
+
+pub(crate) const SERVED: Served = Served {
+    name: "metrics",
+    path: "/metrics",
+    routes,
+    try_it: |base, _| Some(format!("curl {base}/metrics")),
+};
+
+fn routes() -> Router<Arc<Web>> {
+    Router::new().route("/metrics", get(metrics)).route("/health", get(health))
+}
+
+async fn metrics(State(web): State<Arc<Web>>, request: Request) -> Response {
+    match web.admit(&request.into_parts().0) {
+        Ok(_) => ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], web.gateway.metrics().text())
+            .into_response(),
+        Err(refusal) => (StatusCode::UNAUTHORIZED, refusal.message().public).into_response(),
+    }
+}
+
+/// The answer of OXP and ATS at once; the only address that never asks who is there.
+async fn health() -> Response {
+    crate::web::json(StatusCode::OK, r#"{"status":"ok"}"#)
+}

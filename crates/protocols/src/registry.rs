@@ -1,0 +1,100 @@
+//! What a protocol and a kind of source tell the rest of the program.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use axum::Router;
+use schemars::Schema;
+use serde::Deserialize;
+use serde_json::Value;
+use toolmux_core::catalog::Entry;
+use toolmux_core::secret::Secret;
+use toolmux_core::source::Source;
+
+use crate::web::Web;
+
+/// A protocol that we answer.
+pub struct Served {
+    /// Its name.
+    pub name: &'static str,
+    /// Where it is, for people: `/opentool`.
+    pub path: &'static str,
+    /// Its routes.
+    pub routes: fn() -> Router<Arc<Web>>,
+    /// A command line that tries it on a tool.
+    pub try_it: fn(base: &str, tool: &Entry) -> Option<String>,
+}
+
+/// A kind of source, as `kind = "…"` names it.
+pub struct SourceKind {
+    /// The word in the configuration.
+    pub kind: &'static str,
+    /// What may stand in its table.
+    pub settings: fn() -> Schema,
+    /// Makes a source of a table. Connects to nothing yet.
+    pub open: fn(&Opening<'_>) -> Result<Arc<dyn Source>, OpenError>,
+}
+
+/// What a kind of source gets to open one.
+pub struct Opening<'a> {
+    /// The name of the source in the configuration.
+    pub name: &'a str,
+    /// Its table, without the members that every source has.
+    pub table: Value,
+    /// Relative paths are relative to this folder.
+    pub folder: &'a Path,
+    /// Reads a secret where it is kept.
+    pub secrets: &'a dyn Fn(&SecretSetting) -> Result<Secret, String>,
+}
+
+impl Opening<'_> {
+    /// The table as the settings of a kind.
+    pub fn settings<T: for<'de> Deserialize<'de>>(&self) -> Result<T, OpenError> {
+        T::deserialize(&self.table).map_err(|error| OpenError::new(error.to_string()))
+    }
+
+    /// A secret that may be absent.
+    pub fn secret(&self, setting: Option<&SecretSetting>) -> Result<Option<Secret>, OpenError> {
+        setting.map(self.secrets).transpose().map_err(OpenError::new)
+    }
+}
+
+/// Why a source cannot be made of its table.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}")]
+pub struct OpenError {
+    what: String,
+    /// What to do about it, when we know.
+    pub hint: Option<String>,
+}
+
+impl OpenError {
+    /// Says what is wrong.
+    pub fn new(what: impl Into<String>) -> Self {
+        OpenError { what: what.into(), hint: None }
+    }
+
+    /// Adds what to do about it.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+/// Where a secret is kept: `{ env = "NAME" }`, `{ file = "path" }`, or the text itself.
+#[derive(Clone, Deserialize, schemars::JsonSchema)]
+#[serde(untagged)]
+pub enum SecretSetting {
+    /// In an environment variable.
+    Env {
+        /// Its name.
+        env: String,
+    },
+    /// In a file, of which surrounding white space is ignored.
+    File {
+        /// Its path.
+        file: String,
+    },
+    /// Written out. Better kept elsewhere.
+    Text(String),
+}

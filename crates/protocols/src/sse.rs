@@ -1,0 +1,148 @@
+//! The only codec of server-sent events.
+
+use bytes::{Buf, Bytes, BytesMut};
+
+/// One event as it arrived.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Event {
+    /// Its kind; empty means `message`.
+    pub event: String,
+    /// All its data lines, joined by line ends.
+    pub data: String,
+    /// Where a client may resume.
+    pub id: Option<String>,
+}
+
+/// One event as bytes. There is no blank behind the colons: a public client matches the bytes literally.
+pub fn encode(event: Option<&str>, id: Option<&str>, data: &str) -> Bytes {
+    let mut text = String::with_capacity(data.len() + 48);
+    for (field, value) in [("event", event), ("id", id)] {
+        if let Some(value) = value {
+            text.extend([field, ":", value, "\n"]);
+        }
+    }
+    for line in data.split('\n') {
+        // A reader takes one blank away, so a line that begins with one needs another.
+        let blank = if line.starts_with(' ') { " " } else { "" };
+        text.extend(["data:", blank, line, "\n"]);
+    }
+    text.push('\n');
+    text.into()
+}
+
+/// A line that keeps a connection alive and means nothing.
+pub const KEEP_ALIVE: &[u8] = b":\n\n";
+
+/// The stream holds an event that is too large.
+#[derive(Debug, thiserror::Error)]
+#[error("an event is larger than {0} bytes")]
+pub struct TooLarge(usize);
+
+/// Reads events from pieces of a stream, wherever it was cut.
+#[derive(Debug)]
+pub struct Decoder {
+    pending: BytesMut,
+    event: Event,
+    has_data: bool,
+    most: usize,
+}
+
+impl Decoder {
+    /// A decoder of events of at most `most` bytes.
+    pub fn new(most: usize) -> Self {
+        Decoder { pending: BytesMut::new(), event: Event::default(), has_data: false, most }
+    }
+
+    /// Takes a piece of the stream; gives the events that are complete with it.
+    pub fn push(&mut self, piece: &[u8]) -> Result<Vec<Event>, TooLarge> {
+        self.pending.extend_from_slice(piece);
+        let mut events = Vec::new();
+        while let Some(line) = self.line() {
+            self.take_line(&line, &mut events);
+        }
+        if self.pending.len() + self.event.data.len() > self.most {
+            return Err(TooLarge(self.most));
+        }
+        Ok(events)
+    }
+
+    /// The next whole line, whichever way it ends. A lone CR at the end of a piece may be half a CRLF.
+    fn line(&mut self) -> Option<String> {
+        let end = self.pending.iter().position(|b| matches!(b, b'\n' | b'\r'))?;
+        let width = match self.pending[end..] {
+            [b'\r', b'\n', ..] => 2,
+            [b'\r'] => return None,
+            _ => 1,
+        };
+        let line = String::from_utf8_lossy(&self.pending[..end]).into_owned();
+        self.pending.advance(end + width);
+        Some(line)
+    }
+
+    fn take_line(&mut self, line: &str, events: &mut Vec<Event>) {
+        if line.is_empty() {
+            let event = std::mem::take(&mut self.event);
+            if std::mem::take(&mut self.has_data) {
+                events.push(event);
+            }
+            return;
+        }
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "event" => value.clone_into(&mut self.event.event),
+            "id" => self.event.id = Some(value.to_owned()),
+            "data" => {
+                if self.has_data {
+                    self.event.data.push('\n');
+                }
+                self.event.data.push_str(value);
+                self.has_data = true;
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(stream: &str, expect: &[(&str, &str)]) {
+        let events = Decoder::new(1024).push(stream.as_bytes()).expect("small");
+        let read: Vec<(&str, &str)> = events.iter().map(|e| (e.event.as_str(), e.data.as_str())).collect();
+        assert_eq!(read, expect, "{stream:?}");
+    }
+
+    #[test]
+    fn events_are_read_in_every_spelling() {
+        check("event:start\ndata:{}\n\n", &[("start", "{}")]);
+        check("event: a\r\ndata: 1\r\ndata: 2\r\n\r\n", &[("a", "1\n2")]);
+        check(":comment\n\nid:7\n\ndata\n\n", &[("", "")]);
+        check("data: half", &[]);
+    }
+
+    #[test]
+    fn bytes_are_what_the_public_client_matches() {
+        assert_eq!(encode(Some("done"), None, r#"{"done":"f"}"#), "event:done\ndata:{\"done\":\"f\"}\n\n");
+    }
+
+    #[test]
+    fn an_endless_event_is_refused() {
+        assert!(Decoder::new(8).push(b"data: 123456789").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn a_stream_reads_the_same_wherever_it_is_cut(data in "[^\r]{0,40}", cut in 0usize..60) {
+            let bytes = encode(Some("x"), Some("1"), &data);
+            let (head, tail) = bytes.split_at(cut.min(bytes.len()));
+            let mut decoder = Decoder::new(4096);
+            let mut events = decoder.push(head).unwrap();
+            events.extend(decoder.push(tail).unwrap());
+            prop_assert_eq!(events, vec![Event { event: "x".into(), data, id: Some("1".into()) }]);
+        }
+    }
+}

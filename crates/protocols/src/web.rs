@@ -1,0 +1,104 @@
+//! What every protocol over HTTP shares: who asks, the bounded body, JSON answers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::Response;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
+use toolmux_core::call::Caller;
+use toolmux_core::gateway::{Credential, Gateway};
+use toolmux_core::message::Message;
+use toolmux_core::refusal::Refusal;
+
+/// What handlers work with.
+pub struct Web {
+    /// The one path of every call.
+    pub gateway: Arc<Gateway>,
+    /// Bounds of what comes in.
+    pub limits: WebLimits,
+    /// Ends the server, when its configuration lets callers do that.
+    pub stop: Option<tokio_util::sync::CancellationToken>,
+}
+
+/// Bounds of what comes in.
+#[derive(Clone, Copy, Debug)]
+pub struct WebLimits {
+    /// The largest body.
+    pub body_bytes: usize,
+    /// How long a body may take to arrive.
+    pub body_timeout: Duration,
+}
+
+impl Default for WebLimits {
+    fn default() -> Self {
+        WebLimits { body_bytes: 4 << 20, body_timeout: Duration::from_secs(30) }
+    }
+}
+
+/// The toolset of an address below `/sets/{toolset}`, left in a request's extensions by the listener.
+#[derive(Clone, Debug)]
+pub struct AskedToolset(pub Arc<str>);
+
+impl Web {
+    /// Who asks.
+    pub fn admit(&self, parts: &Parts) -> Result<Caller, Refusal> {
+        let toolset = parts.extensions.get::<AskedToolset>().map(|asked| &*asked.0);
+        self.gateway.admit(credential(&parts.headers), toolset)
+    }
+
+    /// Who asks, and the body. Nobody unknown gets a body read.
+    pub async fn open(&self, request: Request) -> Result<(Caller, Parts, Bytes), Refusal> {
+        let (parts, body) = request.into_parts();
+        let caller = self.admit(&parts)?;
+        let body = self.body(&parts.headers, body).await?;
+        Ok((caller, parts, body))
+    }
+
+    async fn body(&self, headers: &HeaderMap, body: Body) -> Result<Bytes, Refusal> {
+        let most = self.limits.body_bytes;
+        let too_large = || malformed(format!("The body is larger than {most} bytes"));
+        let length =
+            headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        if length.is_some_and(|length: usize| length > most) {
+            return Err(too_large());
+        }
+        match tokio::time::timeout(self.limits.body_timeout, axum::body::to_bytes(body, most)).await {
+            Ok(Ok(bytes)) => Ok(bytes),
+            Ok(Err(_)) => Err(too_large()),
+            Err(_) => Err(malformed("The body did not arrive in time".to_owned())),
+        }
+    }
+}
+
+fn malformed(text: String) -> Refusal {
+    Refusal::Malformed(Message::public(text))
+}
+
+/// What a request shows to prove who sends it. OpenTool's TypeScript server takes a key without `Bearer`
+/// too, and so do we.
+fn credential(headers: &HeaderMap) -> Credential<'_> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    if let Some(key) = text("oxp-api-key") {
+        return Credential::Key(key);
+    }
+    match text("authorization") {
+        None => Credential::None,
+        Some(value) => match value.split_once(' ') {
+            Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => {
+                Credential::Bearer(token.trim())
+            }
+            _ => Credential::Bearer(value),
+        },
+    }
+}
+
+/// An answer of JSON bytes.
+pub fn json(status: StatusCode, body: impl Into<Body>) -> Response {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
