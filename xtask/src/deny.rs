@@ -21,7 +21,7 @@ pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<()> {
     fetch
         .args([FETCH_LIMIT, "cargo", "deny", "--log-level", "off", "fetch", "db"])
         .current_dir(&workspace.root);
-    if !process::succeeds(&mut fetch) {
+    if !process::succeeds(fetch.env("GIT_TERMINAL_PROMPT", "0")) {
         println!("    advisories skipped: their database cannot be fetched from here");
         return Ok(());
     }

@@ -29,15 +29,15 @@ pub(crate) fn compare(
         Server::start(bench.workspace, &subjects[1], &exchange)?,
     ];
     let exchange = Arc::new(exchange);
-    let connections = bench.options.connections;
+    let connections = bench.options.connections.get();
     let load = |duration| Load { exchange: Arc::clone(&exchange), connections, duration };
     for server in &servers {
         load::generate(&load(WARM_UP), server.address)?;
     }
-    let measured = load(Duration::from_secs(bench.options.seconds));
+    let measured = load(Duration::from_secs(bench.options.seconds.get()));
     let mut rounds = [Vec::new(), Vec::new()];
     let mut bad = 0;
-    for round in 0..bench.options.rounds {
+    for round in 0..bench.options.rounds.get() {
         // Who goes first changes every round: being second must not be an advantage.
         for index in [round % 2, 1 - round % 2] {
             let (values, unexpected) = measure(&servers[index], &measured)?;

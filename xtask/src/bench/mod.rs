@@ -19,6 +19,7 @@ mod usage;
 
 use std::env;
 use std::fs;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
@@ -45,14 +46,14 @@ pub(crate) struct Benchmark {
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Length of one round
-    #[arg(long, value_name = "N", default_value_t = 3)]
-    seconds: u64,
+    #[arg(long, value_name = "N", default_value = "3")]
+    seconds: NonZeroU64,
     /// Rounds of each server, in turn; the table shows their median
-    #[arg(long, value_name = "N", default_value_t = 6)]
-    rounds: usize,
+    #[arg(long, value_name = "N", default_value = "6")]
+    rounds: NonZeroUsize,
     /// Connections that each send one request after another
-    #[arg(long, value_name = "N", default_value_t = 32)]
-    connections: usize,
+    #[arg(long, value_name = "N", default_value = "32")]
+    connections: NonZeroUsize,
     /// Write the numbers there as well
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -78,6 +79,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
     if cfg!(debug_assertions) {
         return run_optimised(workspace);
     }
+    warn_when_busy();
     let bench = Bench { workspace, options };
     let mut reports = Vec::new();
     let mut broken = Vec::new();
@@ -113,6 +115,16 @@ fn choose(names: &[String]) -> anyhow::Result<Vec<&'static Benchmark>> {
         .iter()
         .map(|name| find(name).with_context(|| format!("there is no benchmark `{name}`\n\n{}", list())))
         .collect()
+}
+
+fn warn_when_busy() {
+    let load =
+        fs::read_to_string("/proc/loadavg").ok().and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
+    if let Some(load) = load.filter(|load| *load > 0.5) {
+        println!(
+            "the machine is busy (load average {load}): trust the ratios, and see what self-check says of them\n"
+        );
+    }
 }
 
 fn run_optimised(workspace: &Workspace) -> anyhow::Result<ExitCode> {

@@ -24,20 +24,23 @@ use crate::workspace::Workspace;
 
 pub(crate) const RULES: &str = "\
 The rules:
-  edges     crates depend on each other only as ARCHITECTURE.md says; no cycles, not even of dev-dependencies
+  edges     crates depend on each other only as ARCHITECTURE.md says, dev-dependencies only
+            without a cycle
   size      a file has at most 600 lines, a function 60 (100 below tests/)
   names     no utils, util, common, types, helpers, helper, misc, prelude
   head      every .rs file starts with a `//!` line
-  tokens    no #[ignore], todo!, unimplemented!, #[allow]; outside tests no .unwrap() and no tokio::spawn
-  sleeps    test code sleeps only on paused time (#[tokio::test(start_paused = true)] or a call of pause()), or in
-            a function whose name starts with `until`: the bounded poll of something outside this process.
-            What never ends is std::future::pending()
+  tokens    no #[ignore], todo!, unimplemented!, #[allow];
+            outside tests no .unwrap() and no tokio::spawn
+  sleeps    test code sleeps only on paused time (`start_paused = true` or a call of pause()),
+            or in a function whose name starts with `until`: the bounded poll of something
+            outside this process. What never ends is std::future::pending()
   borders   a protocol folder never names another one
   marks     what is left to do names its issue: TODO(#12)
   paths     no absolute paths of somebody's machine
   links     relative links of Markdown files lead somewhere
 
-Test code is what lies below tests/ or benches/, in tests.rs, or under #[cfg(test)] or a test attribute.";
+Test code is what lies below tests/ or benches/, in tests.rs, or under #[cfg(test)] or a
+test attribute.";
 
 pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<()> {
     let findings = inspect(workspace)?;
@@ -46,7 +49,7 @@ pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<()> {
     }
     match findings.len() {
         0 => Ok(()),
-        count => bail!("{count} findings; `cargo xtask tidy --help` tells the rules"),
+        count => bail!("{count} to mend; `cargo xtask tidy --help` tells the rules"),
     }
 }
 
