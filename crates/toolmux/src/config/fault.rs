@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use miette::{Diagnostic, NamedSource, SourceSpan};
 
@@ -11,7 +12,7 @@ use miette::{Diagnostic, NamedSource, SourceSpan};
 pub struct ConfigFault {
     what: String,
     #[source_code]
-    source_text: Option<NamedSource<String>>,
+    source_text: Option<Arc<NamedSource<String>>>,
     #[label("here")]
     span: Option<SourceSpan>,
     /// What to do about it.
@@ -36,8 +37,7 @@ impl Found {
 
 impl ConfigFault {
     pub(super) fn at(name: &str, text: &str, span: Option<Range<usize>>, what: String) -> Self {
-        let source_text =
-            span.is_some().then(|| NamedSource::new(name, text.to_owned()).with_language("toml"));
+        let source_text = span.is_some().then(|| Arc::new(NamedSource::new(name, text.to_owned())));
         ConfigFault { what, source_text, span: span.map(Into::into), hint: None }
     }
 
