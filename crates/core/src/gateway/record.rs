@@ -127,7 +127,9 @@ fn write_sorted(value: &Value, text: &mut String) {
         }
         Value::Array(items) => {
             text.push('[');
-            items.iter().for_each(|item| write_sorted(item, text));
+            for item in items {
+                write_sorted(item, text);
+            }
             text.push(']');
         }
         // Writing to a string cannot fail.
