@@ -4,9 +4,10 @@
 
 mod child;
 mod command;
+pub mod fault;
 pub mod http_client;
 pub mod jsonrpc;
-mod opentool;
+pub mod opentool;
 mod operations;
 pub mod registry;
 pub mod sse;
