@@ -10,7 +10,7 @@ use super::Gateway;
 use super::dispatch::dispatch;
 use crate::call::Call;
 use crate::message::Message;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Retry};
 use crate::progress::Progress;
 use crate::refusal::Refusal;
 use crate::store::{Begun, CallDigest, CallKey, StoreError};
@@ -53,8 +53,8 @@ async fn run(
     let running = gateway.tasks.spawn(async move {
         let answer = dispatch(&owner, &call, &progress).await;
         match &answer {
-            Ok(outcome) => owner.store.call_finish(&key, outcome).await,
-            Err(_) => owner.store.call_forget(&key).await,
+            Ok(outcome) if is_final(outcome) => owner.store.call_finish(&key, outcome).await,
+            Ok(_) | Err(_) => owner.store.call_forget(&key).await,
         }
         .map_err(unavailable)?;
         answer
@@ -62,6 +62,14 @@ async fn run(
     running.await.unwrap_or_else(|error| {
         Err(Refusal::Internal(Message::public("The call was lost").caused_by(&error)))
     })
+}
+
+/// A failure worth retrying is not kept: clients retry with the same id, and must reach the tool.
+fn is_final(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Returned(_) => true,
+        Outcome::Failed(error) => error.retry == Retry::Never,
+    }
 }
 
 fn still_running(call: &Call) -> Refusal {
