@@ -290,7 +290,7 @@ fn failure(error: &ToolError) -> Failure<'_> {
 pub(super) fn refuse(form: Form, refusal: &Refusal) -> Response {
     let (mut message, after) = (refusal.message(), retry_after(refusal));
     if let Some(after) = after {
-        message.public.push_str(&format!("; try again after {} ms", after.as_millis()));
+        message.public = format!("{}; try again after {} ms", message.public, after.as_millis());
     }
     let body = ErrorResponse {
         schema: (form == Form::Enveloped).then_some(SCHEMA),
