@@ -16,7 +16,7 @@ use super::dispatch::dispatch;
 use crate::BoxFuture;
 use crate::call::Call;
 use crate::message::Message;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Retry};
 use crate::progress::Progress;
 use crate::refusal::Refusal;
 use crate::store::{Begun, CallDigest, CallKey, StoreError};
@@ -59,8 +59,8 @@ async fn run(
     let running = Box::pin(async move {
         let answer = dispatch(&owner, &call, &progress).await;
         match &answer {
-            Ok(outcome) => owner.store.call_finish(&key, outcome).await,
-            Err(_) => owner.store.call_forget(&key).await,
+            Ok(outcome) if is_final(outcome) => owner.store.call_finish(&key, outcome).await,
+            Ok(_) | Err(_) => owner.store.call_forget(&key).await,
         }
         .map_err(unavailable)?;
         answer
@@ -90,6 +90,14 @@ impl Drop for Unstoppable {
         if let (Some(running), Ok(runtime)) = (self.running.take(), Handle::try_current()) {
             self.tasks.spawn_on(running, &runtime);
         }
+    }
+}
+
+/// A failure worth retrying is not kept: clients retry with the same id, and must reach the tool.
+fn is_final(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Returned(_) => true,
+        Outcome::Failed(error) => error.retry == Retry::Never,
     }
 }
 
