@@ -35,15 +35,15 @@ fn main() {
 
 fn in_process(name: &str, library: &mut Library, function: usize, input: &[u8]) {
     let mut output = Vec::new();
-    measure(name, 200_000, || {
+    measure(name, 200_000, 1, || {
         output.clear();
         library.call(function, black_box(input), &mut output).expect("the call succeeds");
         black_box(&output);
     });
 }
 
-/// Prints what one run of `body` takes.
-fn measure(name: &str, runs: u32, mut body: impl FnMut()) {
+/// Prints what one call takes when one run of `body` makes so many `calls`.
+fn measure(name: &str, runs: u32, calls: u32, mut body: impl FnMut()) {
     let mut rounds: Vec<Duration> = (0..ROUNDS)
         .map(|_| {
             let start = Instant::now();
@@ -52,7 +52,7 @@ fn measure(name: &str, runs: u32, mut body: impl FnMut()) {
         })
         .collect();
     rounds.sort();
-    let each = |round: Duration| round.as_secs_f64() * 1e9 / f64::from(runs);
+    let each = |round: Duration| round.as_secs_f64() * 1e9 / f64::from(runs * calls);
     println!("{name:<40} {:>9.1} ns best {:>9.1} ns middle", each(rounds[0]), each(rounds[ROUNDS / 2]));
 }
 
@@ -84,7 +84,7 @@ impl Worker {
 
     fn one_by_one(&mut self, profile: Profile) {
         let values = adding();
-        measure(&format!("add through a worker, {profile:?}"), 10_000, || {
+        measure(&format!("add through a worker, {profile:?}"), 10_000, 1, || {
             self.send(&[Request::Call { id: 1, function: 0, values: &values }]);
             self.receive(1);
         });
@@ -96,7 +96,7 @@ impl Worker {
             (0..UNDER_WAY).map(|id| Request::Call { id, function: 0, values: &values }).collect();
         self.send(&calls);
         // As each answer arrives its caller asks again: 64 calls are always under way.
-        measure(&format!("add, {UNDER_WAY} callers, {profile:?}"), 200, || {
+        measure(&format!("add, {UNDER_WAY} callers, {profile:?}"), 200, 1000, || {
             let mut left = 1000_usize;
             while left > 0 {
                 let arrived = self.receive_some(left);
@@ -105,7 +105,6 @@ impl Worker {
             }
         });
         self.receive(UNDER_WAY as usize);
-        println!("{:<40} (the line above is per 1000 calls)", "");
     }
 
     fn end(mut self) {

@@ -93,12 +93,22 @@ pub enum Direction {
 #[serde(rename_all = "snake_case")]
 pub enum Size {
     Fixed(u64),
-    /// `ceil(v * times) + plus`, where v is the value of an integer or the element count of an input.
+    /// `ceil(measure * times) + plus`
     Of {
-        parameter: usize,
+        measure: Measure,
         times: f64,
         plus: i64,
     },
+}
+
+/// What a size is computed from, by the index of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// An integer: the argument itself, or the first element of an input.
+    Value(usize),
+    /// How many elements an input has; none if it is NULL.
+    Count(usize),
 }
 
 /// Where the number of valid elements comes from.

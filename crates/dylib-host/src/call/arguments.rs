@@ -6,7 +6,7 @@ use super::function::{Function, Returned, Step};
 use super::handles::Handles;
 use crate::fault::{CallError, Fault};
 use crate::limits::Limits;
-use crate::plan::{Buffer, By, Direction, MAX_PARAMETERS, Size};
+use crate::plan::{Buffer, By, Direction, MAX_PARAMETERS, Measure, Size};
 use crate::scalar::Scalar;
 use crate::value::{Reader, ValueError};
 
@@ -19,6 +19,10 @@ pub(super) struct Arguments {
     pub(super) room: [usize; MAX_PARAMETERS],
     /// Bit per parameter: has memory in the arena.
     pub(super) placed: u32,
+    /// Most elements that a pointer of the library may lead to, per parameter that gets one.
+    pub(super) bounds: [Option<u64>; MAX_PARAMETERS],
+    /// The same for the return value.
+    pub(super) return_bound: Option<u64>,
     given: [Option<Span>; MAX_PARAMETERS],
 }
 
@@ -62,10 +66,10 @@ impl Arguments {
             }
         }
         reader.end().map_err(malformed)?;
-        match &function.returns {
-            Returned::Pointer(pointee) => self.size(function, None, pointee.size).map(|_| ()),
-            Returned::Void | Returned::Value(_) | Returned::Handle(_) => Ok(()),
+        if let Returned::Pointer(pointee) = &function.returns {
+            self.return_bound = self.size(function, None, pointee.size, payload)?;
         }
+        Ok(())
     }
 
     /// Lays out everything that is passed by pointer.
@@ -81,7 +85,8 @@ impl Arguments {
             match step {
                 Step::Value(_) | Step::Handle { .. } | Step::Length { .. } => {}
                 Step::Buffer(buffer) => {
-                    let room = self.room_for(function, index, buffer)?;
+                    let size = self.size(function, index, buffer.size, payload)?;
+                    let room = self.room_for(function, index, buffer, size)?;
                     outputs += if buffer.direction == Direction::In { 0 } else { room as u64 };
                     if outputs > limits.outputs {
                         let what = format!("makes the outputs larger than {} bytes", limits.outputs);
@@ -90,7 +95,7 @@ impl Arguments {
                     self.place_buffer(function, arena, (index, buffer, room), payload)?;
                 }
                 Step::Indirect(pointee) => {
-                    self.size(function, index, pointee.size)?;
+                    self.bounds[index] = self.size(function, index, pointee.size, payload)?;
                     self.place_bytes(function, arena, index, &0_usize.to_ne_bytes())?;
                 }
                 Step::NewHandle { .. } => {
@@ -117,13 +122,19 @@ impl Arguments {
     }
 
     /// Bytes to place for a buffer, once its size is known and its content fits.
-    fn room_for(&self, function: &Function, index: usize, buffer: &Buffer) -> Result<usize, CallError> {
+    fn room_for(
+        &self,
+        function: &Function,
+        index: usize,
+        buffer: &Buffer,
+        size: Option<u64>,
+    ) -> Result<usize, CallError> {
         let content = match buffer.direction {
             Direction::In | Direction::InOut => self.given_count(index, buffer.element),
             Direction::Out => 0,
         };
         let terminator = u64::from(buffer.terminated && buffer.direction != Direction::Out);
-        let elements = match (buffer.direction, self.size(function, index, buffer.size)?) {
+        let elements = match (buffer.direction, size) {
             (Direction::In, Some(exact)) if exact != content && self.given[index].is_some() => {
                 let what = format!("must have exactly {exact} elements, it has {content}");
                 return Err(function.about(Fault::OutOfRange, index, &what));
@@ -140,22 +151,19 @@ impl Arguments {
     }
 
     /// A size expression, with the values of this call.
-    pub(super) fn size(
+    fn size(
         &self,
         function: &Function,
         index: impl Into<Option<usize>>,
         size: Option<Size>,
+        payload: &[u8],
     ) -> Result<Option<u64>, CallError> {
-        let (parameter, times, plus) = match size {
+        let (measure, times, plus) = match size {
             None => return Ok(None),
             Some(Size::Fixed(elements)) => return Ok(Some(elements)),
-            Some(Size::Of { parameter, times, plus }) => (parameter, times, plus),
+            Some(Size::Of { measure, times, plus }) => (measure, times, plus),
         };
-        let value = match &function.steps[parameter] {
-            Step::Value(scalar) => scalar.integer(self.words[parameter]).unwrap_or(0),
-            Step::Buffer(buffer) => i128::from(self.given_count(parameter, buffer.element)),
-            _ => 0,
-        };
+        let value = self.measure(function, measure, payload);
         let elements = (value as f64 * times).ceil() + plus as f64;
         // Beyond 2^53 the arithmetic is not exact, and no buffer is that large.
         if !(0.0..9e15).contains(&elements) {
@@ -163,6 +171,21 @@ impl Arguments {
             return Err(function.about(Fault::OutOfRange, index, &what));
         }
         Ok(Some(elements as u64))
+    }
+
+    fn measure(&self, function: &Function, measure: Measure, payload: &[u8]) -> i128 {
+        let (Measure::Value(index) | Measure::Count(index)) = measure;
+        match (measure, &function.steps[index]) {
+            (Measure::Value(_), Step::Value(scalar)) => scalar.integer(self.words[index]).unwrap_or(0),
+            (Measure::Value(_), Step::Buffer(buffer)) => {
+                let given =
+                    self.given[index].map_or(&[][..], |given| &payload[given.start..][..given.length]);
+                buffer.element.integer(buffer.element.read(given)).unwrap_or(0)
+            }
+            (Measure::Count(_), Step::Buffer(buffer)) => i128::from(self.given_count(index, buffer.element)),
+            // Compiling refuses every other measure.
+            _ => 0,
+        }
     }
 
     fn place_buffer(

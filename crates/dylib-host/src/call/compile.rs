@@ -8,7 +8,7 @@ use libffi::middle::{Cif, Type};
 use super::function::{Free, Function, Pointee, Returned, Step};
 use super::handles::Handles;
 use crate::hello::Readiness;
-use crate::plan::{self, Buffer, By, Direction, Length, MAX_PARAMETERS, Pass, Return, Size};
+use crate::plan::{self, Buffer, By, Direction, Length, MAX_PARAMETERS, Measure, Pass, Return, Size};
 use crate::scalar::{Class, Scalar};
 
 /// Finds the code of a function that the library file exports itself.
@@ -158,15 +158,20 @@ fn check_pointee(function: &plan::Function, pointee: &plan::Pointee) -> Result<(
 }
 
 fn check_size(function: &plan::Function, size: Option<Size>) -> Result<(), String> {
-    let Some(Size::Of { parameter, times, .. }) = size else { return Ok(()) };
+    let Some(Size::Of { measure, times, .. }) = size else { return Ok(()) };
     if !times.is_finite() {
         return Err("has a size that is not finite".to_owned());
     }
-    match function.parameters.get(parameter).map(|parameter| &parameter.pass) {
-        Some(Pass::Value(scalar)) if is_count(*scalar) => Ok(()),
-        Some(Pass::Buffer(buffer)) if buffer.direction != Direction::Out => Ok(()),
-        _ => Err("takes its size from what is neither an integer nor an input".to_owned()),
-    }
+    let (Measure::Value(parameter) | Measure::Count(parameter)) = measure;
+    let known = match (measure, function.parameters.get(parameter).map(|parameter| &parameter.pass)) {
+        (Measure::Value(_), Some(Pass::Value(scalar))) => is_count(*scalar),
+        (Measure::Value(_), Some(Pass::Buffer(buffer))) => {
+            is_count(buffer.element) && buffer.direction != Direction::Out
+        }
+        (Measure::Count(_), Some(Pass::Buffer(buffer))) => buffer.direction != Direction::Out,
+        _ => false,
+    };
+    if known { Ok(()) } else { Err("takes its size from what is neither an integer nor an input".to_owned()) }
 }
 
 fn check_length(function: &plan::Function, element: Scalar, length: Length) -> Result<(), String> {

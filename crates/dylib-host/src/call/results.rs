@@ -129,7 +129,7 @@ impl Results<'_> {
         address: usize,
         index: Option<usize>,
     ) -> Result<usize, CallError> {
-        let size = self.arguments.size(self.function, index, pointee.size)?;
+        let size = index.map_or(self.arguments.return_bound, |index| self.arguments.bounds[index]);
         let elements = match (pointee.length, self.length(pointee.length), size) {
             (Length::Nul, ..) => return self.scan(address, index, size),
             (_, Some(elements), Some(size)) if elements > size => return Err(self.lie(index, elements, size)),

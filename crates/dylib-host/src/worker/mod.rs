@@ -6,7 +6,7 @@ mod descriptors;
 mod hang_up;
 mod serve;
 
-use std::path::Path;
+use std::io::{self, Write};
 
 use crate::call::Library;
 use crate::hello::{Abi, Enforced, Hello, Ready};
@@ -15,6 +15,9 @@ use crate::sandbox::{restrict_calls, restrict_files, restrict_resources};
 use channel::{Answers, Broken, Requests};
 use descriptors::Descriptors;
 
+/// The argument that makes the server's own executable a worker.
+pub const ARGUMENT: &str = "dyn-worker";
+
 /// Turns this process into a worker. The server starts its own executable for this, with the request
 /// pipe as standard input and the answer pipe as standard output. Call it first in `main`.
 pub fn run() -> ! {
@@ -22,7 +25,7 @@ pub fn run() -> ! {
         Ok(()) => end(Ending::Stopped),
         Err(broken) => broken,
     };
-    eprintln!("dyn-worker: {broken}");
+    let _ = writeln!(io::stderr(), "dyn-worker: {broken}");
     end(Ending::Broken)
 }
 
@@ -66,15 +69,11 @@ fn prepare(hello: &Hello, descriptors: Descriptors) -> Result<(Library, Ready), 
     let path = locate(&plan.library)?;
     let files = restrict_files(&hello.sandbox, &path)?;
     hang_up::watch(descriptors.requests).map_err(LoadError::Worker)?;
-    let library = open(&path, hello)?;
+    let library = Library::open_file(&path, plan)?;
     crash::report_to(descriptors.answers, library.ranges()).map_err(LoadError::Worker)?;
     restrict_resources(&plan.limits)?;
     let system_calls = restrict_calls(hello.sandbox.profile)?;
     let enforced = Enforced { files, system_calls };
     let ready = Ready { functions: library.readiness(), abi: Abi::HOST, enforced };
     Ok((library, ready))
-}
-
-fn open(path: &Path, hello: &Hello) -> Result<Library, LoadError> {
-    Library::open_file(path, &hello.plan)
 }

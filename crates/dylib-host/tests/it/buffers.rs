@@ -4,11 +4,12 @@ use toolmux_dylib_host::fault::Fault;
 use toolmux_dylib_host::frame::Crash;
 use toolmux_dylib_host::hello::Profile;
 use toolmux_dylib_host::limits::Limits;
-use toolmux_dylib_host::plan::{By, Direction, Function, Length, Pass, Plan, Return, Size};
+use toolmux_dylib_host::plan::{By, Direction, Function, Length, Measure, Pass, Plan, Return, Size};
 use toolmux_dylib_host::scalar::Scalar::{Char, Int, Long, UnsignedChar, UnsignedLong};
 
 use crate::plans::{
-    A_INT, INT, Values, buffer, function, hello, input, length, output, plan, pointee, size_of, text_in,
+    A_INT, INT, Values, buffer, function, hello, input, length, output, plan, pointee, size_from, size_of,
+    text_in,
 };
 use crate::worker::{Reply, Worker};
 
@@ -46,6 +47,15 @@ fn a_length_behind_a_pointer_starts_as_capacity_and_says_what_was_filled() {
     let mut worker = start(function("fill", &[out, len], Return::Value(UnsignedLong)));
     let expected = Values::none().int(7).bytes(b"abc").bytes(&3_u64.to_le_bytes());
     assert_eq!(worker.result(0, &Values::none()), expected.0);
+}
+
+#[test]
+fn a_size_may_be_what_an_in_out_integer_points_to() {
+    let out = ("out", buffer(UnsignedChar, Direction::Out, Some(size_from(1)), Length::Parameter(1)));
+    let len = ("len", buffer(UnsignedLong, Direction::InOut, Some(Size::Fixed(1)), Length::All));
+    let mut worker = start(function("fill", &[out, len], Return::Value(UnsignedLong)));
+    let expected = Values::none().int(5).bytes(b"abc").bytes(&3_u64.to_le_bytes());
+    assert_eq!(worker.result(0, &Values::none().bytes(&5_u64.to_le_bytes())), expected.0);
 }
 
 #[test]
@@ -120,7 +130,7 @@ fn an_input_of_fixed_size_has_exactly_that_many_elements() {
 
 #[test]
 fn a_size_is_computed_from_a_value_or_a_count() {
-    let size = Some(Size::Of { parameter: 1, times: 1.5, plus: 2 });
+    let size = Some(Size::Of { measure: Measure::Value(1), times: 1.5, plus: 2 });
     let out = buffer(Char, Direction::Out, size, Length::All);
     let mut worker = start(function("out_char", &[("x", out), ("v", Pass::Value(Char))], Return::Void));
     let mut expected = [0; 7];
@@ -133,8 +143,7 @@ fn a_size_is_computed_from_a_value_or_a_count() {
 
 #[test]
 fn outputs_over_the_limit_are_refused_before_the_call() {
-    let out = || ("x", buffer(Char, Direction::Out, Some(size_of(1)), Length::All));
-    let parameters = [out(), A_INT];
+    let parameters = [("x", buffer(Char, Direction::Out, Some(size_from(1)), Length::All)), A_INT];
     let limits = Limits { outputs: 1000, ..Limits::default() };
     let plan = Plan { limits, ..plan(vec![function("out_char", &parameters, Return::Void)]) };
     let mut worker = Worker::start(&hello(plan, Profile::Pure));

@@ -6,13 +6,13 @@ use std::process::Command;
 
 use toolmux_dylib_host::fault::Fault;
 use toolmux_dylib_host::hello::{Abi, Degree, Enforced, Profile, Readiness};
-use toolmux_dylib_host::plan::{By, Direction, Function, Length, Pass, Plan, Return, Size};
+use toolmux_dylib_host::plan::{By, Direction, Function, Length, Pass, Plan, Return};
 use toolmux_dylib_host::scalar::Scalar::{Char, Double, Float, Int};
 use toolmux_dylib_host::{Library, LoadError};
 
 use crate::fixture;
 use crate::plans::{
-    A_INT, INT, Values, buffer, function, hello, input, length, output, plan, string, text_in,
+    A_INT, INT, Values, buffer, function, hello, input, length, output, plan, size_from, string, text_in,
 };
 use crate::worker::{Reply, Worker};
 
@@ -112,10 +112,7 @@ fn a_function_of_another_library_is_not_one_of_this() {
 #[test]
 fn a_plan_that_cannot_be_called_is_refused_with_its_reason() {
     let float = ("x", Pass::Value(Float));
-    let sized_by = |parameter| {
-        let size = Some(Size::Of { parameter, times: 1.0, plus: 0 });
-        ("x", buffer(Char, Direction::Out, size, Length::All))
-    };
+    let sized_by = |parameter| ("x", buffer(Char, Direction::Out, Some(size_from(parameter)), Length::All));
     let of = |parameters: &[(&str, Pass)]| function("add", parameters, INT);
     let variadic = |fixed, parameter: &(&str, Pass)| Function {
         fixed_parameters: Some(fixed),

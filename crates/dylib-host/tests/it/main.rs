@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a step of a test that fails is a test that fails")]
 
+mod allocation;
 mod buffers;
 mod crash;
 mod endings;

@@ -3,7 +3,7 @@
 use toolmux_dylib_host::hello::{Hello, Profile, Sandbox};
 use toolmux_dylib_host::limits::Limits;
 use toolmux_dylib_host::plan::{
-    Buffer, By, Direction, Function, Length, Parameter, Pass, Plan, Pointee, Return, Size,
+    Buffer, By, Direction, Function, Length, Measure, Parameter, Pass, Plan, Pointee, Return, Size,
 };
 use toolmux_dylib_host::scalar::Scalar::{
     self, Char, Double, Float, Int, Long, LongLong, Short, UnsignedChar,
@@ -54,8 +54,14 @@ pub(crate) const fn length(of: usize, scalar: Scalar, by: By) -> Pass {
     Pass::Length { of, scalar, by }
 }
 
+/// As many elements as an integer says.
+pub(crate) const fn size_from(parameter: usize) -> Size {
+    Size::Of { measure: Measure::Value(parameter), times: 1.0, plus: 0 }
+}
+
+/// As many elements as an input has.
 pub(crate) const fn size_of(parameter: usize) -> Size {
-    Size::Of { parameter, times: 1.0, plus: 0 }
+    Size::Of { measure: Measure::Count(parameter), times: 1.0, plus: 0 }
 }
 
 pub(crate) fn pointee(element: Scalar, size: Option<Size>, length: Length, free: Option<&str>) -> Pointee {

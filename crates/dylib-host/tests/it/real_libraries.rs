@@ -5,7 +5,7 @@ use toolmux_dylib_host::plan::{By, Direction, Function, Length, Pass, Plan, Retu
 use toolmux_dylib_host::scalar::Scalar::{Char, Double, Int, Long, UnsignedLong};
 
 use crate::plans::{
-    INT, Values, buffer, function, hello, input, length, output, plan, size_of, string, text_in,
+    INT, Values, buffer, function, hello, input, length, output, plan, size_from, size_of, string, text_in,
 };
 use crate::worker::Worker;
 
@@ -47,7 +47,7 @@ fn libc_works_on_text() {
         ..function(
             "snprintf",
             &[
-                ("buf", buffer(Char, Direction::Out, Some(size_of(1)), Length::Nul)),
+                ("buf", buffer(Char, Direction::Out, Some(size_from(1)), Length::Nul)),
                 ("size", Pass::Value(UnsignedLong)),
                 ("format", text_in()),
                 ("a", Pass::Value(Int)),

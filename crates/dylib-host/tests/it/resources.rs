@@ -9,7 +9,7 @@ use toolmux_dylib_host::limits::Limits;
 use toolmux_dylib_host::plan::{Direction, Length, Pass, Plan, Return};
 use toolmux_dylib_host::scalar::Scalar;
 
-use crate::plans::{A_INT, INT, Values, buffer, function, hello, plan, size_of};
+use crate::plans::{A_INT, INT, Values, buffer, function, hello, plan, size_from};
 use crate::worker::{Reply, Worker};
 
 const MALLOC_DEBUG: [&str; 2] =
@@ -25,7 +25,7 @@ fn memory_ends_at_the_limit_and_the_worker_goes_on() {
 
 #[test]
 fn a_buffer_that_finds_no_memory_is_refused_before_the_call() {
-    let out = ("x", buffer(Scalar::Char, Direction::Out, Some(size_of(1)), Length::All));
+    let out = ("x", buffer(Scalar::Char, Direction::Out, Some(size_from(1)), Length::All));
     let functions = vec![function("out_char", &[out, A_INT], Return::Void)];
     let limits = Limits { memory: 64 << 20, outputs: 1 << 30, ..Limits::default() };
     let mut worker = Worker::start(&hello(Plan { limits, ..plan(functions) }, Profile::Pure));
