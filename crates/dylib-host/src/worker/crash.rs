@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use libc::{c_int, c_void, siginfo_t};
 
-use super::{Ending, end};
+use super::ending::{Ending, end};
 use crate::call::Ranges;
 use crate::frame::Crash;
 

@@ -12,7 +12,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::RawFd;
 use std::ptr;
 
-use super::{Ending, end};
+use super::ending::{Ending, end};
 
 const STACK: usize = 64 << 10;
 
@@ -43,18 +43,8 @@ extern "C" fn wait_and_end(descriptor: *mut c_void) -> *mut c_void {
     let mut watched = libc::pollfd { fd: (descriptor.addr() as u32).cast_signed(), events: 0, revents: 0 };
     // SAFETY: the struct is valid for the time of the call.
     while unsafe { libc::poll(&raw mut watched, 1, -1) } <= 0 {}
-    end_group()
-}
-
-/// Children of the library go too; under a profile that allows none, only the process itself ends.
-fn end_group() -> ! {
-    // SAFETY: none of the calls touches memory. Group 0 is ours alone if we lead it.
-    unsafe {
-        if libc::getpgrp() == libc::getpid() {
-            libc::kill(0, libc::SIGKILL);
-        }
-    }
-    end(Ending::Stopped)
+    // The library may have closed the descriptor under us.
+    end(if watched.revents & libc::POLLNVAL == 0 { Ending::Stopped } else { Ending::Broken })
 }
 
 fn block_signals() -> libc::sigset_t {

@@ -3,9 +3,11 @@
 mod channel;
 mod crash;
 mod descriptors;
+mod ending;
 mod hang_up;
 mod serve;
 
+use std::convert::Infallible;
 use std::io::{self, Write};
 
 use crate::call::Library;
@@ -14,6 +16,7 @@ use crate::load::{LoadError, locate};
 use crate::sandbox::{restrict_calls, restrict_files, restrict_resources};
 use channel::{Answers, Broken, Requests};
 use descriptors::Descriptors;
+use ending::{Ending, end, leave};
 
 /// The argument that makes the server's own executable a worker.
 pub const ARGUMENT: &str = "dyn-worker";
@@ -21,45 +24,34 @@ pub const ARGUMENT: &str = "dyn-worker";
 /// Turns this process into a worker. The server starts its own executable for this, with the request
 /// pipe as standard input and the answer pipe as standard output. Call it first in `main`.
 pub fn run() -> ! {
-    let broken = match work() {
-        Ok(()) => end(Ending::Stopped),
-        Err(broken) => broken,
-    };
-    let _ = writeln!(io::stderr(), "dyn-worker: {broken}");
-    end(Ending::Broken)
+    let Err(broken) = work();
+    complain(&broken);
+    leave(Ending::Broken)
 }
 
-/// Why a worker left by itself, as its exit status says it.
-#[derive(Debug, Clone, Copy)]
-enum Ending {
-    /// STOP, or the server is gone.
-    Stopped = 0,
-    /// The pipes or the frames on them cannot be used.
-    Broken = 70,
-    /// The library cannot be loaded, or cannot be trusted after what it did.
-    Unfit = 71,
-}
-
-fn end(ending: Ending) -> ! {
-    // SAFETY: ends the process without running exit handlers, which may belong to the library.
-    unsafe { libc::_exit(ending as i32) }
-}
-
-fn work() -> Result<(), Broken> {
+fn work() -> Result<Infallible, Broken> {
     let descriptors = descriptors::take_over().map_err(Broken::Pipe)?;
     let mut requests = Requests::new(descriptors.requests);
     let mut answers = Answers::new(descriptors.answers);
-    let Some((id, hello)) = requests.hello()? else { return Ok(()) };
+    let Some((id, hello)) = requests.hello()? else { leave(Ending::Stopped) };
     match prepare(&hello, descriptors) {
         Ok((library, ready)) => {
             answers.ready(id, &ready)?;
-            serve::serve(library, &mut requests, &mut answers)
+            let ending = serve::serve(library, &mut requests, &mut answers).unwrap_or_else(|broken| {
+                complain(&broken);
+                Ending::Broken
+            });
+            end(ending)
         }
         Err(error) => {
             answers.load_failed(id, &error.chain())?;
-            end(Ending::Unfit)
+            leave(Ending::Unfit)
         }
     }
+}
+
+fn complain(broken: &Broken) {
+    let _ = writeln!(io::stderr(), "dyn-worker: {broken}");
 }
 
 /// The order matters: no code of the library runs before landlock, and none but the loading runs before

@@ -3,21 +3,21 @@
 
 use super::channel::{Answers, Broken, Requests};
 use super::crash;
-use super::{Ending, end};
+use super::ending::Ending;
 use crate::call::Library;
 use crate::fault::Fault;
 use crate::frame::Request;
 
-/// Returns when the server says STOP or closes the pipe.
+/// Serves until there is a reason to end.
 pub(super) fn serve(
     mut library: Library,
     requests: &mut Requests,
     answers: &mut Answers,
-) -> Result<(), Broken> {
+) -> Result<Ending, Broken> {
     while let Some(request) = requests.next()? {
         let (id, function, values) = match request {
             Request::Call { id, function, values } => (id, function, values),
-            Request::Stop => break,
+            Request::Stop => return Ok(Ending::Stopped),
             Request::Hello { .. } => return Err(Broken::Order),
         };
         crash::set_call(id);
@@ -25,9 +25,9 @@ pub(super) fn serve(
         if fault.is_some_and(Fault::ends_worker) {
             // Calls that wait in the pipe must not meet a library in this state: they are sent again to
             // the next worker.
-            end(Ending::Unfit);
+            return Ok(Ending::Unfit);
         }
         crash::set_call(0);
     }
-    Ok(())
+    Ok(Ending::Stopped)
 }

@@ -72,7 +72,7 @@ fn a_worker_whose_library_hangs_while_loading_ends_with_its_server() {
 fn a_worker_that_was_never_greeted_ends_with_its_server() {
     let mut worker = Worker::spawn();
     worker.close_requests();
-    assert_eq!(worker.wait_for_code(), Some(0));
+    worker.wait();
 }
 
 #[test]
@@ -108,6 +108,14 @@ fn a_child_that_a_library_left_dies_when_the_server_does() {
 }
 
 #[test]
+fn a_child_that_a_library_left_dies_when_the_worker_is_stopped() {
+    let mut worker = Worker::start(&hello(plan(leaving_a_child()), Profile::Off));
+    assert_eq!(worker.result(0, &Values::none()), Values::none().int(1).0);
+    worker.stop();
+    worker.stderr_to_end();
+}
+
+#[test]
 fn a_child_that_a_library_left_hides_the_end_of_the_pipe_but_not_of_the_worker() {
     let mut worker = Worker::start(&hello(plan(leaving_a_child()), Profile::Off));
     worker.result(0, &Values::none());
@@ -125,6 +133,6 @@ fn a_thread_that_a_library_left_dies_with_the_worker() {
         assert_eq!(worker.result(0, &Values::none()), Values::none().int(0).0);
         worker.stop();
         worker.stderr_to_end();
-        assert_eq!(worker.wait_for_code(), Some(0));
+        worker.wait();
     }
 }

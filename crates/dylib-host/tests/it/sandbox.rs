@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use libc::{EACCES, EPERM};
@@ -36,8 +36,8 @@ impl Place {
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
         let place = Self { folder };
-        fs::copy(env!("CARGO_BIN_EXE_dyn-worker"), place.path("dyn-worker")).unwrap();
-        fs::copy(fixture::library(), place.path("fixture.so")).unwrap();
+        copy(env!("CARGO_BIN_EXE_dyn-worker").as_ref(), &place.path("dyn-worker"));
+        copy(fixture::library(), &place.path("fixture.so"));
         for file in ["listed", "written", "other"] {
             fs::write(place.path(file), file).unwrap();
             fs::set_permissions(place.path(file), fs::Permissions::from_mode(0o666)).unwrap();
@@ -82,6 +82,12 @@ impl Place {
         }
         workers
     }
+}
+
+/// By a process of its own: a program that we have open for writing, if only in a child that another
+/// test is about to start, cannot be run.
+fn copy(from: &Path, to: &Path) {
+    assert!(Command::new("cp").arg(from).arg(to).status().unwrap().success());
 }
 
 fn is_root() -> bool {
