@@ -22,54 +22,59 @@ pub(super) fn compile(
     handles: &mut Handles,
 ) -> Result<Function, Readiness> {
     check(function).map_err(Readiness::BadPlan)?;
-    let missing = |name: &str| Readiness::SymbolMissing(format!("the library has no function `{name}`"));
-    let code = symbols.find(&function.symbol).ok_or_else(|| missing(&function.symbol))?;
-    let free = |name: &Option<String>| match name.as_deref() {
-        None => Ok(None),
-        Some(name) => find_free(name, symbols).map(Some).ok_or_else(|| missing(name)),
-    };
-    let mut steps = Vec::with_capacity(function.parameters.len());
-    for parameter in &function.parameters {
-        steps.push(match &parameter.pass {
-            Pass::Value(scalar) => Step::Value(*scalar),
-            Pass::Buffer(buffer) => Step::Buffer(*buffer),
-            &Pass::Length { of, scalar, by } => Step::Length { of, scalar, by },
-            Pass::Indirect(pointee) => Step::Indirect(resolve(pointee, free(&pointee.free)?)),
-            Pass::Handle { tag, closes } => Step::Handle { tag: handles.tag(tag), closes: *closes },
-            Pass::NewHandle { tag } => Step::NewHandle { tag: handles.tag(tag) },
-        });
-    }
+    let code = find(symbols, &function.symbol)?;
+    let parameters = function.parameters.iter();
+    let steps: Box<[Step]> = parameters
+        .clone()
+        .map(|parameter| step(&parameter.pass, symbols, handles))
+        .collect::<Result<_, _>>()?;
     let returns = match &function.returns {
         Return::Void => Returned::Void,
         Return::Value(scalar) => Returned::Value(*scalar),
-        Return::Pointer(pointee) => Returned::Pointer(resolve(pointee, free(&pointee.free)?)),
+        Return::Pointer(pointee) => Returned::Pointer(resolve(pointee, symbols)?),
         Return::Handle { tag } => Returned::Handle(handles.tag(tag)),
     };
-    let opens = steps.iter().filter(|step| matches!(step, Step::NewHandle { .. })).count()
-        + usize::from(matches!(returns, Returned::Handle(_)));
+    let new_handles = steps.iter().filter(|step| matches!(step, Step::NewHandle { .. })).count();
     Ok(Function {
         cif: prepare(function)?,
         code: CodePtr::from_ptr(code),
         places: steps.iter().any(|step| !matches!(step, Step::Value(_) | Step::Handle { .. })),
         closes: steps.iter().any(|step| matches!(step, Step::Handle { closes: true, .. })),
-        names: function.parameters.iter().map(|parameter| parameter.name.clone()).collect(),
-        steps: steps.into(),
-        errno: function.errno,
+        opens: new_handles + usize::from(matches!(returns, Returned::Handle(_))),
+        names: parameters.map(|parameter| parameter.name.clone()).collect(),
+        steps,
         returns,
-        opens,
+        errno: function.errno,
     })
 }
 
-fn resolve(pointee: &plan::Pointee, free: Option<Free>) -> Pointee {
-    Pointee { element: pointee.element, size: pointee.size, length: pointee.length, free }
+fn step(pass: &Pass, symbols: &impl Symbols, handles: &mut Handles) -> Result<Step, Readiness> {
+    Ok(match pass {
+        Pass::Value(scalar) => Step::Value(*scalar),
+        Pass::Buffer(buffer) => Step::Buffer(*buffer),
+        &Pass::Length { of, scalar, by } => Step::Length { of, scalar, by },
+        Pass::Indirect(pointee) => Step::Indirect(resolve(pointee, symbols)?),
+        Pass::Handle { tag, closes } => Step::Handle { tag: handles.tag(tag), closes: *closes },
+        Pass::NewHandle { tag } => Step::NewHandle { tag: handles.tag(tag) },
+    })
 }
 
-fn find_free(name: &str, symbols: &impl Symbols) -> Option<Free> {
+fn find(symbols: &impl Symbols, name: &str) -> Result<*mut c_void, Readiness> {
+    let missing = || Readiness::SymbolMissing(format!("the library has no function `{name}`"));
+    symbols.find(name).ok_or_else(missing)
+}
+
+fn resolve(pointee: &plan::Pointee, symbols: &impl Symbols) -> Result<Pointee, Readiness> {
+    let free = pointee.free.as_deref().map(|name| find_free(symbols, name)).transpose()?;
+    Ok(Pointee { element: pointee.element, size: pointee.size, length: pointee.length, free })
+}
+
+fn find_free(symbols: &impl Symbols, name: &str) -> Result<Free, Readiness> {
     if name == "free" {
-        return Some(libc::free);
+        return Ok(libc::free);
     }
     // SAFETY: the plan vouches that this symbol is a function that takes one pointer.
-    symbols.find(name).map(|code| unsafe { std::mem::transmute::<*mut c_void, Free>(code) })
+    find(symbols, name).map(|code| unsafe { std::mem::transmute::<*mut c_void, Free>(code) })
 }
 
 fn prepare(function: &plan::Function) -> Result<Cif, Readiness> {
