@@ -1,0 +1,9 @@
+//! Protocols over real sockets.
+
+mod opentool;
+mod opentool_client;
+mod opentool_document;
+mod opentool_express;
+mod opentool_grid;
+mod opentool_server;
+mod opentool_source;
