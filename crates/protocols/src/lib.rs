@@ -12,6 +12,7 @@ mod operations;
 pub mod registry;
 pub mod sse;
 pub mod web;
+pub mod workflow;
 
 use crate::registry::{Served, SourceKind};
 
@@ -19,4 +20,4 @@ use crate::registry::{Served, SourceKind};
 pub const SERVED: &[Served] = &[opentool::SERVED, operations::SERVED];
 
 /// Where tools come from.
-pub const SOURCES: &[SourceKind] = &[command::SOURCE, opentool::SOURCE];
+pub const SOURCES: &[SourceKind] = &[command::SOURCE, opentool::SOURCE, workflow::SOURCE];

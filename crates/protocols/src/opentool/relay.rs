@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use toolmux_core::call::Call;
 use toolmux_core::json_text::{RawJson, to_raw};
@@ -67,10 +67,14 @@ pub(super) async fn follow(
 
 /// Everything was passed on already, which the same protocol on the other side must know.
 fn streamed(mut parts: Vec<RawJson>) -> Output {
+    #[derive(Serialize)]
+    struct Parts {
+        parts: Vec<RawJson>,
+    }
     let value = match parts.len() {
         0 => raw_null(),
         1 => parts.remove(0),
-        _ => to_raw(&serde_json::json!({ "parts": parts })).unwrap_or_else(|_| raw_null()),
+        _ => to_raw(&Parts { parts }).unwrap_or_else(|_| raw_null()),
     };
     let extra = Passthrough::of(PROTOCOL, to_raw("streamed").unwrap_or_else(|_| raw_null()));
     Output { extra, ..Output::value(value) }

@@ -7,3 +7,4 @@ mod opentool_express;
 mod opentool_grid;
 mod opentool_server;
 mod opentool_source;
+mod workflow;
