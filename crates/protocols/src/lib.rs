@@ -9,6 +9,7 @@ pub mod http_client;
 pub mod jsonrpc;
 pub mod opentool;
 mod operations;
+pub mod oxp;
 pub mod registry;
 pub mod sse;
 pub mod web;
@@ -17,7 +18,7 @@ pub mod workflow;
 use crate::registry::{Served, SourceKind};
 
 /// How agents talk to us.
-pub const SERVED: &[Served] = &[opentool::SERVED, operations::SERVED];
+pub const SERVED: &[Served] = &[opentool::SERVED, oxp::SERVED, operations::SERVED];
 
 /// Where tools come from.
 pub const SOURCES: &[SourceKind] = &[command::SOURCE, opentool::SOURCE, workflow::SOURCE];

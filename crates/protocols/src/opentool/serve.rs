@@ -11,6 +11,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use sha2::{Digest, Sha256};
 use toolmux_core::call::Caller;
 use toolmux_core::catalog::Catalog;
+use toolmux_core::example::example_arguments;
 use toolmux_core::progress::Progress;
 
 use super::document::{Function, Info, OpenTool};
@@ -26,7 +27,8 @@ pub(crate) const SERVED: Served = Served {
     path: "/opentool",
     routes,
     try_it: |base, tool| {
-        let body = serde_json::json!({ "jsonrpc": "2.0", "method": tool.flat, "params": {}, "id": "1" });
+        let params = example_arguments(tool.tool.input.value());
+        let body = serde_json::json!({ "jsonrpc": "2.0", "method": tool.flat, "params": params, "id": "1" });
         Some(format!("curl {base}/opentool/call -H 'content-type: application/json' -d '{body}'"))
     },
 };

@@ -7,4 +7,8 @@ mod opentool_express;
 mod opentool_grid;
 mod opentool_server;
 mod opentool_source;
+mod oxp;
+mod oxp_grid;
+mod oxp_ledger;
+mod oxp_server;
 mod workflow;

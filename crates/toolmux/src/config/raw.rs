@@ -127,7 +127,12 @@ impl RawRequirements {
     fn requirements(self) -> Requirements {
         let authorization =
             self.authorization.into_iter().map(|a| Authorization { id: a.id, scopes: a.scopes }).collect();
-        Requirements { authorization, secrets: self.secrets, user_id: self.user_id }
+        Requirements {
+            authorization,
+            secrets: self.secrets,
+            user_id: self.user_id,
+            ..Requirements::default()
+        }
     }
 }
 
