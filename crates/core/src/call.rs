@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::arguments::Arguments;
 use crate::catalog::Entry;
+use crate::gateway::Onward;
 use crate::names::ToolRef;
 use crate::requirements::Grants;
 use crate::tool::Passthrough;
@@ -73,6 +74,7 @@ pub struct Call {
     pub(crate) entry: Arc<Entry>,
     pub(crate) request: Request,
     pub(crate) caller: Caller,
+    pub(crate) onward: Onward,
 }
 
 impl Call {

@@ -13,6 +13,7 @@ pub mod oxp;
 pub mod registry;
 pub mod sse;
 pub mod web;
+pub mod workflow;
 
 use crate::registry::{Served, SourceKind};
 
@@ -20,4 +21,4 @@ use crate::registry::{Served, SourceKind};
 pub const SERVED: &[Served] = &[opentool::SERVED, oxp::SERVED, operations::SERVED];
 
 /// Where tools come from.
-pub const SOURCES: &[SourceKind] = &[command::SOURCE];
+pub const SOURCES: &[SourceKind] = &[command::SOURCE, opentool::SOURCE, workflow::SOURCE];
