@@ -27,6 +27,7 @@ pub use self::breaker::Breaker;
 pub use self::gate::Gate;
 pub use self::refresh::{SourceReport, SourceStatus};
 pub use self::settings::Settings;
+use crate::broker::Broker;
 use crate::call::{Caller, Request};
 use crate::catalog::Catalog;
 use crate::metrics::Metrics;
@@ -96,7 +97,9 @@ impl Gateway {
             permit::permit(&catalog, caller, place, &request.tool)?;
             Arc::clone(catalog.entry(place))
         };
-        require::require(&self.settings.load(), &entry, caller, &mut request.grants)?;
+        if !entry.requires.is_empty() {
+            require::require(&self.settings.load_full(), &entry, caller, &mut request.grants).await?;
+        }
         let call = validate::validate(entry, caller, request)?;
         record::record(self, call, progress).await
     }
@@ -109,6 +112,11 @@ impl Gateway {
     /// Counters.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    /// Who keeps tokens of users.
+    pub fn broker(&self) -> Option<Arc<dyn Broker>> {
+        self.settings.load().broker.clone()
     }
 
     /// True once [`Gateway::close`] has begun: no call should be sent here any more.

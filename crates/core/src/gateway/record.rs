@@ -83,12 +83,13 @@ fn unavailable(error: StoreError) -> Refusal {
     Refusal::Unavailable { message: error.0, retry_after: None }
 }
 
-/// Tool and arguments, the same whatever the order of keys.
+/// Tool and arguments, the same whatever the order of keys. Delivered credentials are not part of it: a
+/// token that was renewed between two tries does not make another call.
 fn digest(call: &Call) -> CallDigest {
     let mut hash = Sha256::new();
     hash.update(call.entry.id.to_string());
     hash.update([0]);
-    hash.update(sorted(call.arguments().value()).to_string());
+    hash.update(sorted(call.given().value()).to_string());
     hash.finalize().into()
 }
 

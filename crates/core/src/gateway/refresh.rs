@@ -56,7 +56,8 @@ impl Gateway {
     pub fn mount(self: &Arc<Self>, mount: Mount) {
         let (mount, stop) = (Arc::new(mount), self.stop.child_token());
         self.shelves(|shelves| {
-            let place = shelves.iter().position(|shelf| shelf.mount.name == mount.name).unwrap_or(shelves.len());
+            let place =
+                shelves.iter().position(|shelf| shelf.mount.name == mount.name).unwrap_or(shelves.len());
             let shelf = Shelf {
                 mount: Arc::clone(&mount),
                 listing: Listing::default(),
@@ -181,7 +182,8 @@ impl Gateway {
         }
         self.metrics.source(&mount.name, true, entries.len());
         self.shelves(|shelves| {
-            let replaced = |shelf: &Shelf| shelf.mount.name == mount.name && !Arc::ptr_eq(&shelf.mount, mount);
+            let replaced =
+                |shelf: &Shelf| shelf.mount.name == mount.name && !Arc::ptr_eq(&shelf.mount, mount);
             for old in shelves.extract_if(.., |shelf| replaced(shelf)) {
                 old.stop.cancel();
             }

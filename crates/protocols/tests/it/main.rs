@@ -1,6 +1,8 @@
 //! Protocols over real sockets.
 
 mod oxp;
+mod oxp_client;
+mod oxp_delivery;
 mod oxp_grid;
 mod oxp_ledger;
 mod oxp_server;

@@ -1,6 +1,7 @@
 //! Configuration: what people write ([`raw::Raw`], unknown keys refused) becomes what the program believes
 //! ([`Config`], nothing optional that has a default).
 
+mod deliver;
 mod fault;
 mod keys;
 mod raw;
