@@ -14,7 +14,7 @@ pub trait Broker: Send + Sync + fmt::Debug {
     fn token<'a>(&'a self, wanted: &'a Wanted<'a>) -> BoxFuture<'a, Result<Brokered, Refusal>>;
 
     /// The user opens a challenge: where the provider asks for consent.
-    fn start<'a>(&'a self, challenge: &'a str) -> BoxFuture<'a, Result<Started, Message>>;
+    fn start<'a>(&'a self, from: &'a StartFrom<'a>) -> BoxFuture<'a, Result<Started, Message>>;
 
     /// The user comes back from the provider.
     fn finish<'a>(&'a self, came_back: &'a CameBack<'a>) -> BoxFuture<'a, Result<Finished, Message>>;
@@ -43,6 +43,15 @@ pub enum Brokered {
     Challenge(Challenge),
     /// No provider of that name is known.
     UnknownProvider,
+}
+
+/// A user's browser opens a challenge.
+#[derive(Clone, Copy, Debug)]
+pub struct StartFrom<'a> {
+    /// Which.
+    pub challenge: &'a str,
+    /// What the browser was given by an earlier start.
+    pub browser: Option<&'a str>,
 }
 
 /// A challenge that the user has opened.

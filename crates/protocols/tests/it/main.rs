@@ -1,5 +1,7 @@
 //! Protocols over real sockets.
 
+mod auth;
+mod auth_provider;
 mod oxp;
 mod oxp_client;
 mod oxp_delivery;
