@@ -8,6 +8,7 @@ pub mod broker;
 pub mod call;
 pub mod catalog;
 pub mod delivery;
+pub mod example;
 pub mod gateway;
 pub mod json_text;
 pub mod limits;

@@ -5,9 +5,10 @@
 pub mod auth;
 mod child;
 mod command;
+pub mod fault;
 pub mod http_client;
 pub mod jsonrpc;
-mod opentool;
+pub mod opentool;
 mod operations;
 pub mod oxp;
 pub mod registry;

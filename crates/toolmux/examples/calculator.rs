@@ -1,12 +1,12 @@
+//! Two Rust functions, served to any agent: `cargo run --example calculator`.
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toolmux::{Server, ToolError, Toolkit};
 
 #[derive(Deserialize, JsonSchema)]
 struct Numbers {
-    /// The first number.
     a: f64,
-    /// The second number.
     b: f64,
 }
 
@@ -15,10 +15,8 @@ async fn add(numbers: Numbers) -> Result<f64, ToolError> {
 }
 
 async fn divide(numbers: Numbers) -> Result<f64, ToolError> {
-    if numbers.b == 0.0 {
-        return Err(ToolError::new("cannot divide by zero"));
-    }
-    Ok(numbers.a / numbers.b)
+    let quotient = numbers.a / numbers.b;
+    if quotient.is_finite() { Ok(quotient) } else { Err(ToolError::new("cannot divide by zero")) }
 }
 
 #[tokio::main]

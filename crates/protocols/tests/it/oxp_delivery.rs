@@ -140,13 +140,15 @@ impl<'a> MakeWriter<'a> for Captured {
 
 #[tokio::test]
 async fn neither_logs_nor_lists_nor_errors_show_them() {
+    // The subscriber is for the whole binary: with one per thread, what other tests ask first decides
+    // whether a place in the code logs at all.
     let captured = Captured::default();
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(tracing::Level::TRACE)
         .with_span_events(tracing_subscriber::fmt::format::FmtSpan::FULL)
         .with_writer(captured.clone())
         .finish();
-    let _logging = tracing::subscriber::set_default(subscriber);
+    tracing::subscriber::set_global_default(subscriber).expect("no other test logs");
     let deliver = needs(&[
         (GrantName::Secret("SHOP".into()), Place::Argument("key".into())),
         (GrantName::Token("github".into()), Place::Environment("GITHUB".into())),

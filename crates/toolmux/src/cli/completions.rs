@@ -6,7 +6,6 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 
 use super::Cli;
-use super::failure::Failure;
 
 /// Print the completions of a shell.
 ///
@@ -18,8 +17,8 @@ pub(super) struct Completions {
 }
 
 impl Completions {
-    pub(super) fn run(self) -> Result<ExitCode, Failure> {
+    pub(super) fn run(&self) -> ExitCode {
         clap_complete::generate(self.shell, &mut Cli::command(), "toolmux", &mut std::io::stdout());
-        Ok(ExitCode::SUCCESS)
+        ExitCode::SUCCESS
     }
 }

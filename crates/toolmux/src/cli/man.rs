@@ -14,7 +14,7 @@ use super::failure::Failure;
 pub(super) struct Man {}
 
 impl Man {
-    pub(super) fn run(self) -> Result<ExitCode, Failure> {
+    pub(super) fn run() -> Result<ExitCode, Failure> {
         let page = clap_mangen::Man::new(Cli::command());
         page.render(&mut std::io::stdout()).map_err(Failure::refused)?;
         Ok(ExitCode::SUCCESS)

@@ -78,9 +78,9 @@ impl Command {
             Command::Serve(command) => command.run().await,
             Command::Tools(command) => command.run().await,
             Command::Call(command) => command.run().await,
-            Command::Check(command) => command.run().await,
-            Command::Completions(command) => command.run(),
-            Command::Man(command) => command.run(),
+            Command::Check(command) => Ok(command.run()),
+            Command::Completions(command) => Ok(command.run()),
+            Command::Man(_) => man::Man::run(),
         }
     }
 }

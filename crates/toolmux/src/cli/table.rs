@@ -27,10 +27,8 @@ impl<const N: usize> fmt::Display for Table<N> {
             |column: usize| self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..N).map(width).collect();
         for row in &self.rows {
-            let mut line = String::new();
-            for (cell, width) in row.iter().zip(&widths) {
-                line.push_str(&format!("{cell:<width$}  "));
-            }
+            let padded = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+            let line = padded.collect::<Vec<_>>().join("  ");
             writeln!(f, "{}", cut(line.trim_end(), most))?;
         }
         Ok(())

@@ -65,9 +65,8 @@ impl Walk {
         match value.get_ref() {
             DeValue::Table(table) => self.table(table, known),
             DeValue::Array(items) => {
-                let items = items.iter();
                 let of_items = known.items();
-                items.map(|item| self.value(item, &of_items)).collect()
+                items.iter().try_for_each(|item| self.value(item, &of_items))
             }
             _ => Ok(()),
         }

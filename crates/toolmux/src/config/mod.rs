@@ -1,6 +1,7 @@
 //! Configuration: what people write ([`raw::Raw`], unknown keys refused) becomes what the program believes
 //! ([`Config`], nothing optional that has a default).
 
+mod believe;
 mod deliver;
 mod fault;
 mod keys;
@@ -16,14 +17,13 @@ use serde_json::Value;
 use toolmux_core::gateway::{Admission, ApiKey};
 use toolmux_core::limits::Limits;
 use toolmux_core::mount::{Naming, ToolSettings};
-use toolmux_core::names::is_plain;
-use toolmux_core::nearest::nearest;
 use toolmux_core::secret::Secret;
 use toolmux_core::toolset::{Pattern, Toolset};
 use toolmux_protocols::SOURCES;
 use toolmux_protocols::registry::{Opening, SourceKind};
 use toolmux_protocols::web::WebLimits;
 
+use self::believe::Reader;
 pub use self::fault::ConfigFault;
 pub use self::raw::Raw;
 use crate::listener::ListenLimits;
@@ -102,10 +102,9 @@ impl Config {
 
     /// Reads a text; `name` is what faults call it.
     pub fn read(text: &str, name: &str, folder: &Path) -> Result<Config, ConfigFault> {
-        let reader = Reader { text, name, folder };
-        let table = keys::check(text).map_err(|fault| fault.within(name, text))?;
+        let spans = keys::check(text).map_err(|fault| fault.within(name, text))?;
         let raw: Raw = toml::from_str(text).map_err(|error| ConfigFault::toml(name, text, &error))?;
-        reader.believe(raw, &table)
+        Reader { text, name, folder, spans }.believe(raw)
     }
 
     /// Who may ask, with the keys of tokens at hand.
@@ -138,156 +137,4 @@ impl SourceConfig {
             Opening { name: &self.name, table: self.table.clone(), folder: &self.folder, secrets: &secrets };
         Ok((kind.open)(&opening)?)
     }
-}
-
-/// Turns what was written into what is believed; every fault knows its line.
-struct Reader<'a> {
-    text: &'a str,
-    name: &'a str,
-    folder: &'a Path,
-}
-
-impl Reader<'_> {
-    fn believe(&self, raw: Raw, spans: &keys::Spans) -> Result<Config, ConfigFault> {
-        let listen = raw.listen.as_deref().unwrap_or(LISTEN);
-        let listen = listen.parse().map_err(|_| {
-            self.fault(spans, &["listen"], format!("`{listen}` is not an address of the form 127.0.0.1:9627"))
-        })?;
-        let toolsets: Vec<Toolset> = raw
-            .toolsets
-            .into_iter()
-            .map(|(name, set)| Toolset { name, tools: set.tools.into_iter().map(Pattern::new).collect() })
-            .collect();
-        let limits = raw.limits.unwrap_or_default();
-        let config = Config {
-            listen,
-            store: raw.store.unwrap_or_else(|| "memory".to_owned()),
-            sources: self.sources(raw.sources, spans)?,
-            tools: raw.tools.into_iter().map(|(name, tool)| (Pattern::new(name), tool.settings())).collect(),
-            keys: self.keys(raw.keys, &toolsets, spans)?,
-            toolsets,
-            jwt: self.jwt(raw.jwt, spans)?,
-            vault: self.vault(&raw.secrets, spans)?,
-            limits: limits.of_calls(),
-            web: limits.of_bodies(),
-            connections: limits.of_connections(),
-            hosts: raw.hosts,
-            origins: raw.origins,
-            allow_stop: raw.allow_stop,
-        };
-        Ok(config)
-    }
-
-    fn sources(&self, raw: toml::Table, spans: &keys::Spans) -> Result<Vec<SourceConfig>, ConfigFault> {
-        raw.into_iter().map(|(name, table)| self.source(&name, table, spans)).collect()
-    }
-
-    fn source(
-        &self,
-        name: &str,
-        table: toml::Value,
-        spans: &keys::Spans,
-    ) -> Result<SourceConfig, ConfigFault> {
-        let fault = |what: String| self.fault(spans, &["sources", name], what);
-        let json = serde_json::to_value(table).map_err(|error| fault(error.to_string()))?;
-        let Value::Object(mut members) = json else { return Err(fault("a source is a table".to_owned())) };
-        let mut text = |key: &str| match members.shift_remove(key) {
-            None => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(fault(format!("`{key}` must be a text"))),
-        };
-        let kind = text("kind")?.ok_or_else(|| {
-            fault(format!("source `{name}` has no `kind`")).hint(format!("one of: {}", kinds().join(", ")))
-        })?;
-        let known = SOURCES.iter().find(|known| known.kind == kind).ok_or_else(|| {
-            let hint = match nearest(&kind, kinds()) {
-                Some(meant) => format!("did you mean `{meant}`?"),
-                None => format!("one of: {}", kinds().join(", ")),
-            };
-            self.fault(spans, &["sources", name, "kind"], format!("there is no kind `{kind}`")).hint(hint)
-        })?;
-        let toolkit = text("toolkit")?.unwrap_or_else(|| name.to_owned());
-        if !is_plain(&toolkit) {
-            return Err(fault(format!(
-                "toolkit `{toolkit}` has characters other than letters, digits and _"
-            ))
-            .hint("give the source a plain name with `toolkit = \"…\"`"));
-        }
-        let naming = match text("names")?.as_deref() {
-            None | Some("prefixed") => Naming::Prefixed,
-            Some("bare") => Naming::Bare,
-            Some(other) => {
-                return Err(fault(format!("`names` is \"prefixed\" or \"bare\", not \"{other}\"")));
-            }
-        };
-        Ok(SourceConfig {
-            name: name.to_owned(),
-            toolkit,
-            naming,
-            kind: known.kind,
-            table: Value::Object(members),
-            folder: self.folder.to_owned(),
-        })
-    }
-
-    fn keys(
-        &self,
-        raw: Vec<(String, raw::RawKey)>,
-        toolsets: &[Toolset],
-        spans: &keys::Spans,
-    ) -> Result<Vec<ApiKey>, ConfigFault> {
-        let key = |(name, key): (String, raw::RawKey)| {
-            let fault = |what: String| self.fault(spans, &["keys", &name], what);
-            let sha256 = match (&key.key, &key.sha256) {
-                (Some(setting), None) => secrets::read(setting, self.folder).map_err(fault)?.sha256(),
-                (None, Some(hex)) => secrets::digest(hex).map_err(fault)?,
-                _ => return Err(fault(format!("key `{name}` needs either `key` or `sha256`"))),
-            };
-            if let Some(wanted) = &key.toolset
-                && !toolsets.iter().any(|set| set.name == *wanted)
-            {
-                let known: Vec<&str> = toolsets.iter().map(|set| set.name.as_str()).collect();
-                let fault = fault(format!("there is no toolset `{wanted}`"));
-                return Err(match nearest(wanted, known.iter().copied()) {
-                    Some(meant) => fault.hint(format!("did you mean `{meant}`?")),
-                    None => fault.hint(format!("add a [toolsets.{wanted}] table")),
-                });
-            }
-            Ok(ApiKey { name: name.into(), sha256, toolset: key.toolset.map(Arc::from) })
-        };
-        raw.into_iter().map(key).collect()
-    }
-
-    fn jwt(&self, raw: Option<raw::RawJwt>, spans: &keys::Spans) -> Result<Option<JwtConfig>, ConfigFault> {
-        let Some(raw) = raw else { return Ok(None) };
-        let fault = |what: String| self.fault(spans, &["jwt"], what);
-        if raw.secret.is_none() && raw.jwks.is_none() {
-            return Err(fault("[jwt] needs `secret` or `jwks`".to_owned()));
-        }
-        let secret =
-            raw.secret.map(|setting| secrets::read(&setting, self.folder)).transpose().map_err(fault)?;
-        Ok(Some(JwtConfig { secret, jwks: raw.jwks, audience: raw.audience }))
-    }
-
-    fn vault(
-        &self,
-        raw: &HashMap<String, toolmux_protocols::registry::SecretSetting>,
-        spans: &keys::Spans,
-    ) -> Result<HashMap<String, Secret>, ConfigFault> {
-        let read = |(name, setting): (&String, &_)| {
-            let secret = secrets::read(setting, self.folder);
-            secret
-                .map(|secret| (name.clone(), secret))
-                .map_err(|what| self.fault(spans, &["secrets", name], what))
-        };
-        raw.iter().map(read).collect()
-    }
-
-    fn fault(&self, spans: &keys::Spans, path: &[&str], what: String) -> ConfigFault {
-        ConfigFault::at(self.name, self.text, spans.of(path), what)
-    }
-}
-
-fn kinds() -> Vec<&'static str> {
-    SOURCES.iter().map(|known| known.kind).collect()
 }
