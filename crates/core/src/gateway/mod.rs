@@ -12,7 +12,9 @@ mod record;
 mod refresh;
 mod require;
 mod resolve;
+mod runner;
 mod settings;
+mod tasks;
 mod validate;
 
 use std::sync::{Arc, Mutex};
@@ -27,7 +29,8 @@ pub use self::breaker::Breaker;
 pub use self::gate::Gate;
 pub use self::refresh::{SourceReport, SourceStatus};
 pub use self::settings::Settings;
-use crate::call::{Caller, Request};
+pub use self::tasks::Follow;
+use crate::call::{Call, Caller, Request};
 use crate::catalog::Catalog;
 use crate::metrics::Metrics;
 use crate::outcome::Outcome;
@@ -43,6 +46,7 @@ pub struct Gateway {
     metrics: Metrics,
     shelves: Mutex<Vec<refresh::Shelf>>,
     revision: watch::Sender<u64>,
+    runner: runner::Runner,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -52,6 +56,7 @@ impl Gateway {
     pub fn new(settings: Settings, store: Arc<dyn Store>) -> Arc<Self> {
         Arc::new(Gateway {
             catalog: ArcSwap::default(),
+            runner: runner::Runner::new(&settings.limits),
             settings: ArcSwap::from_pointee(settings),
             store,
             metrics: Metrics::default(),
@@ -87,9 +92,15 @@ impl Gateway {
     async fn path(
         self: &Arc<Self>,
         caller: &Caller,
-        mut request: Request,
+        request: Request,
         progress: &Progress,
     ) -> Result<Outcome, Refusal> {
+        let call = self.check(caller, request)?;
+        record::record(self, call, progress).await
+    }
+
+    /// Every step of the path up to the call.
+    fn check(&self, caller: &Caller, mut request: Request) -> Result<Call, Refusal> {
         let entry = {
             let catalog = self.catalog.load();
             let place = resolve::resolve(&catalog, caller, &request.tool)?;
@@ -97,8 +108,7 @@ impl Gateway {
             Arc::clone(catalog.entry(place))
         };
         require::require(&self.settings.load(), &entry, caller, &mut request.grants)?;
-        let call = validate::validate(entry, caller, request)?;
-        record::record(self, call, progress).await
+        validate::validate(entry, caller, request)
     }
 
     /// The present snapshot.

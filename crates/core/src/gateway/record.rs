@@ -1,10 +1,12 @@
 //! The ledger around a call: an id that comes again gets the answer of the first time.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use tokio::time::timeout;
+use tokio::sync::oneshot;
+use tokio::time::{sleep, timeout};
 
 use super::Gateway;
 use super::dispatch::dispatch;
@@ -14,6 +16,12 @@ use crate::outcome::Outcome;
 use crate::progress::Progress;
 use crate::refusal::Refusal;
 use crate::store::{Begun, CallDigest, CallKey, StoreError};
+use crate::task::may_have_run;
+
+/// The pause before the end of a call is recorded again, when the store was away; it doubles.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+/// The longest such pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// Runs a call at most once per id. A call without an id, or of a tool that only reads, needs no record.
 pub(super) async fn record(
@@ -30,6 +38,14 @@ pub(super) async fn record(
     loop {
         match gateway.store.call_begin(&key, &digest).await.map_err(unavailable)? {
             Begun::Fresh => return run(gateway, key, call, progress.clone()).await,
+            Begun::Abandoned if call.entry.hints.repeatable() => {
+                return run(gateway, key, call, progress.clone()).await;
+            }
+            Begun::Abandoned => {
+                let outcome = may_have_run();
+                gateway.store.call_finish(&key, &outcome).await.map_err(unavailable)?;
+                return Ok(outcome);
+            }
             Begun::Ended(outcome) => return Ok(outcome),
             Begun::Conflict => return Err(Refusal::Conflict { call_id: key.id.into() }),
             Begun::Running => {
@@ -42,26 +58,44 @@ pub(super) async fn record(
     }
 }
 
-/// Runs in a task of the gateway's own: a caller that leaves must not leave a call without an end.
+/// Runs in a task of the gateway's own: a caller that leaves must not leave a call without an end, and a
+/// store that is away must not keep an answer from its caller.
 async fn run(
     gateway: &Arc<Gateway>,
     key: CallKey,
     call: Call,
     progress: Progress,
 ) -> Result<Outcome, Refusal> {
-    let owner = Arc::clone(gateway);
-    let running = gateway.tasks.spawn(async move {
+    let (owner, (answered, answer)) = (Arc::clone(gateway), oneshot::channel());
+    gateway.tasks.spawn(async move {
         let answer = dispatch(&owner, &call, &progress).await;
-        match &answer {
-            Ok(outcome) => owner.store.call_finish(&key, outcome).await,
-            Err(_) => owner.store.call_forget(&key).await,
+        let mut recorded = note(&owner, &key, &answer).await;
+        if recorded.is_ok() {
+            answered.send(answer).ok();
+            return;
         }
-        .map_err(unavailable)?;
-        answer
+        let late = answer.clone();
+        answered.send(answer).ok();
+        let mut pause = FIRST_PAUSE;
+        while let Err(error) = recorded {
+            tracing::warn!(call = %key.id, developer = error.0.developer, "the end of a call is not recorded yet");
+            if owner.stop.run_until_cancelled(sleep(pause)).await.is_none() {
+                return;
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+            recorded = note(&owner, &key, &late).await;
+        }
     });
-    running.await.unwrap_or_else(|error| {
+    answer.await.unwrap_or_else(|error| {
         Err(Refusal::Internal(Message::public("The call was lost").caused_by(&error)))
     })
+}
+
+async fn note(gateway: &Gateway, key: &CallKey, answer: &Result<Outcome, Refusal>) -> Result<(), StoreError> {
+    match answer {
+        Ok(outcome) => gateway.store.call_finish(key, outcome).await,
+        Err(_) => gateway.store.call_forget(key).await,
+    }
 }
 
 fn still_running(call: &Call) -> Refusal {
@@ -71,12 +105,12 @@ fn still_running(call: &Call) -> Refusal {
     }
 }
 
-fn unavailable(error: StoreError) -> Refusal {
+pub(super) fn unavailable(error: StoreError) -> Refusal {
     Refusal::Unavailable { message: error.0, retry_after: None }
 }
 
 /// Tool and arguments, the same whatever the order of keys.
-fn digest(call: &Call) -> CallDigest {
+pub(super) fn digest(call: &Call) -> CallDigest {
     let mut hash = Sha256::new();
     hash.update(call.entry.id.to_string());
     hash.update([0]);
