@@ -1,15 +1,20 @@
 //! The ledger around a call: an id that comes again gets the answer of the first time.
 
+use std::fmt::Write;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use tokio::sync::oneshot;
+use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
+use tokio_util::task::TaskTracker;
 
 use super::Gateway;
 use super::dispatch::dispatch;
+use crate::BoxFuture;
 use crate::call::Call;
 use crate::message::Message;
 use crate::outcome::Outcome;
@@ -58,37 +63,70 @@ pub(super) async fn record(
     }
 }
 
-/// Runs in a task of the gateway's own: a caller that leaves must not leave a call without an end, and a
-/// store that is away must not keep an answer from its caller.
+/// A caller that leaves must not leave a call without an end: it goes on in a task of the gateway's own.
 async fn run(
     gateway: &Arc<Gateway>,
     key: CallKey,
     call: Call,
     progress: Progress,
 ) -> Result<Outcome, Refusal> {
-    let (owner, (answered, answer)) = (Arc::clone(gateway), oneshot::channel());
-    gateway.tasks.spawn(async move {
+    let owner = Arc::clone(gateway);
+    let running = Box::pin(async move {
         let answer = dispatch(&owner, &call, &progress).await;
-        let mut recorded = note(&owner, &key, &answer).await;
-        if recorded.is_ok() {
-            answered.send(answer).ok();
+        if let Err(error) = note(&owner, &key, &answer).await {
+            // The tool ran or did not, and its caller hears which, even while the store is away.
+            let (late, tracker) = (answer.clone(), owner.tasks.clone());
+            tracker.spawn(note_later(owner, key, late, error));
+        }
+        answer
+    });
+    Unstoppable { running: Some(running), tasks: gateway.tasks.clone() }.await
+}
+
+/// A future that goes on when it is dropped.
+struct Unstoppable {
+    running: Option<BoxFuture<'static, Result<Outcome, Refusal>>>,
+    tasks: TaskTracker,
+}
+
+impl Future for Unstoppable {
+    type Output = Result<Outcome, Refusal>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(running) = &mut self.running else { return Poll::Pending };
+        let answer = ready!(running.as_mut().poll(context));
+        self.running = None;
+        Poll::Ready(answer)
+    }
+}
+
+impl Drop for Unstoppable {
+    fn drop(&mut self) {
+        if let (Some(running), Ok(runtime)) = (self.running.take(), Handle::try_current()) {
+            self.tasks.spawn_on(running, &runtime);
+        }
+    }
+}
+
+/// Until the store took it. When the server stops first, whoever asks again hears that it may have run.
+async fn note_later(
+    gateway: Arc<Gateway>,
+    key: CallKey,
+    answer: Result<Outcome, Refusal>,
+    mut error: StoreError,
+) {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        tracing::warn!(call = %key.id, developer = error.0.developer, "the end of a call is not recorded yet");
+        if gateway.stop.run_until_cancelled(sleep(pause)).await.is_none() {
             return;
         }
-        let late = answer.clone();
-        answered.send(answer).ok();
-        let mut pause = FIRST_PAUSE;
-        while let Err(error) = recorded {
-            tracing::warn!(call = %key.id, developer = error.0.developer, "the end of a call is not recorded yet");
-            if owner.stop.run_until_cancelled(sleep(pause)).await.is_none() {
-                return;
-            }
-            pause = (pause * 2).min(LONGEST_PAUSE);
-            recorded = note(&owner, &key, &late).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+        match note(&gateway, &key, &answer).await {
+            Ok(()) => return,
+            Err(next) => error = next,
         }
-    });
-    answer.await.unwrap_or_else(|error| {
-        Err(Refusal::Internal(Message::public("The call was lost").caused_by(&error)))
-    })
+    }
 }
 
 async fn note(gateway: &Gateway, key: &CallKey, answer: &Result<Outcome, Refusal>) -> Result<(), StoreError> {
@@ -111,21 +149,31 @@ pub(super) fn unavailable(error: StoreError) -> Refusal {
 
 /// Tool and arguments, the same whatever the order of keys.
 pub(super) fn digest(call: &Call) -> CallDigest {
-    let mut hash = Sha256::new();
-    hash.update(call.entry.id.to_string());
-    hash.update([0]);
-    hash.update(sorted(call.arguments().value()).to_string());
-    hash.finalize().into()
+    let mut text = call.entry.id.to_string();
+    write_sorted(call.arguments().value(), &mut text);
+    Sha256::digest(text).into()
 }
 
-fn sorted(value: &Value) -> Value {
+/// Writes a value with its keys in order. Each part begins with a sign of its own, so that no two values
+/// are written alike.
+fn write_sorted(value: &Value, text: &mut String) {
     match value {
         Value::Object(map) => {
-            let mut members: Vec<_> = map.iter().map(|(key, value)| (key.clone(), sorted(value))).collect();
-            members.sort_by(|a, b| a.0.cmp(&b.0));
-            Value::Object(members.into_iter().collect())
+            let mut members: Vec<_> = map.iter().collect();
+            members.sort_unstable_by_key(|(key, _)| key.as_str());
+            text.push('{');
+            for (key, value) in members {
+                write_sorted(&Value::from(key.as_str()), text);
+                write_sorted(value, text);
+            }
+            text.push('}');
         }
-        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
-        other => other.clone(),
+        Value::Array(items) => {
+            text.push('[');
+            items.iter().for_each(|item| write_sorted(item, text));
+            text.push(']');
+        }
+        // Writing to a string cannot fail.
+        scalar => write!(text, ",{scalar}").unwrap_or_default(),
     }
 }
