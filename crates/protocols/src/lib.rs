@@ -4,10 +4,12 @@
 
 mod child;
 mod command;
+pub mod fault;
 pub mod http_client;
 pub mod jsonrpc;
-mod opentool;
+pub mod opentool;
 mod operations;
+pub mod oxp;
 pub mod registry;
 pub mod sse;
 pub mod web;
@@ -15,7 +17,7 @@ pub mod web;
 use crate::registry::{Served, SourceKind};
 
 /// How agents talk to us.
-pub const SERVED: &[Served] = &[opentool::SERVED, operations::SERVED];
+pub const SERVED: &[Served] = &[opentool::SERVED, oxp::SERVED, operations::SERVED];
 
 /// Where tools come from.
 pub const SOURCES: &[SourceKind] = &[command::SOURCE];

@@ -96,8 +96,10 @@ impl Toolkit {
         let mut tool = Tool::new(name, description, input_schema::<I>());
         tool.version = self.version.unwrap_or(Version::FIRST);
         tool.returns = returns::<O>();
+        let takes_nothing = is_null(&schemars::schema_for!(I).to_value());
         let run = move |call: &Call, progress: &Progress| -> BoxFuture<'static, Outcome> {
-            match I::deserialize(call.arguments().value()) {
+            let input = if takes_nothing { &Value::Null } else { call.arguments().value() };
+            match I::deserialize(input) {
                 Ok(input) => {
                     let result = function(input, Context::of(call, progress));
                     Box::pin(async move { outcome(result.await) })
@@ -175,26 +177,27 @@ fn outcome<O: Serialize>(result: Result<O, ToolError>) -> Outcome {
     }
 }
 
+/// The schema of `()`.
+fn is_null(schema: &Value) -> bool {
+    schema.get("type").and_then(Value::as_str) == Some("null")
+}
+
 fn input_schema<I: JsonSchema>() -> Schema {
     let mut schema = schemars::schema_for!(I).to_value();
-    match schema.get("type").and_then(Value::as_str) {
-        Some("object") => Schema::new(schema),
-        // `()` is the input of a tool without parameters.
-        Some("null") => Schema::no_parameters(),
-        _ => {
-            if let Some(members) = schema.as_object_mut() {
-                members.insert("type".to_owned(), json!("object"));
-            }
-            Schema::new(schema)
-        }
+    if is_null(&schema) {
+        return Schema::no_parameters();
     }
+    if let Some(members) = schema.as_object_mut() {
+        members.entry("type").or_insert_with(|| json!("object"));
+    }
+    Schema::new(schema)
 }
 
 fn returns<O: JsonSchema>() -> Returns {
     let schema = schemars::schema_for!(O).to_value();
-    match schema.get("type").and_then(Value::as_str) {
-        Some("null") => Returns::Nothing,
-        _ if schema == Value::Bool(true) => Returns::Anything,
-        _ => Returns::Matching(Schema::new(schema)),
+    match schema {
+        schema if is_null(&schema) => Returns::Nothing,
+        Value::Bool(true) => Returns::Anything,
+        schema => Returns::Matching(Schema::new(schema)),
     }
 }

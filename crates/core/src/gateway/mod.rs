@@ -20,7 +20,7 @@ mod validate;
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -47,6 +47,7 @@ pub struct Gateway {
     shelves: Mutex<Vec<refresh::Shelf>>,
     revision: watch::Sender<u64>,
     runner: runner::Runner,
+    reconnects: Semaphore,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -59,6 +60,7 @@ impl Gateway {
             runner: runner::Runner::new(&settings.limits),
             settings: ArcSwap::from_pointee(settings),
             store,
+            reconnects: Semaphore::new(1),
             metrics: Metrics::default(),
             shelves: Mutex::default(),
             revision: watch::Sender::new(0),
@@ -119,6 +121,11 @@ impl Gateway {
     /// Counters.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    /// True once [`Gateway::close`] has begun: no call should be sent here any more.
+    pub fn is_closing(&self) -> bool {
+        self.stop.is_cancelled()
     }
 
     /// Changes whenever the catalogue does.

@@ -17,7 +17,7 @@ use super::dispatch::dispatch;
 use crate::BoxFuture;
 use crate::call::Call;
 use crate::message::Message;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Retry};
 use crate::progress::Progress;
 use crate::refusal::Refusal;
 use crate::store::{Begun, CallDigest, CallKey, StoreError};
@@ -131,8 +131,16 @@ async fn note_later(
 
 async fn note(gateway: &Gateway, key: &CallKey, answer: &Result<Outcome, Refusal>) -> Result<(), StoreError> {
     match answer {
-        Ok(outcome) => gateway.store.call_finish(key, outcome).await,
-        Err(_) => gateway.store.call_forget(key).await,
+        Ok(outcome) if is_final(outcome) => gateway.store.call_finish(key, outcome).await,
+        Ok(_) | Err(_) => gateway.store.call_forget(key).await,
+    }
+}
+
+/// A failure worth retrying is not kept: clients retry with the same id, and must reach the tool.
+fn is_final(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Returned(_) => true,
+        Outcome::Failed(error) => error.retry == Retry::Never,
     }
 }
 
@@ -170,7 +178,9 @@ fn write_sorted(value: &Value, text: &mut String) {
         }
         Value::Array(items) => {
             text.push('[');
-            items.iter().for_each(|item| write_sorted(item, text));
+            for item in items {
+                write_sorted(item, text);
+            }
             text.push(']');
         }
         // Writing to a string cannot fail.

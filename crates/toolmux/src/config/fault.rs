@@ -37,7 +37,7 @@ impl Found {
 
 impl ConfigFault {
     pub(super) fn at(name: &str, text: &str, span: Option<Range<usize>>, what: String) -> Self {
-        let source_text = span.is_some().then(|| Arc::new(NamedSource::new(name, text.to_owned())));
+        let source_text = span.is_some().then(|| Arc::new(NamedSource::new(name, masked(text))));
         ConfigFault { what, source_text, span: span.map(Into::into), hint: None }
     }
 
@@ -55,4 +55,30 @@ impl ConfigFault {
         self.hint = Some(hint.into());
         self
     }
+}
+
+/// The text with the values of secrets starred out, every other byte in its place.
+fn masked(text: &str) -> String {
+    text.split_inclusive('\n').map(masked_line).collect()
+}
+
+fn masked_line(line: &str) -> String {
+    let Some((name, value)) = line.split_once('=') else { return line.to_owned() };
+    let name_is = |word: &str| name.to_ascii_lowercase().contains(word);
+    // `{ env = … }` and `{ file = … }` say where a secret is, not what it is.
+    if value.trim_start().starts_with('{')
+        || !["key", "secret", "token", "password"].iter().any(|word| name_is(word))
+    {
+        return line.to_owned();
+    }
+    let mut inside = false;
+    let starred = value.chars().map(|c| match c {
+        '"' | '\'' => {
+            inside = !inside;
+            c.to_string()
+        }
+        c if inside => "*".repeat(c.len_utf8()),
+        c => c.to_string(),
+    });
+    format!("{name}={}", starred.collect::<String>())
 }

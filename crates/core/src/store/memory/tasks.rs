@@ -25,7 +25,7 @@ struct Record {
     caller: Box<str>,
     request: Box<str>,
     key: Option<CallKey>,
-    due: SystemTime,
+    due: tokio::time::Instant,
     task: Task,
     events: Vec<TaskEvent>,
 }
@@ -59,7 +59,7 @@ impl Tasks {
             caller: new.caller.clone(),
             request: new.request.clone(),
             key: new.key.as_ref().map(|(key, _)| key.clone()),
-            due: now,
+            due: tokio::time::Instant::now(),
             task: Task {
                 id: new.id.clone(),
                 tool: new.tool.clone(),
@@ -95,7 +95,7 @@ impl Tasks {
         for record in self.running.iter().filter_map(|id| self.records.get(id)) {
             *turns.entry(&record.caller).or_default() += 1;
         }
-        let now = SystemTime::now();
+        let now = tokio::time::Instant::now();
         let waiting = self.pending.iter().filter_map(|id| self.records.get(id));
         let mut pending: Vec<&Record> = waiting.filter(|record| record.due <= now).collect();
         pending.sort_by_key(|record| record.task.created);
@@ -125,7 +125,7 @@ impl Tasks {
 
     pub(super) fn put_back(&mut self, id: &TaskId, pause: Duration) {
         if let Some(record) = self.running(id) {
-            record.due = SystemTime::now() + pause;
+            record.due = tokio::time::Instant::now() + pause;
             record.enter(TaskStatus::Pending);
             self.running.remove(id);
             self.pending.insert(id.clone());
