@@ -2,6 +2,7 @@
 //!
 //! To add one: a folder, a `mod` line, and an entry in [`SERVED`] or [`SOURCES`].
 
+pub mod ats;
 mod child;
 mod command;
 pub mod fault;
@@ -17,7 +18,7 @@ pub mod web;
 use crate::registry::{Served, SourceKind};
 
 /// How agents talk to us.
-pub const SERVED: &[Served] = &[opentool::SERVED, oxp::SERVED, operations::SERVED];
+pub const SERVED: &[Served] = &[opentool::SERVED, oxp::SERVED, ats::SERVED, operations::SERVED];
 
 /// Where tools come from.
-pub const SOURCES: &[SourceKind] = &[command::SOURCE];
+pub const SOURCES: &[SourceKind] = &[ats::SOURCE, command::SOURCE];

@@ -1,5 +1,7 @@
 //! Protocols over real sockets.
 
+mod ats;
+mod ats_source;
 mod oxp;
 mod oxp_grid;
 mod oxp_ledger;
