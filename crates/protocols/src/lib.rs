@@ -8,6 +8,7 @@ mod command;
 pub mod fault;
 pub mod http_client;
 pub mod jsonrpc;
+pub mod model;
 pub mod opentool;
 mod operations;
 pub mod oxp;
@@ -18,7 +19,8 @@ pub mod web;
 use crate::registry::{Served, SourceKind};
 
 /// How agents talk to us.
-pub const SERVED: &[Served] = &[opentool::SERVED, oxp::SERVED, ats::SERVED, operations::SERVED];
+pub const SERVED: &[Served] =
+    &[opentool::SERVED, oxp::SERVED, ats::SERVED, model::SERVED, operations::SERVED];
 
 /// Where tools come from.
 pub const SOURCES: &[SourceKind] = &[ats::SOURCE, command::SOURCE];

@@ -2,6 +2,7 @@
 
 mod ats;
 mod ats_source;
+mod model;
 mod oxp;
 mod oxp_grid;
 mod oxp_ledger;
