@@ -1,7 +1,10 @@
 //! Protocols over real sockets.
 
+mod ats;
+mod ats_source;
 mod auth;
 mod auth_provider;
+mod model;
 mod opentool;
 mod opentool_client;
 mod opentool_document;
