@@ -6,6 +6,7 @@ mod child;
 mod command;
 pub mod http_client;
 pub mod jsonrpc;
+mod mcp;
 mod opentool;
 mod operations;
 pub mod registry;
@@ -15,7 +16,7 @@ pub mod web;
 use crate::registry::{Served, SourceKind};
 
 /// How agents talk to us.
-pub const SERVED: &[Served] = &[opentool::SERVED, operations::SERVED];
+pub const SERVED: &[Served] = &[opentool::SERVED, mcp::SERVED, operations::SERVED];
 
 /// Where tools come from.
 pub const SOURCES: &[SourceKind] = &[command::SOURCE];

@@ -10,6 +10,7 @@ mod gate;
 mod permit;
 mod record;
 mod refresh;
+mod relay;
 mod require;
 mod resolve;
 mod settings;
@@ -26,6 +27,7 @@ pub use self::admit::{Admission, ApiKey, Credential, JwtRules};
 pub use self::breaker::Breaker;
 pub use self::gate::Gate;
 pub use self::refresh::{SourceReport, SourceStatus};
+pub use self::relay::Offer;
 pub use self::settings::Settings;
 use crate::call::{Caller, Request};
 use crate::catalog::Catalog;
@@ -109,6 +111,11 @@ impl Gateway {
     /// Counters.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    /// Ends when the gateway is being closed, for whoever holds a stream open.
+    pub async fn closing(&self) {
+        self.stop.cancelled().await;
     }
 
     /// Changes whenever the catalogue does.

@@ -1,0 +1,4 @@
+//! Protocols over real sockets.
+
+mod mcp_fixture;
+mod mcp_http;
