@@ -19,4 +19,4 @@ use crate::registry::{Served, SourceKind};
 pub const SERVED: &[Served] = &[opentool::SERVED, mcp::SERVED, operations::SERVED];
 
 /// Where tools come from.
-pub const SOURCES: &[SourceKind] = &[command::SOURCE];
+pub const SOURCES: &[SourceKind] = &[command::SOURCE, mcp::SOURCE];

@@ -3,6 +3,7 @@
 //! Typed where we act, raw where we relay: what an MCP server says reaches an MCP client as it was said.
 
 mod beside;
+mod client;
 mod members;
 mod mirror;
 mod revision;
@@ -10,6 +11,7 @@ mod serve;
 mod template;
 mod wire;
 
+pub(crate) use self::client::SOURCE;
 pub(crate) use self::serve::SERVED;
 
 /// The name under which the core keeps what only MCP knows.

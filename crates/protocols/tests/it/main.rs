@@ -1,4 +1,7 @@
-//! Protocols over real sockets.
+//! Protocols over real sockets and real child processes.
 
+mod mcp_client;
 mod mcp_fixture;
 mod mcp_http;
+mod mcp_relay;
+mod mcp_stdio;

@@ -17,6 +17,7 @@ use toolmux_core::secret::Secret;
 use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_core::store::MemoryStore;
 use toolmux_core::tool::{Returns, Tool};
+use toolmux_protocols::registry::{Opening, SecretSetting};
 use toolmux_protocols::web::{Web, WebLimits};
 
 /// A server that lives as long as this.
@@ -127,4 +128,29 @@ async fn run(call: &Call, progress: &Progress) -> Result<Outcome, SourceError> {
         }
     };
     Ok(Outcome::Returned(Output::value(raw_of(&value))))
+}
+
+/// An MCP source of the test server on standard streams, with more settings over the usual ones.
+pub(crate) fn upstream(arguments: &[&str], more: &Value) -> Arc<dyn Source> {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/peers/mcp/upstream.py");
+    let command: Vec<&str> = ["python3", script].into_iter().chain(arguments.iter().copied()).collect();
+    let mut table = json!({ "command": command, "max_restart_pause_ms": 1 });
+    table.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    open(table)
+}
+
+/// Any MCP source.
+pub(crate) fn open(table: Value) -> Arc<dyn Source> {
+    let kind = toolmux_protocols::SOURCES.iter().find(|kind| kind.kind == "mcp").unwrap();
+    let folder = std::env::temp_dir();
+    let opening = Opening {
+        name: "Up",
+        table,
+        folder: &folder,
+        secrets: &|setting| match setting {
+            SecretSetting::Text(text) => Ok(Secret::new(text.as_str())),
+            SecretSetting::Env { .. } | SecretSetting::File { .. } => Err("not here".to_owned()),
+        },
+    };
+    (kind.open)(&opening).unwrap()
 }

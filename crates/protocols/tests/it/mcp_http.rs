@@ -2,57 +2,15 @@
 
 use std::sync::Arc;
 
-use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use http::Method;
 use serde_json::{Value, json};
 use toolmux_core::gateway::Settings;
-use toolmux_protocols::http_client::{Answer, HttpClient, HttpLimits};
 
+use crate::mcp_client::{MODERN, ask, events, modern, modern_as, rpc, send, session, text};
 use crate::mcp_fixture::{Kit, Served, locked, serve};
-
-const MODERN: &str = "2026-07-28";
 
 async fn kit() -> Served {
     serve(Settings::default(), vec![("Kit", Arc::new(Kit))]).await
-}
-
-async fn send(url: &str, method: Method, headers: &[(&str, &str)], body: String) -> Answer {
-    let mut map = HeaderMap::new();
-    map.insert("accept", HeaderValue::from_static("application/json, text/event-stream"));
-    for (name, value) in headers {
-        map.append(HeaderName::try_from(*name).unwrap(), HeaderValue::from_str(value).unwrap());
-    }
-    let client = HttpClient::new(HttpLimits::default());
-    client.send(method, &url.parse().unwrap(), map, body).await.unwrap()
-}
-
-/// Status and text of an answer.
-async fn text(answer: Answer) -> (u16, String) {
-    let status = answer.status().as_u16();
-    (status, String::from_utf8(answer.body().await.unwrap().to_vec()).unwrap())
-}
-
-/// A request of 2026-07-28, with all that has to be in it.
-fn modern(method: &str, params: Value) -> (Vec<(String, String)>, String) {
-    modern_as(method, params, json!({}))
-}
-
-fn modern_as(method: &str, mut params: Value, capabilities: Value) -> (Vec<(String, String)>, String) {
-    let mut headers = vec![
-        ("mcp-protocol-version".to_owned(), MODERN.to_owned()),
-        ("mcp-method".to_owned(), method.to_owned()),
-    ];
-    if let Some(name) = params["name"].as_str() {
-        headers.push(("mcp-name".to_owned(), name.to_owned()));
-    }
-    let meta = params.as_object_mut().unwrap().entry("_meta").or_insert(json!({}));
-    meta["io.modelcontextprotocol/protocolVersion"] = MODERN.into();
-    meta["io.modelcontextprotocol/clientCapabilities"] = capabilities;
-    (headers, json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params }).to_string())
-}
-
-async fn ask(url: &str, (headers, body): (Vec<(String, String)>, String)) -> (u16, String) {
-    let headers: Vec<(&str, &str)> = headers.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
-    text(send(url, Method::POST, &headers, body).await).await
 }
 
 /// What calling a tool answers in the modern era, without what every result has.
@@ -187,10 +145,6 @@ async fn lists_show_schemas_and_hints() {
     assert_eq!(body["result"].get("resultType"), None);
 }
 
-fn rpc(id: u64, method: &str, params: Value) -> String {
-    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
-}
-
 #[tokio::test]
 async fn discovery_tells_what_there_is() {
     let served = kit().await;
@@ -201,18 +155,6 @@ async fn discovery_tells_what_there_is() {
     assert_eq!(body["result"]["capabilities"], json!({ "tools": { "listChanged": true }, "logging": {} }));
     let (status, body) = ask(&served.url, modern("prompts/list", json!({}))).await;
     assert_eq!(status, 404, "{body}");
-}
-
-/// A legacy session and the revision it got.
-async fn session(url: &str, revision: &str, capabilities: Value) -> (String, Value) {
-    let params = json!({ "protocolVersion": revision, "capabilities": capabilities,
-        "clientInfo": { "name": "t", "version": "1" } });
-    let answer = send(url, Method::POST, &[], rpc(0, "initialize", params)).await;
-    let session = answer.headers()["mcp-session-id"].to_str().unwrap().to_owned();
-    let (status, body) = text(answer).await;
-    let body: Value = serde_json::from_str(&body).unwrap();
-    assert_eq!(status, 200);
-    (session, body["result"].clone())
 }
 
 #[tokio::test]
@@ -345,17 +287,6 @@ async fn strangers_are_told_how_to_come_in() {
     let headers = [("authorization", "Bearer hunter2")];
     let answer = send(&served.url, Method::POST, &headers, rpc(1, "tools/list", json!({}))).await;
     assert_eq!(answer.status().as_u16(), 200);
-}
-
-/// The data of the next events on a stream, until `count` of them came.
-async fn events(answer: &mut Answer, count: usize) -> Vec<Value> {
-    let mut decoder = toolmux_protocols::sse::Decoder::new(1 << 20);
-    let mut events = Vec::new();
-    while events.len() < count {
-        let piece = answer.piece().await.unwrap().unwrap();
-        events.extend(decoder.push(&piece).unwrap().iter().map(|e| serde_json::from_str(&e.data).unwrap()));
-    }
-    events
 }
 
 #[tokio::test]
