@@ -46,7 +46,7 @@ def tools():
         tool("get.thing-é"),
         *[tool(name) for name in (
             "die", "huge", "wrong_id", "flood", "grandchild", "strange", "steps", "ask", "hang", "params", "error",
-            "grow", "cancelled")],
+            "grow", "cancelled", "pid")],
     ]
     if TOOLS_CHANGED.is_set():
         listed.append(tool("late"))
@@ -129,6 +129,8 @@ def call(message, line):
         TOOLS_CHANGED.set()
         send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
         return text("grown")
+    if name == "pid":
+        return text(str(os.getpid()))
     if name == "cancelled":
         return text(",".join(sorted(map(str, CANCELLED))))
     return text(f"unheard of: {name}")

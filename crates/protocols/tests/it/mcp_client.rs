@@ -12,8 +12,13 @@ pub(crate) async fn send(url: &str, method: Method, headers: &[(&str, &str)], bo
     for (name, value) in headers {
         map.append(HeaderName::try_from(*name).unwrap(), HeaderValue::from_str(value).unwrap());
     }
-    let client = HttpClient::new(HttpLimits::default());
-    client.send(method, &url.parse().unwrap(), map, body).await.unwrap()
+    client().send(method, &url.parse().unwrap(), map, body).await.unwrap()
+}
+
+/// One client per test: each test has a runtime, and a thread, of its own.
+fn client() -> HttpClient {
+    thread_local!(static CLIENT: HttpClient = HttpClient::new(HttpLimits::default()));
+    CLIENT.with(HttpClient::clone)
 }
 
 /// Status and text of an answer.

@@ -41,9 +41,9 @@ pub(super) struct McpSettings {
     /// The largest message, in bytes.
     #[serde(default = "most_message")]
     max_message: usize,
-    /// After how many seconds without a call the command is stopped, until the next call; never unless given.
+    /// After how many milliseconds without a call the command is stopped, until the next call; never unless given.
     #[serde(default)]
-    idle_stop_seconds: Option<u64>,
+    idle_stop_ms: Option<u64>,
     /// The longest pause, in milliseconds, before a command that keeps ending is started again.
     #[serde(default = "longest_pause")]
     max_restart_pause_ms: u64,
@@ -106,7 +106,7 @@ impl McpSettings {
                 Address::Command {
                     env: env.collect::<Result<_, OpenError>>()?,
                     folder: opening.folder.join(self.folder.unwrap_or_default()),
-                    idle: self.idle_stop_seconds.map(Duration::from_secs),
+                    idle: self.idle_stop_ms.map(Duration::from_millis),
                     argv: self.command,
                 }
             }

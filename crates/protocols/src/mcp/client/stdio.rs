@@ -110,7 +110,7 @@ async fn read(line: Arc<Line>, mut lines: Lines<ChildStdout>, source: String) {
 
 async fn stop_when_idle(line: Arc<Line>, idle: Duration, stop: CancellationToken) {
     let mut quiet_for = Duration::ZERO;
-    let step = (idle / 4).max(Duration::from_millis(10));
+    let step = (idle / 4).max(Duration::from_millis(1));
     let mut last = line.next_id();
     while quiet_for < idle {
         tokio::time::sleep(step).await;
@@ -119,7 +119,9 @@ async fn stop_when_idle(line: Arc<Line>, idle: Duration, stop: CancellationToken
         quiet_for = if line.is_idle() && now == last + 1 { quiet_for + step } else { Duration::ZERO };
         last = now;
     }
+    // The next call must find a closed line, not one that is about to close.
     stop.cancel();
+    line.close();
 }
 
 /// Ends the line when the child ends, and the child when it is to stop; then whatever it left behind.

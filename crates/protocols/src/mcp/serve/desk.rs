@@ -21,14 +21,28 @@ const MOST_ENTRIES: usize = 10_000;
 type Key = (Arc<str>, Box<str>);
 
 /// What outlives one message.
-#[derive(Default)]
 pub(super) struct Desk {
+    /// How the states we give begin. An upstream may be one of us, so the mark is this server's alone.
+    pub(super) mark: String,
     questions: Shelf<Key, Question>,
     running: Shelf<Key, CancellationToken>,
     levels: Shelf<Arc<str>, String>,
     pub(super) suspended: Shelf<String, Suspended>,
     /// Ends with the server, and with it the clocks of suspended calls.
     pub(super) tasks: TaskTracker,
+}
+
+impl Default for Desk {
+    fn default() -> Self {
+        Desk {
+            mark: format!("toolmux:{}:", uuid::Uuid::new_v4().simple()),
+            questions: Shelf::default(),
+            running: Shelf::default(),
+            levels: Shelf::default(),
+            suspended: Shelf::default(),
+            tasks: TaskTracker::new(),
+        }
+    }
 }
 
 impl Desk {

@@ -15,8 +15,6 @@ use crate::mcp::wire::{Fault, INVALID_PARAMS, Params, Reply, our_meta, text_of};
 
 /// How long a call waits for answers.
 const PATIENCE: Duration = Duration::from_mins(10);
-/// What tells our states from those of upstreams.
-const OURS: &str = "toolmux:";
 
 /// A call and its open questions, by the keys given to the client.
 pub(super) struct Suspended {
@@ -28,7 +26,7 @@ pub(super) struct Suspended {
 impl Suspended {
     /// Puts a call aside and tells the client what is asked.
     pub(super) fn put(running: Running, questions: Vec<(String, Question)>, exchange: &Exchange) -> Reply {
-        let state = format!("{OURS}{}", uuid::Uuid::new_v4().simple());
+        let state = format!("{}{}", exchange.desk.mark, uuid::Uuid::new_v4().simple());
         let mut requests = serde_json::Map::new();
         for (key, question) in &questions {
             requests.insert(key.clone(), serde_json::from_str(question.asked.get()).unwrap_or_default());
@@ -45,8 +43,8 @@ impl Suspended {
     }
 
     /// The call that a state of ours stands for, when the request carries one.
-    pub(super) fn named<'a>(params: &'a Params<'_>) -> Option<&'a str> {
-        params.request_state.as_deref().filter(|state| state.starts_with(OURS))
+    pub(super) fn named<'a>(params: &'a Params<'_>, exchange: &Exchange) -> Option<&'a str> {
+        params.request_state.as_deref().filter(|state| state.starts_with(&exchange.desk.mark))
     }
 
     /// Goes on with a call. Only the caller it belongs to can, with the same tool.

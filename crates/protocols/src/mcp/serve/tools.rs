@@ -42,7 +42,7 @@ fn tools<'a>(catalog: &'a Catalog, peer: &'a Peer) -> impl Iterator<Item = RawJs
 /// Dropping the future cancels the call.
 pub(super) async fn call(exchange: Exchange) -> Reply {
     let params = exchange.params()?;
-    if let Some(state) = Suspended::named(&params) {
+    if let Some(state) = Suspended::named(&params, &exchange) {
         return Suspended::resume(state, &params, &exchange).await;
     }
     let (request, structure) = request(&exchange, &params)?;
