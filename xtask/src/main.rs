@@ -1,2 +1,47 @@
-//! Skeleton.
-fn main() {}
+//! `cargo xtask`: the checks, tests and benchmarks of this workspace, each one command.
+
+mod bench;
+mod cli;
+mod deny;
+mod need;
+mod peers;
+mod process;
+mod steps;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Task};
+use crate::workspace::Workspace;
+
+fn main() -> ExitCode {
+    match run(Cli::parse()) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    match cli.task {
+        Task::Test { steps } => Ok(steps::run(&Workspace::find()?, &steps)),
+        Task::Tidy => {
+            tidy::run(&Workspace::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Task::Deny => {
+            deny::run(&Workspace::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Task::Bench(options) => bench::run(&Workspace::find()?, &options),
+        Task::BareAxum { listen } => {
+            bench::bare_axum::serve(listen)?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}

@@ -116,7 +116,12 @@ impl Catalog {
         self.toolsets.contains_key(name)
     }
 
-    /// Every version of every tool the caller may call, by toolkit, name and version.
+    /// Every version of every tool, whoever may call it.
+    pub fn every(&self) -> impl Iterator<Item = &Arc<Entry>> {
+        self.entries.iter()
+    }
+
+    /// Every version of every tool the caller may call, in the order of configuration.
     pub fn all<'a>(&'a self, caller: &'a Caller) -> impl Iterator<Item = &'a Arc<Entry>> {
         self.entries
             .iter()

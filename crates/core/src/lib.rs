@@ -6,6 +6,7 @@
 pub mod arguments;
 pub mod call;
 pub mod catalog;
+pub mod example;
 pub mod gateway;
 pub mod json_text;
 pub mod limits;

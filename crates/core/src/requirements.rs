@@ -13,6 +13,19 @@ pub struct Requirements {
     pub secrets: Vec<String>,
     /// The tool acts for a user and must know which.
     pub user_id: bool,
+    /// Who asks for what is missing.
+    #[serde(skip)]
+    pub asked_by: AskedBy,
+}
+
+/// Who asks the user for what a request does not bring.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AskedBy {
+    /// The gateway; a request without it never reaches the tool.
+    #[default]
+    Gateway,
+    /// The source, for whatever the gateway has no way to obtain.
+    Source,
 }
 
 impl Requirements {

@@ -4,11 +4,13 @@
 
 mod child;
 mod command;
+pub mod fault;
 pub mod http_client;
 pub mod jsonrpc;
-mod mcp;
-mod opentool;
+pub mod mcp;
+pub mod opentool;
 mod operations;
+pub mod oxp;
 pub mod registry;
 pub mod sse;
 pub mod web;
@@ -16,7 +18,7 @@ pub mod web;
 use crate::registry::{Served, SourceKind};
 
 /// How agents talk to us.
-pub const SERVED: &[Served] = &[opentool::SERVED, mcp::SERVED, operations::SERVED];
+pub const SERVED: &[Served] = &[opentool::SERVED, oxp::SERVED, mcp::SERVED, operations::SERVED];
 
 /// Where tools come from.
 pub const SOURCES: &[SourceKind] = &[command::SOURCE, mcp::SOURCE];

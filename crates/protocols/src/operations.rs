@@ -1,4 +1,4 @@
-//! What operators ask: `/metrics`.
+//! What operators ask: `/metrics`, and `/health`, which OXP and ATS share.
 
 use std::sync::Arc;
 
@@ -7,9 +7,11 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::{StatusCode, header};
+use tokio_util::sync::CancellationToken;
 
+use crate::oxp::stamp;
 use crate::registry::Served;
-use crate::web::Web;
+use crate::web::{Web, json};
 
 pub(crate) const SERVED: Served = Served {
     name: "metrics",
@@ -31,6 +33,11 @@ async fn metrics(State(web): State<Arc<Web>>, request: Request) -> Response {
 }
 
 /// The answer of OXP and ATS at once; the only address that never asks who is there.
-async fn health() -> Response {
-    crate::web::json(StatusCode::OK, r#"{"status":"ok"}"#)
+async fn health(State(web): State<Arc<Web>>) -> Response {
+    let stopping = web.gateway.is_closing() || web.stop.as_ref().is_some_and(CancellationToken::is_cancelled);
+    stamp(if stopping {
+        json(StatusCode::SERVICE_UNAVAILABLE, r#"{"status":"stopping"}"#)
+    } else {
+        json(StatusCode::OK, r#"{"status":"ok"}"#)
+    })
 }

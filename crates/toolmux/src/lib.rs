@@ -1,1 +1,27 @@
-//! Skeleton.
+//! toolmux as a library: write tools as Rust functions and serve them over every protocol.
+//!
+//! ```no_run
+#![doc = include_str!("../examples/calculator.rs")]
+//! ```
+
+mod assembly;
+#[doc(hidden)]
+pub mod cli;
+pub mod config;
+mod host_rules;
+mod jwks;
+pub mod listener;
+mod reload;
+mod server;
+mod signals;
+mod toolkit;
+
+pub use toolmux_core::message::Message;
+pub use toolmux_core::outcome::{Retry, ToolError};
+pub use toolmux_core::progress::{Progress, Update};
+pub use toolmux_core::tool::Hints;
+pub use toolmux_core::version::Version;
+pub use toolmux_core::{limits::Limits, requirements, source};
+
+pub use self::server::{Running, Server};
+pub use self::toolkit::{Context, Toolkit};

@@ -1,2 +1,5 @@
-//! Skeleton.
-fn main() {}
+//! The command line.
+
+fn main() -> std::process::ExitCode {
+    toolmux::cli::main()
+}

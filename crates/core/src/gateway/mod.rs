@@ -118,6 +118,11 @@ impl Gateway {
         self.stop.cancelled().await;
     }
 
+    /// True once [`Gateway::close`] has begun: no call should be sent here any more.
+    pub fn is_closing(&self) -> bool {
+        self.stop.is_cancelled()
+    }
+
     /// Changes whenever the catalogue does.
     pub fn revision(&self) -> watch::Receiver<u64> {
         self.revision.subscribe()

@@ -1,16 +1,22 @@
 //! The ledger around a call: an id that comes again gets the answer of the first time.
 
+use std::fmt::Write;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use tokio::runtime::Handle;
 use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
 
 use super::Gateway;
 use super::dispatch::dispatch;
+use crate::BoxFuture;
 use crate::call::Call;
 use crate::message::Message;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Retry};
 use crate::progress::Progress;
 use crate::refusal::Refusal;
 use crate::store::{Begun, CallDigest, CallKey, StoreError};
@@ -42,7 +48,7 @@ pub(super) async fn record(
     }
 }
 
-/// Runs in a task of the gateway's own: a caller that leaves must not leave a call without an end.
+/// A caller that leaves must not leave a call without an end: it goes on in a task of the gateway's own.
 async fn run(
     gateway: &Arc<Gateway>,
     key: CallKey,
@@ -50,18 +56,49 @@ async fn run(
     progress: Progress,
 ) -> Result<Outcome, Refusal> {
     let owner = Arc::clone(gateway);
-    let running = gateway.tasks.spawn(async move {
+    let running = Box::pin(async move {
         let answer = dispatch(&owner, &call, &progress).await;
         match &answer {
-            Ok(outcome) => owner.store.call_finish(&key, outcome).await,
-            Err(_) => owner.store.call_forget(&key).await,
+            Ok(outcome) if is_final(outcome) => owner.store.call_finish(&key, outcome).await,
+            Ok(_) | Err(_) => owner.store.call_forget(&key).await,
         }
         .map_err(unavailable)?;
         answer
     });
-    running.await.unwrap_or_else(|error| {
-        Err(Refusal::Internal(Message::public("The call was lost").caused_by(&error)))
-    })
+    Unstoppable { running: Some(running), tasks: gateway.tasks.clone() }.await
+}
+
+/// A future that goes on when it is dropped.
+struct Unstoppable {
+    running: Option<BoxFuture<'static, Result<Outcome, Refusal>>>,
+    tasks: TaskTracker,
+}
+
+impl Future for Unstoppable {
+    type Output = Result<Outcome, Refusal>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(running) = &mut self.running else { return Poll::Pending };
+        let answer = ready!(running.as_mut().poll(context));
+        self.running = None;
+        Poll::Ready(answer)
+    }
+}
+
+impl Drop for Unstoppable {
+    fn drop(&mut self) {
+        if let (Some(running), Ok(runtime)) = (self.running.take(), Handle::try_current()) {
+            self.tasks.spawn_on(running, &runtime);
+        }
+    }
+}
+
+/// A failure worth retrying is not kept: clients retry with the same id, and must reach the tool.
+fn is_final(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Returned(_) => true,
+        Outcome::Failed(error) => error.retry == Retry::Never,
+    }
 }
 
 fn still_running(call: &Call) -> Refusal {
@@ -77,21 +114,33 @@ fn unavailable(error: StoreError) -> Refusal {
 
 /// Tool and arguments, the same whatever the order of keys.
 fn digest(call: &Call) -> CallDigest {
-    let mut hash = Sha256::new();
-    hash.update(call.entry.id.to_string());
-    hash.update([0]);
-    hash.update(sorted(call.arguments().value()).to_string());
-    hash.finalize().into()
+    let mut text = call.entry.id.to_string();
+    write_sorted(call.arguments().value(), &mut text);
+    Sha256::digest(text).into()
 }
 
-fn sorted(value: &Value) -> Value {
+/// Writes a value with its keys in order. Each part begins with a sign of its own, so that no two values
+/// are written alike.
+fn write_sorted(value: &Value, text: &mut String) {
     match value {
         Value::Object(map) => {
-            let mut members: Vec<_> = map.iter().map(|(key, value)| (key.clone(), sorted(value))).collect();
-            members.sort_by(|a, b| a.0.cmp(&b.0));
-            Value::Object(members.into_iter().collect())
+            let mut members: Vec<_> = map.iter().collect();
+            members.sort_unstable_by_key(|(key, _)| key.as_str());
+            text.push('{');
+            for (key, value) in members {
+                write_sorted(&Value::from(key.as_str()), text);
+                write_sorted(value, text);
+            }
+            text.push('}');
         }
-        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
-        other => other.clone(),
+        Value::Array(items) => {
+            text.push('[');
+            for item in items {
+                write_sorted(item, text);
+            }
+            text.push(']');
+        }
+        // Writing to a string cannot fail.
+        scalar => write!(text, ",{scalar}").unwrap_or_default(),
     }
 }

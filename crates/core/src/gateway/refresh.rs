@@ -53,11 +53,14 @@ pub(super) struct Shelf {
 }
 
 impl Gateway {
-    /// Takes a source in; its tools appear as soon as it lists them.
+    /// Takes a source in; its tools appear as soon as it lists them. A source of the same name keeps
+    /// serving until then, and leaves.
     pub fn mount(self: &Arc<Self>, mount: Mount) {
         let (mount, stop) = (Arc::new(mount), self.stop.child_token());
         self.shelves(|shelves| {
-            shelves.push(Shelf {
+            let place =
+                shelves.iter().position(|shelf| shelf.mount.name == mount.name).unwrap_or(shelves.len());
+            let shelf = Shelf {
                 mount: Arc::clone(&mount),
                 listing: Listing::default(),
                 beside: Passthrough::default(),
@@ -65,7 +68,8 @@ impl Gateway {
                 unserved: Vec::new(),
                 status: SourceStatus::Connecting,
                 stop: stop.clone(),
-            });
+            };
+            shelves.insert(place, shelf);
         });
         let gateway = Arc::clone(self);
         self.tasks.spawn(async move {
@@ -180,6 +184,13 @@ impl Gateway {
             tracing::warn!(source = mount.name, tool = tool.tool, "tool is not served: {}", tool.reason);
         }
         self.metrics.source(&mount.name, true, entries.len());
+        self.shelves(|shelves| {
+            let replaced =
+                |shelf: &Shelf| shelf.mount.name == mount.name && !Arc::ptr_eq(&shelf.mount, mount);
+            for old in shelves.extract_if(.., |shelf| replaced(shelf)) {
+                old.stop.cancel();
+            }
+        });
         self.update(mount, |shelf| {
             (shelf.listing, shelf.entries, shelf.unserved) = (listing, entries, unserved);
             (shelf.beside, shelf.status) = (beside, SourceStatus::Ready);

@@ -7,6 +7,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use axum::routing::{get, post};
 use http::StatusCode;
+use toolmux_core::example::example_arguments;
 use toolmux_core::progress::Progress;
 
 use super::wire;
@@ -18,7 +19,8 @@ pub(crate) const SERVED: Served = Served {
     path: "/opentool",
     routes,
     try_it: |base, tool| {
-        let body = serde_json::json!({ "jsonrpc": "2.0", "method": tool.flat, "params": {}, "id": "1" });
+        let params = example_arguments(tool.tool.input.value());
+        let body = serde_json::json!({ "jsonrpc": "2.0", "method": tool.flat, "params": params, "id": "1" });
         Some(format!("curl {base}/opentool/call -H 'content-type: application/json' -d '{body}'"))
     },
 };

@@ -5,3 +5,7 @@ mod mcp_fixture;
 mod mcp_http;
 mod mcp_relay;
 mod mcp_stdio;
+mod oxp;
+mod oxp_grid;
+mod oxp_ledger;
+mod oxp_server;

@@ -44,7 +44,9 @@ mod tests {
 
     fn check(lived: &[Duration], expect_pause: bool) {
         let backoff = Backoff::new(Duration::from_hours(1));
-        lived.iter().for_each(|lived| backoff.ended(*lived));
+        for lived in lived {
+            backoff.ended(*lived);
+        }
         assert_eq!(backoff.left().is_some(), expect_pause, "{lived:?}");
     }
 

@@ -27,7 +27,7 @@ pub(super) enum Called {
 pub(super) fn result(whole: RawJson) -> Called {
     #[derive(Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
-    struct Result {
+    struct Said {
         result_type: Option<String>,
         content: Option<Vec<RawJson>>,
         #[serde(deserialize_with = "present")]
@@ -36,7 +36,7 @@ pub(super) fn result(whole: RawJson) -> Called {
         input_requests: Value,
         request_state: Option<String>,
     }
-    let said: Result = serde_json::from_str(whole.get()).unwrap_or_default();
+    let said: Said = serde_json::from_str(whole.get()).unwrap_or_default();
     if said.result_type.as_deref() == Some("input_required") {
         return Called::InputRequired { whole, requests: said.input_requests, state: said.request_state };
     }
@@ -102,21 +102,25 @@ pub(super) fn tool(said: &RawValue) -> Result<Tool, (String, String)> {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(default)]
 struct Annotations {
-    read_only_hint: Option<bool>,
-    idempotent_hint: Option<bool>,
-    destructive_hint: Option<bool>,
-    open_world_hint: Option<bool>,
+    #[serde(rename = "readOnlyHint")]
+    read_only: Option<bool>,
+    #[serde(rename = "idempotentHint")]
+    idempotent: Option<bool>,
+    #[serde(rename = "destructiveHint")]
+    destructive: Option<bool>,
+    #[serde(rename = "openWorldHint")]
+    open_world: Option<bool>,
 }
 
 impl Annotations {
     fn hints(&self) -> Hints {
         Hints {
-            read_only: self.read_only_hint,
-            idempotent: self.idempotent_hint,
-            destructive: self.destructive_hint,
-            open_world: self.open_world_hint,
+            read_only: self.read_only,
+            idempotent: self.idempotent,
+            destructive: self.destructive,
+            open_world: self.open_world,
         }
     }
 }

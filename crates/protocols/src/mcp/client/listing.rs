@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use toolmux_core::json_text::{RawJson, to_raw};
 use toolmux_core::message::Message;
 use toolmux_core::progress::Progress;
@@ -47,9 +48,6 @@ async fn beside(connection: &Connection) -> Passthrough {
     if prompts.is_none() && resources.is_none() && templates.is_none() {
         return Passthrough::default();
     }
-    fn lent(items: Option<&Vec<RawJson>>) -> Option<Vec<&serde_json::value::RawValue>> {
-        items.map(|items| items.iter().map(|item| &**item).collect())
-    }
     let beside = Beside {
         prompts: lent(prompts.as_ref()),
         resources: lent(resources.as_ref()),
@@ -94,4 +92,8 @@ async fn all(connection: &Connection, method: &str, member: &str) -> Result<Vec<
         cursor = next_cursor;
     }
     Ok(items)
+}
+
+fn lent(items: Option<&Vec<RawJson>>) -> Option<Vec<&RawValue>> {
+    items.map(|items| items.iter().map(|item| &**item).collect())
 }

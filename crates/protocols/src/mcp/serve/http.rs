@@ -65,7 +65,7 @@ pub(super) async fn post(server: Server, request: Request) -> Response {
 }
 
 /// A stream on which legacy clients hear of changes.
-pub(super) async fn get(server: Server, request: Request) -> Response {
+pub(super) fn get(server: Server, request: Request) -> Response {
     let parts = request.into_parts().0;
     let caller = match server.web.admit(&parts) {
         Ok(caller) => caller,
@@ -88,7 +88,7 @@ pub(super) async fn get(server: Server, request: Request) -> Response {
 }
 
 /// There is nothing to delete: a session lives in its id.
-pub(super) async fn delete(server: Server, request: Request) -> Response {
+pub(super) fn delete(server: Server, request: Request) -> Response {
     let parts = request.into_parts().0;
     let caller = match server.web.admit(&parts) {
         Ok(caller) => caller,

@@ -43,7 +43,7 @@ fn routes() -> Router<Arc<Web>> {
     let server = move |web| Server { web, desk: Arc::clone(&desk) };
     let (asked, followed, deleted) = (server.clone(), server.clone(), server);
     let routes = post(move |State(web), request: Request| http::post(asked(web), request))
-        .get(move |State(web), request: Request| http::get(followed(web), request))
-        .delete(move |State(web), request: Request| http::delete(deleted(web), request));
+        .get(move |State(web), request: Request| std::future::ready(http::get(followed(web), request)))
+        .delete(move |State(web), request: Request| std::future::ready(http::delete(deleted(web), request)));
     Router::new().route("/mcp", routes)
 }

@@ -26,6 +26,7 @@ const LEGACY_NOT_FOUND: i64 = -32002;
 
 /// What there is beside tools.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a capability of its own")]
 pub(super) struct Offered {
     pub(super) prompts: bool,
     pub(super) resources: bool,

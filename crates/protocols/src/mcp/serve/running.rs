@@ -48,7 +48,7 @@ impl Running {
                         next = self.questions.as_mut().and_then(|questions| questions.try_recv().ok());
                     }
                     if !open.is_empty() {
-                        return Suspended::put(self, open, exchange);
+                        return Ok(Suspended::put(self, open, exchange));
                     }
                 }
                 answer = &mut self.call => {

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use serde_json::json;
 use serde_json::value::RawValue;
 use toolmux_core::json_text::{raw_of, to_raw};
@@ -25,7 +26,7 @@ pub(super) struct Suspended {
 
 impl Suspended {
     /// Puts a call aside and tells the client what is asked.
-    pub(super) fn put(running: Running, questions: Vec<(String, Question)>, exchange: &Exchange) -> Reply {
+    pub(super) fn put(running: Running, questions: Vec<(String, Question)>, exchange: &Exchange) -> Bytes {
         let state = format!("{}{}", exchange.desk.mark, uuid::Uuid::new_v4().simple());
         let mut requests = serde_json::Map::new();
         for (key, question) in &questions {
@@ -39,7 +40,7 @@ impl Suspended {
             tokio::time::sleep(PATIENCE).await;
             drop(desk.suspended.take(&state));
         });
-        Ok(text_of(raw_of(&result)))
+        text_of(raw_of(&result))
     }
 
     /// The call that a state of ours stands for, when the request carries one.
@@ -69,7 +70,7 @@ impl Suspended {
         if open.is_empty() {
             suspended.running.drive(exchange).await
         } else {
-            Suspended::put(suspended.running, open, exchange)
+            Ok(Suspended::put(suspended.running, open, exchange))
         }
     }
 }

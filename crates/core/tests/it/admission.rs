@@ -1,0 +1,123 @@
+//! Who may ask.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use arc_swap::ArcSwap;
+use jsonwebtoken::jwk::JwkSet;
+use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
+use serde_json::{Value, json};
+use toolmux_core::gateway::{Admission, ApiKey, Credential, Gateway, JwtRules, Settings};
+use toolmux_core::progress::Progress;
+use toolmux_core::secret::Secret;
+use toolmux_core::store::MemoryStore;
+use toolmux_core::toolset::{Pattern, Toolset};
+
+use crate::fixture::{Fixture, gateway, line, request, tool};
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs()
+}
+
+fn with_tokens(jwt: JwtRules) -> Arc<Gateway> {
+    let admission = Admission { keys: Vec::new(), jwt: Some(jwt) };
+    Gateway::new(Settings { admission, ..Settings::default() }, Arc::new(MemoryStore::default()))
+}
+
+fn no_keys() -> Arc<ArcSwap<JwkSet>> {
+    Arc::new(ArcSwap::from_pointee(JwkSet { keys: Vec::new() }))
+}
+
+fn hs256(claims: &Value, secret: &str) -> String {
+    encode(&Header::new(Algorithm::HS256), claims, &EncodingKey::from_secret(secret.as_bytes()))
+        .expect("a token")
+}
+
+fn check_token(claims: Value, secret: &str, expect: Option<&str>) {
+    let rules =
+        JwtRules { secret: Some(Secret::new("right")), keys: no_keys(), audience: vec!["toolmux".into()] };
+    let token = hs256(&claims, secret);
+    let caller = with_tokens(rules).admit(Credential::Bearer(&token), None);
+    assert_eq!(caller.ok().map(|caller| caller.name().to_owned()).as_deref(), expect, "{claims}");
+}
+
+#[test]
+fn tokens_need_a_good_signature_an_end_and_the_right_audience() {
+    let soon = now() + 600;
+    check_token(json!({ "sub": "ann", "exp": soon }), "right", Some("ann"));
+    check_token(json!({ "sub": "ann", "exp": soon, "aud": "toolmux" }), "right", Some("ann"));
+    check_token(json!({ "sub": "ann", "exp": soon }), "wrong", None);
+    check_token(json!({ "sub": "ann" }), "right", None);
+    check_token(json!({ "sub": "ann", "exp": now() - 1 }), "right", None);
+    check_token(json!({ "sub": "ann", "exp": soon, "nbf": soon }), "right", None);
+    check_token(json!({ "sub": "ann", "exp": soon, "aud": "other" }), "right", None);
+}
+
+#[test]
+fn a_token_without_signature_is_refused() {
+    let rules = JwtRules { secret: Some(Secret::new("right")), keys: no_keys(), audience: vec![] };
+    // {"alg":"none"} . {"sub":"ann","exp":9999999999} .
+    let token = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbm4iLCJleHAiOjk5OTk5OTk5OTl9.";
+    assert!(with_tokens(rules).admit(Credential::Bearer(token), None).is_err());
+}
+
+#[test]
+fn a_public_key_opens_tokens_signed_with_its_private_half() {
+    let rng = aws_lc_rs::rand::SystemRandom::new();
+    let pair = aws_lc_rs::signature::EcdsaKeyPair::generate_pkcs8(
+        &aws_lc_rs::signature::ECDSA_P256_SHA256_FIXED_SIGNING,
+        &rng,
+    )
+    .expect("a key");
+    let key = EncodingKey::from_ec_der(pair.as_ref());
+    let mut jwk = jsonwebtoken::jwk::Jwk::from_encoding_key(&key, Algorithm::ES256).expect("a public half");
+    jwk.common.key_id = Some("k1".into());
+    let keys = Arc::new(ArcSwap::from_pointee(JwkSet { keys: vec![jwk] }));
+    let gateway = with_tokens(JwtRules { secret: None, keys, audience: vec![] });
+    let token = |kid: &str| {
+        let header = Header { kid: Some(kid.into()), ..Header::new(Algorithm::ES256) };
+        encode(&header, &json!({ "sub": "ann", "exp": now() + 60 }), &key).expect("a token")
+    };
+    assert!(gateway.admit(Credential::Bearer(&token("k1")), None).is_ok());
+    assert!(gateway.admit(Credential::Bearer(&token("k2")), None).is_err());
+    let confused = hs256(&json!({ "sub": "ann", "exp": now() + 60 }), "anything");
+    assert!(gateway.admit(Credential::Bearer(&confused), None).is_err());
+}
+
+#[tokio::test]
+async fn a_key_opens_its_toolset_and_nothing_else() {
+    let source = Fixture::with(["run", "fail"].map(tool).into());
+    let key = |name: &str, toolset: Option<&str>| ApiKey {
+        name: name.into(),
+        sha256: Secret::new(format!("{name}-key")).sha256(),
+        toolset: toolset.map(Arc::from),
+    };
+    let settings = Settings {
+        admission: Admission { keys: vec![key("ann", Some("home")), key("bob", None)], jwt: None },
+        toolsets: vec![Toolset { name: "home".into(), tools: vec![Pattern::new("Kit.run")] }],
+        ..Settings::default()
+    };
+    let gateway = gateway(settings, &source).await;
+    let answer = async |credential: Credential<'_>, toolset: Option<&str>, tool: &str| match gateway
+        .admit(credential, toolset)
+    {
+        Ok(caller) => line(&gateway.call(&caller, request(tool, json!({})), &Progress::unheard()).await),
+        Err(refusal) => refusal.name().to_owned(),
+    };
+    assert_eq!(answer(Credential::None, None, "Kit_run").await, "unauthenticated");
+    assert_eq!(answer(Credential::Key("nobody"), None, "Kit_run").await, "unauthenticated");
+    assert_eq!(answer(Credential::Key("ann-key"), None, "Kit_run").await, "1");
+    assert_eq!(
+        answer(Credential::Bearer("ann-key"), None, "Kit_fail").await,
+        "not_permitted: Tool `Kit_fail` was not found"
+    );
+    assert_eq!(answer(Credential::Bearer("bob-key"), None, "Kit_fail").await, "failed: it failed");
+    assert_eq!(
+        answer(Credential::Bearer("bob-key"), Some("home"), "Kit_fail").await,
+        "not_permitted: Tool `Kit_fail` was not found"
+    );
+    assert_eq!(
+        answer(Credential::Bearer("bob-key"), Some("none"), "Kit_run").await,
+        "not_permitted: Tool `Kit_run` was not found"
+    );
+}

@@ -1,0 +1,131 @@
+//! Sources come, change, fail and go; the catalogue never suffers.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use toolmux_core::BoxFuture;
+use toolmux_core::call::Call;
+use toolmux_core::gateway::{Gateway, Settings, SourceStatus};
+use toolmux_core::mount::{Mount, Naming};
+use toolmux_core::outcome::Outcome;
+use toolmux_core::progress::Progress;
+use toolmux_core::schema::Schema;
+use toolmux_core::source::{Listing, Source, SourceError};
+use toolmux_core::store::MemoryStore;
+use toolmux_core::tool::Tool;
+
+use crate::fixture::{Fixture, LONG, anyone, call, gateway, tool, versioned};
+
+/// A source that never says what it has.
+struct Silent;
+
+impl Source for Silent {
+    fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
+        Box::pin(std::future::pending())
+    }
+
+    fn call<'a>(&'a self, _: &'a Call, _: &'a Progress) -> BoxFuture<'a, Result<Outcome, SourceError>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+fn names(gateway: &Gateway) -> Vec<String> {
+    let caller = anyone(gateway);
+    gateway.catalog().newest(&caller).map(|entry| entry.flat.to_string()).collect()
+}
+
+async fn next_revision(gateway: &Gateway, act: impl FnOnce()) {
+    let mut revision = gateway.revision();
+    revision.mark_unchanged();
+    act();
+    revision.changed().await.expect("the gateway lives");
+}
+
+#[tokio::test]
+async fn a_silent_source_delays_nobody() {
+    let gateway = Gateway::new(Settings::default(), Arc::new(MemoryStore::default()));
+    gateway.mount(Mount::new("Silent", "Silent", Naming::Prefixed, Arc::new(Silent)));
+    let mut revision = gateway.revision();
+    gateway.mount(Mount::new("Kit", "Kit", Naming::Prefixed, Fixture::with(vec![tool("run")])));
+    revision.changed().await.expect("the gateway lives");
+    assert_eq!(call(&gateway, "Kit_run", json!({})).await, "1");
+    assert_eq!(gateway.sources()[0].status, SourceStatus::Connecting);
+}
+
+#[tokio::test]
+async fn a_source_that_fails_keeps_what_it_listed_and_recovers() {
+    let source = Fixture::with(vec![tool("run")]);
+    let gateway = gateway(Settings::default(), &source).await;
+    next_revision(&gateway, || source.list(None)).await;
+    assert!(matches!(gateway.sources()[0].status, SourceStatus::Failing(_)));
+    assert_eq!(names(&gateway), ["Kit_run"]);
+    next_revision(&gateway, || source.list(Some(vec![tool("run"), tool("more")].into()))).await;
+    assert_eq!(names(&gateway), ["Kit_run", "Kit_more"]);
+}
+
+#[tokio::test]
+async fn a_tool_with_a_bad_schema_costs_only_itself() {
+    let bad = Tool::new("bad", "bad", Schema::new(json!({ "type": "object", "properties": 7 })));
+    let gateway = gateway(Settings::default(), &Fixture::with(vec![bad, tool("run")])).await;
+    assert_eq!(names(&gateway), ["Kit_run"]);
+    let unserved = gateway.catalog().unserved().to_vec();
+    assert_eq!(unserved[0].tool, "bad");
+    assert!(unserved[0].reason.contains("cannot be compiled"), "{}", unserved[0].reason);
+    assert!(!unserved[0].collision);
+}
+
+#[tokio::test]
+async fn two_tools_of_one_name_name_both_sources() {
+    let gateway = gateway(Settings::default(), &Fixture::with(vec![tool("run")])).await;
+    gateway.mount(Mount::new(
+        "Other",
+        "Kit",
+        Naming::Prefixed,
+        Fixture::with(vec![tool("run"), tool("own")]),
+    ));
+    gateway.settled(LONG).await;
+    assert_eq!(names(&gateway), ["Kit_run", "Kit_own"]);
+    let unserved = gateway.catalog().unserved()[0].clone();
+    assert!(unserved.collision);
+    assert_eq!((unserved.source.as_str(), unserved.tool.as_str()), ("Other", "run"));
+    assert!(unserved.reason.contains("of source `Kit`"), "{}", unserved.reason);
+}
+
+#[tokio::test]
+async fn two_sources_may_bring_versions_of_one_toolkit() {
+    let gateway = gateway(Settings::default(), &Fixture::with(vec![versioned("run", "1.0.0")])).await;
+    gateway.mount(Mount::new("New", "Kit", Naming::Prefixed, Fixture::with(vec![versioned("run", "2.0.0")])));
+    gateway.settled(LONG).await;
+    assert_eq!(gateway.catalog().len(), 2);
+    assert_eq!(names(&gateway), ["Kit_run"]);
+    assert!(gateway.catalog().unserved().is_empty());
+}
+
+#[tokio::test]
+async fn bare_names_stand_alone() {
+    let gateway = Gateway::new(Settings::default(), Arc::new(MemoryStore::default()));
+    gateway.mount(Mount::new("Kit", "Kit", Naming::Bare, Fixture::with(vec![tool("get-time")])));
+    gateway.settled(LONG).await;
+    assert_eq!(names(&gateway), ["get-time"]);
+    assert_eq!(call(&gateway, "Kit.get_time", json!({})).await, "1");
+}
+
+#[tokio::test]
+async fn a_replaced_source_serves_until_its_successor_does() {
+    let gateway = gateway(Settings::default(), &Fixture::with(vec![tool("run")])).await;
+    let successor = Fixture::with(Vec::new());
+    successor.list(None);
+    next_revision(&gateway, || gateway.mount(Mount::new("Kit", "Kit", Naming::Prefixed, successor.clone())))
+        .await;
+    assert_eq!(names(&gateway), ["Kit_run"]);
+    next_revision(&gateway, || successor.list(Some(vec![tool("new")].into()))).await;
+    assert_eq!(names(&gateway), ["Kit_new"]);
+    assert_eq!(gateway.sources().len(), 1);
+}
+
+#[tokio::test]
+async fn a_source_that_leaves_takes_its_tools_along() {
+    let gateway = gateway(Settings::default(), &Fixture::with(vec![tool("run")])).await;
+    gateway.unmount("Kit");
+    assert!(gateway.catalog().is_empty());
+}

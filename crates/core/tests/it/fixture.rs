@@ -1,0 +1,125 @@
+//! A gateway with a source whose tools do what a test needs.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use toolmux_core::BoxFuture;
+use toolmux_core::arguments::Arguments;
+use toolmux_core::call::{Call, Caller, Request};
+use toolmux_core::gateway::{Credential, Gateway, Settings};
+use toolmux_core::json_text::raw_of;
+use toolmux_core::message::Message;
+use toolmux_core::mount::{Mount, Naming};
+use toolmux_core::names::ToolRef;
+use toolmux_core::outcome::{Outcome, Output, ToolError};
+use toolmux_core::progress::Progress;
+use toolmux_core::refusal::Refusal;
+use toolmux_core::schema::Schema;
+use toolmux_core::source::{Listing, Source, SourceError};
+use toolmux_core::store::MemoryStore;
+use toolmux_core::tool::Tool;
+use toolmux_core::version::Version;
+
+/// Long enough never to be reached.
+pub(crate) const LONG: Duration = Duration::from_mins(1);
+
+/// A source whose tools are named for what they do.
+#[derive(Default)]
+pub(crate) struct Fixture {
+    /// How often a tool ran.
+    pub(crate) runs: AtomicUsize,
+    /// Lets `wait` go on.
+    pub(crate) go: Notify,
+    /// What it lists; absent means that listing fails.
+    pub(crate) listing: Mutex<Option<Listing>>,
+    /// Tells the gateway to look again.
+    pub(crate) changed: Notify,
+}
+
+pub(crate) fn tool(name: &str) -> Tool {
+    let schema = json!({ "type": "object", "properties": { "a": { "type": "integer" } }, "additionalProperties": false });
+    Tool::new(name, name, Schema::new(schema))
+}
+
+pub(crate) fn versioned(name: &str, version: &str) -> Tool {
+    Tool { version: version.parse::<Version>().expect("a version"), ..tool(name) }
+}
+
+impl Fixture {
+    pub(crate) fn with(tools: Vec<Tool>) -> Arc<Self> {
+        Arc::new(Fixture { listing: Mutex::new(Some(tools.into())), ..Fixture::default() })
+    }
+
+    pub(crate) fn list(&self, listing: Option<Listing>) {
+        *self.listing.lock().expect("not poisoned") = listing;
+        self.changed.notify_one();
+    }
+
+    pub(crate) fn ran(&self) -> usize {
+        self.runs.load(Ordering::SeqCst)
+    }
+
+    async fn run(&self, call: &Call) -> Result<Outcome, SourceError> {
+        self.runs.fetch_add(1, Ordering::SeqCst);
+        match call.tool_name() {
+            "wait" => self.go.notified().await,
+            "forever" => std::future::pending().await,
+            "panic" => panic!("a tool panics"),
+            "fail" => return Ok(Outcome::Failed(ToolError::new("it failed"))),
+            "unreached" => return Err(SourceError::NotReached(Message::public("Nobody there"))),
+            "lost" => return Err(SourceError::Lost(Message::public("Gone"))),
+            _ => {}
+        }
+        Ok(Outcome::Returned(Output::value(raw_of(&json!(self.ran())))))
+    }
+}
+
+impl Source for Fixture {
+    fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
+        let listing = self.listing.lock().expect("not poisoned").clone();
+        let failed = || SourceError::NotReached(Message::public("It does not answer"));
+        Box::pin(std::future::ready(listing.ok_or_else(failed)))
+    }
+
+    fn call<'a>(&'a self, call: &'a Call, _: &'a Progress) -> BoxFuture<'a, Result<Outcome, SourceError>> {
+        Box::pin(self.run(call))
+    }
+
+    fn changed(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.changed.notified())
+    }
+}
+
+/// A gateway that serves a source as toolkit `Kit`.
+pub(crate) async fn gateway(settings: Settings, source: &Arc<Fixture>) -> Arc<Gateway> {
+    let gateway = Gateway::new(settings, Arc::new(MemoryStore::default()));
+    gateway.mount(Mount::new("Kit", "Kit", Naming::Prefixed, source.clone()));
+    gateway.settled(LONG).await;
+    gateway
+}
+
+pub(crate) fn anyone(gateway: &Gateway) -> Caller {
+    gateway.admit(Credential::None, None).expect("an open gateway")
+}
+
+pub(crate) fn request(tool: &str, arguments: Value) -> Request {
+    let Value::Object(map) = arguments else { panic!("arguments are an object") };
+    Request::new(ToolRef::either(tool), Arguments::from_map(map))
+}
+
+/// Calls a tool; the answer in one line: the value, `failed: …` or `reason: …`.
+pub(crate) async fn call(gateway: &Arc<Gateway>, tool: &str, arguments: Value) -> String {
+    let caller = anyone(gateway);
+    line(&gateway.call(&caller, request(tool, arguments), &Progress::unheard()).await)
+}
+
+pub(crate) fn line(answer: &Result<Outcome, Refusal>) -> String {
+    match answer {
+        Ok(Outcome::Returned(output)) => output.value.get().to_owned(),
+        Ok(Outcome::Failed(error)) => format!("failed: {}", error.message.public),
+        Err(refusal) => format!("{}: {}", refusal.name(), refusal.message().public),
+    }
+}

@@ -1,0 +1,86 @@
+//! An id that comes again gets the answer of the first time.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use toolmux_core::call::Request;
+use toolmux_core::gateway::{Gateway, Settings};
+use toolmux_core::progress::Progress;
+
+use crate::fixture::{Fixture, anyone, gateway, line, request, tool};
+
+fn with_id(tool: &str, arguments: Value, id: &str) -> Request {
+    Request { id: Some(id.into()), ..request(tool, arguments) }
+}
+
+async fn send(gateway: &Arc<Gateway>, request: Request) -> String {
+    line(&gateway.call(&anyone(gateway), request, &Progress::unheard()).await)
+}
+
+async fn fixture() -> (Arc<Fixture>, Arc<Gateway>) {
+    let source = Fixture::with(["run", "wait", "unreached"].map(tool).into());
+    let gateway = gateway(Settings::default(), &source).await;
+    (source, gateway)
+}
+
+#[tokio::test]
+async fn the_same_call_again_gets_the_recorded_answer() {
+    let (source, gateway) = fixture().await;
+    assert_eq!(send(&gateway, with_id("Kit_run", json!({ "a": 1 }), "x")).await, "1");
+    assert_eq!(send(&gateway, with_id("Kit.run", json!({ "a": 1 }), "x")).await, "1");
+    assert_eq!(send(&gateway, with_id("Kit_run", json!({ "a": 1 }), "y")).await, "2");
+    assert_eq!(source.ran(), 2);
+}
+
+#[tokio::test]
+async fn the_same_id_for_another_call_is_a_conflict() {
+    let (_, gateway) = fixture().await;
+    send(&gateway, with_id("Kit_run", json!({ "a": 1 }), "x")).await;
+    let answer = send(&gateway, with_id("Kit_run", json!({ "a": 2 }), "x")).await;
+    assert_eq!(answer, "conflict: Call id `x` was used before for another call");
+}
+
+#[tokio::test]
+async fn many_at_once_run_the_tool_once() {
+    let (source, gateway) = fixture().await;
+    let calls: Vec<_> = (0..100)
+        .map(|_| {
+            let gateway = gateway.clone();
+            tokio::spawn(async move { send(&gateway, with_id("Kit_wait", json!({}), "x")).await })
+        })
+        .collect();
+    while source.ran() == 0 {
+        tokio::task::yield_now().await;
+    }
+    source.go.notify_one();
+    for call in calls {
+        assert_eq!(call.await.expect("joined"), "1");
+    }
+    assert_eq!(source.ran(), 1);
+}
+
+#[tokio::test]
+async fn a_caller_that_leaves_leaves_a_call_that_ends() {
+    let (source, gateway) = fixture().await;
+    let left = {
+        let gateway = gateway.clone();
+        tokio::spawn(async move { send(&gateway, with_id("Kit_wait", json!({}), "x")).await })
+    };
+    while source.ran() == 0 {
+        tokio::task::yield_now().await;
+    }
+    left.abort();
+    assert!(left.await.is_err());
+    source.go.notify_one();
+    assert_eq!(send(&gateway, with_id("Kit_wait", json!({}), "x")).await, "1");
+    assert_eq!(source.ran(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_did_not_run_may_be_tried_again_under_its_id() {
+    let (source, gateway) = fixture().await;
+    for _ in 0..2 {
+        assert!(send(&gateway, with_id("Kit_unreached", json!({}), "x")).await.starts_with("unavailable"));
+    }
+    assert!(source.ran() > 3);
+}

@@ -1,0 +1,7 @@
+//! What users of the gateway rely on, seen from outside.
+
+mod admission;
+mod catalogue;
+mod fixture;
+mod ledger;
+mod path;

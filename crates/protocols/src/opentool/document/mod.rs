@@ -1,0 +1,15 @@
+//! OpenTool documents, versions 1.0.0 and 1.1.0: a typed model, a reader that tells every fault with its
+//! place and remedy, and both directions between documents and the tools of the catalogue.
+
+mod describe;
+mod express;
+mod load;
+mod model;
+mod notes;
+mod read;
+mod read_schema;
+mod resolve;
+
+pub(super) use self::load::read_leniently;
+pub use self::load::{LoadError, check};
+pub use self::model::{Function, Info, OpenTool, Parameter, Reference, Return, Schema, Server, Type, Typed};

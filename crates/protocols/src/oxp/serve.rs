@@ -1,0 +1,108 @@
+//! We answer as an OXP server.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use axum::routing::{any, get, post};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use toolmux_core::call::CallId;
+use toolmux_core::message::Message;
+use toolmux_core::progress::Progress;
+use toolmux_core::refusal::Refusal;
+use uuid::Uuid;
+
+use super::list::list;
+use super::version::{check_header, stamp};
+use super::wire::{self, Decoded, Form};
+use crate::registry::Served;
+use crate::web::{Web, json};
+
+/// Our routes as an OpenAPI document.
+const OPENAPI: &str = include_str!("openapi.json");
+
+pub(crate) const SERVED: Served = Served {
+    name: "OXP",
+    path: "/tools",
+    routes,
+    try_it: |base, tool| {
+        let body = serde_json::json!({ "tool_id": tool.id.to_string(), "input": {} });
+        Some(format!("curl {base}/tools/call -H 'content-type: application/json' -d '{body}'"))
+    },
+};
+
+fn routes() -> Router<Arc<Web>> {
+    Router::new()
+        .route("/tools", get(tools).fallback(|| async { not_allowed("GET, HEAD") }))
+        .route("/tools/call", post(call).fallback(|| async { not_allowed("POST") }))
+        .route("/tools/{*rest}", any(not_found))
+        .route("/openapi.json", get(openapi))
+}
+
+async fn tools(State(web): State<Arc<Web>>, request: Request) -> Response {
+    let parts = request.into_parts().0;
+    let caller = match web.admit(&parts).and_then(|caller| check_header(&parts.headers).map(|()| caller)) {
+        Ok(caller) => caller,
+        Err(refusal) => return wire::refuse(Form::Bare, &refusal),
+    };
+    let catalog = web.gateway.catalog();
+    stamp(json(StatusCode::OK, catalog.prepared("oxp", &caller, || list(&catalog, &caller))))
+}
+
+async fn call(State(web): State<Arc<Web>>, request: Request) -> Response {
+    let started = Instant::now();
+    let (caller, parts, body) = match web.open(request).await {
+        Ok(opened) => opened,
+        Err(refusal) => return wire::refuse(Form::Bare, &refusal),
+    };
+    let Decoded { form, request } = wire::decode(&body);
+    let checked = check_header(&parts.headers).and(request);
+    let mut request = match checked {
+        Ok(request) => request,
+        Err(refusal) => return wire::refuse(form, &refusal),
+    };
+    if request.id.is_none() {
+        request.id = idempotency_key(&parts.headers);
+    }
+    // An id that we make up is nobody's idempotency key, so it is not recorded.
+    let call_id = request.id.clone().unwrap_or_else(|| Uuid::now_v7().to_string().into());
+    match web.gateway.call(&caller, request, &Progress::unheard()).await {
+        Ok(outcome) => wire::encode(form, &call_id, started.elapsed(), &outcome),
+        Err(refusal) => wire::refuse(form, &refusal),
+    }
+}
+
+fn idempotency_key(headers: &HeaderMap) -> Option<CallId> {
+    let key = headers.get("idempotency-key").and_then(|key| key.to_str().ok())?;
+    (1..=wire::LONGEST_ID).contains(&key.len()).then(|| key.into())
+}
+
+async fn openapi(State(web): State<Arc<Web>>, request: Request) -> Response {
+    match web.admit(&request.into_parts().0) {
+        Ok(_) => stamp(json(StatusCode::OK, OPENAPI)),
+        Err(refusal) => wire::refuse(Form::Bare, &refusal),
+    }
+}
+
+async fn not_found(State(web): State<Arc<Web>>, request: Request) -> Response {
+    let parts = request.into_parts().0;
+    if let Err(refusal) = web.admit(&parts) {
+        return wire::refuse(Form::Bare, &refusal);
+    }
+    let mut response = refused("There is no such address; tools are at /tools and calls at /tools/call");
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    response
+}
+
+fn not_allowed(allow: &'static str) -> Response {
+    let mut response = refused("This address does not take that method");
+    *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allow));
+    response
+}
+
+fn refused(text: &str) -> Response {
+    wire::refuse(Form::Bare, &Refusal::Malformed(Message::public(text)))
+}

@@ -1,0 +1,30 @@
+//! Two Rust functions, served to any agent: `cargo run --example calculator`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use toolmux::{Server, ToolError, Toolkit};
+
+#[derive(Deserialize, JsonSchema)]
+struct Numbers {
+    a: f64,
+    b: f64,
+}
+
+async fn add(numbers: Numbers) -> Result<f64, ToolError> {
+    Ok(numbers.a + numbers.b)
+}
+
+async fn divide(numbers: Numbers) -> Result<f64, ToolError> {
+    let quotient = numbers.a / numbers.b;
+    if quotient.is_finite() { Ok(quotient) } else { Err(ToolError::new("cannot divide by zero")) }
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let calculator = Toolkit::new("Calculator").tool("add", "Adds two numbers", add).tool(
+        "divide",
+        "Divides the first number by the second",
+        divide,
+    );
+    Server::new().toolkit(calculator).run().await
+}

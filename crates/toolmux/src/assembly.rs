@@ -1,0 +1,82 @@
+//! Puts a gateway together from a configuration, and changes it when the configuration does.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use arc_swap::ArcSwap;
+use jsonwebtoken::jwk::JwkSet;
+use toolmux_core::gateway::{Gateway, JwtRules, Settings};
+use toolmux_core::mount::Mount;
+use toolmux_core::store::{MemoryStore, Store};
+
+use crate::config::{Config, SourceConfig};
+use crate::jwks;
+
+/// A gateway and the configuration it was put together from.
+pub(crate) struct Assembly {
+    pub(crate) gateway: Arc<Gateway>,
+    sources: Vec<SourceConfig>,
+    keys: Arc<ArcSwap<JwkSet>>,
+    jwks: Option<jwks::Follower>,
+}
+
+impl Assembly {
+    /// Opens the store and every source; connects in the background.
+    pub(crate) fn new(config: &Config) -> anyhow::Result<Self> {
+        let keys: Arc<ArcSwap<JwkSet>> = Arc::new(ArcSwap::from_pointee(JwkSet { keys: Vec::new() }));
+        let mounts = config.sources.iter().map(mount).collect::<anyhow::Result<Vec<_>>>()?;
+        let gateway = Gateway::new(settings(config, &keys), store(&config.store)?);
+        for mount in mounts {
+            gateway.mount(mount);
+        }
+        let jwks = jwks::follow(config, &keys);
+        Ok(Assembly { gateway, sources: config.sources.clone(), keys, jwks })
+    }
+
+    /// Takes a new configuration: sources that changed are replaced, all others stay as they are. Nothing
+    /// changes when any part of it cannot be opened.
+    pub(crate) fn change(&mut self, config: &Config) -> anyhow::Result<()> {
+        let changed: Vec<&SourceConfig> =
+            config.sources.iter().filter(|source| !self.sources.contains(source)).collect();
+        let mounts = changed.into_iter().map(mount).collect::<anyhow::Result<Vec<_>>>()?;
+        for gone in &self.sources {
+            if !config.sources.iter().any(|source| source.name == gone.name) {
+                self.gateway.unmount(&gone.name);
+            }
+        }
+        self.gateway.configure(settings(config, &self.keys));
+        for mount in mounts {
+            self.gateway.mount(mount);
+        }
+        self.sources.clone_from(&config.sources);
+        self.jwks = jwks::follow(config, &self.keys);
+        Ok(())
+    }
+}
+
+fn mount(source: &SourceConfig) -> anyhow::Result<Mount> {
+    let opened = source.open().with_context(|| format!("source `{}` cannot be opened", source.name))?;
+    Ok(Mount::new(&source.name, &source.toolkit, source.naming, opened))
+}
+
+fn settings(config: &Config, keys: &Arc<ArcSwap<JwkSet>>) -> Settings {
+    let jwt = config.jwt.as_ref().map(|jwt| JwtRules {
+        secret: jwt.secret.clone(),
+        keys: Arc::clone(keys),
+        audience: jwt.audience.clone(),
+    });
+    Settings {
+        admission: config.admission(jwt),
+        limits: config.limits,
+        toolsets: config.toolsets.clone(),
+        tools: config.tools.clone(),
+        vault: config.vault.clone(),
+    }
+}
+
+fn store(url: &str) -> anyhow::Result<Arc<dyn Store>> {
+    match url {
+        "memory" => Ok(Arc::new(MemoryStore::default())),
+        other => anyhow::bail!("there is no store `{other}`"),
+    }
+}

@@ -1,0 +1,74 @@
+//! How a command fails: words, a remedy when we know one, and an exit code.
+
+use std::process::ExitCode;
+
+use toolmux_core::refusal::Refusal;
+use toolmux_protocols::registry::OpenError;
+
+use crate::config::ConfigFault;
+
+/// The tool ran and failed.
+pub(super) const TOOL_FAILED: u8 = 1;
+/// Wrong usage, or refused.
+pub(super) const REFUSED: u8 = 2;
+
+/// Why a command did not do what it was asked.
+pub(super) struct Failure {
+    report: miette::Report,
+    hint: Option<String>,
+    code: u8,
+}
+
+impl Failure {
+    /// Something was refused or cannot be done.
+    pub(super) fn refused(error: impl Into<anyhow::Error>) -> Self {
+        let error: anyhow::Error = error.into();
+        let hint = error.chain().find_map(|cause| cause.downcast_ref::<OpenError>()?.hint.clone());
+        Failure { report: miette::miette!("{error:#}"), hint, code: REFUSED }
+    }
+
+    /// The tool ran and failed.
+    pub(super) fn tool(message: &str) -> Self {
+        Failure { report: miette::miette!("{message}"), hint: None, code: TOOL_FAILED }
+    }
+
+    /// Adds what to do about it.
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Says it, and gives the exit code.
+    pub(super) fn report(self) -> ExitCode {
+        eprintln!("{:?}", self.report);
+        if let Some(hint) = self.hint {
+            eprintln!("hint: {hint}");
+        }
+        ExitCode::from(self.code)
+    }
+}
+
+impl From<ConfigFault> for Failure {
+    fn from(fault: ConfigFault) -> Self {
+        let hint = fault.hint.clone();
+        Failure { report: fault.into(), hint, code: REFUSED }
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Failure::refused(error)
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        let message = refusal.message();
+        let failure = Failure { report: miette::miette!("{}", message.public), hint: None, code: REFUSED };
+        match (refusal, message.developer) {
+            (_, Some(developer)) => failure.hint(developer),
+            (Refusal::UnknownTool { .. }, None) => failure.hint("`toolmux tools` lists what there is"),
+            _ => failure,
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The command line: one file per command. Data goes to stdout, all else to stderr.
+
+mod call;
+mod check;
+mod completions;
+mod failure;
+mod man;
+mod serve;
+mod table;
+mod tools;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use self::failure::Failure;
+
+/// One binary that takes tools from anywhere and serves them to any agent.
+#[derive(Parser)]
+#[command(name = "toolmux", version, about, after_help = AFTER_HELP, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// How log lines look.
+    #[arg(long, global = true, value_enum, default_value_t = LogForm::Pretty)]
+    log: LogForm,
+}
+
+const AFTER_HELP: &str = "\
+Start:    toolmux serve examples/quickstart/toolmux.toml
+Try:      toolmux call Math.pow x=2 y=10 --config examples/quickstart/toolmux.toml
+Exit:     0 good, 1 the tool failed, 2 usage or refused. RUST_LOG=debug shows more.";
+
+#[derive(Subcommand)]
+enum Command {
+    Serve(serve::Serve),
+    Tools(tools::Tools),
+    Call(call::CallTool),
+    Check(check::Check),
+    Completions(completions::Completions),
+    Man(man::Man),
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum LogForm {
+    /// For people.
+    Pretty,
+    /// For programs: one JSON object a line.
+    Json,
+}
+
+/// The configuration a command works on.
+#[derive(clap::Args)]
+struct ConfigArgument {
+    /// The configuration.
+    #[arg(default_value = "toolmux.toml", value_name = "CONFIG")]
+    config: PathBuf,
+}
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    start_log(cli.log);
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return Failure::refused(error).report(),
+    };
+    match runtime.block_on(cli.command.run()) {
+        Ok(code) => code,
+        Err(failure) => failure.report(),
+    }
+}
+
+impl Command {
+    async fn run(self) -> Result<ExitCode, Failure> {
+        match self {
+            Command::Serve(command) => command.run().await,
+            Command::Tools(command) => command.run().await,
+            Command::Call(command) => command.run().await,
+            Command::Check(command) => Ok(command.run()),
+            Command::Completions(command) => Ok(command.run()),
+            Command::Man(_) => man::Man::run(),
+        }
+    }
+}
+
+fn start_log(form: LogForm) {
+    use tracing_subscriber::EnvFilter;
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let colour =
+        std::io::IsTerminal::is_terminal(&std::io::stderr()) && std::env::var_os("NO_COLOR").is_none();
+    match form {
+        LogForm::Pretty => log.with_ansi(colour).with_target(false).init(),
+        LogForm::Json => log.json().init(),
+    }
+}

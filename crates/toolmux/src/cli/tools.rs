@@ -1,0 +1,83 @@
+//! `toolmux tools`: what a configuration serves.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use serde_json::{Value, json};
+use toolmux_core::catalog::{Catalog, Entry};
+use toolmux_core::gateway::SourceStatus;
+
+use super::ConfigArgument;
+use super::failure::Failure;
+use super::table::Table;
+use crate::assembly::Assembly;
+use crate::config::Config;
+
+/// How long sources get to list their tools.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// List the tools of a configuration.
+///
+/// Example: toolmux tools examples/quickstart/toolmux.toml --format json
+#[derive(clap::Args)]
+pub(super) struct Tools {
+    #[command(flatten)]
+    config: ConfigArgument,
+    /// How to write them.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    /// For people.
+    Table,
+    /// Everything we know.
+    Json,
+}
+
+impl Tools {
+    pub(super) async fn run(self) -> Result<ExitCode, Failure> {
+        let assembly = Assembly::new(&Config::load(&self.config.config)?)?;
+        let gateway = &assembly.gateway;
+        gateway.settled(PATIENCE).await;
+        let catalog = gateway.catalog();
+        match self.format {
+            Format::Table => table(&catalog),
+            Format::Json => {
+                let tools: Vec<Value> = catalog.every().map(|entry| describe(entry)).collect();
+                println!("{}", serde_json::to_string_pretty(&tools).unwrap_or_default());
+            }
+        }
+        for source in gateway.sources() {
+            if let SourceStatus::Failing(message) = source.status {
+                eprintln!("source {}: {}", source.name, message.public);
+            }
+        }
+        for tool in catalog.unserved() {
+            eprintln!("not served: {} of {}: {}", tool.tool, tool.source, tool.reason);
+        }
+        gateway.close(PATIENCE).await;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn table(catalog: &Catalog) {
+    let mut table = Table::new(["TOOL", "NAME", "DESCRIPTION"]);
+    for entry in catalog.every() {
+        let description = entry.tool.description.lines().next().unwrap_or_default();
+        table.row([&entry.id.to_string(), &*entry.flat, description]);
+    }
+    print!("{table}");
+}
+
+fn describe(entry: &Entry) -> Value {
+    json!({
+        "id": entry.id.to_string(),
+        "name": entry.flat,
+        "version": entry.id.version,
+        "description": entry.tool.description,
+        "input_schema": entry.tool.input.value(),
+    })
+}

@@ -1,0 +1,156 @@
+//! Turns what was written into what is believed; every fault knows its line.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::Value;
+use toolmux_core::gateway::ApiKey;
+use toolmux_core::mount::Naming;
+use toolmux_core::names::is_plain;
+use toolmux_core::nearest::nearest;
+use toolmux_core::secret::Secret;
+use toolmux_core::toolset::{Pattern, Toolset};
+use toolmux_protocols::SOURCES;
+use toolmux_protocols::registry::SecretSetting;
+
+use super::fault::ConfigFault;
+use super::raw::{Raw, RawJwt, RawKey};
+use super::{Config, JwtConfig, LISTEN, SourceConfig, keys, secrets};
+
+/// A configuration while it is read.
+pub(super) struct Reader<'a> {
+    pub(super) text: &'a str,
+    pub(super) name: &'a str,
+    pub(super) folder: &'a Path,
+    pub(super) spans: keys::Spans,
+}
+
+impl Reader<'_> {
+    pub(super) fn believe(&self, raw: Raw) -> Result<Config, ConfigFault> {
+        let listen = raw.listen.as_deref().unwrap_or(LISTEN);
+        let listen = listen.parse().map_err(|_| {
+            self.fault(&["listen"], format!("`{listen}` is not an address of the form 127.0.0.1:9627"))
+        })?;
+        let toolsets: Vec<Toolset> = raw
+            .toolsets
+            .into_iter()
+            .map(|(name, set)| Toolset { name, tools: set.tools.into_iter().map(Pattern::new).collect() })
+            .collect();
+        let limits = raw.limits.unwrap_or_default();
+        let config = Config {
+            listen,
+            store: raw.store.unwrap_or_else(|| "memory".to_owned()),
+            sources: self.sources(raw.sources)?,
+            tools: raw.tools.into_iter().map(|(name, tool)| (Pattern::new(name), tool.settings())).collect(),
+            keys: self.keys(raw.keys, &toolsets)?,
+            toolsets,
+            jwt: self.jwt(raw.jwt)?,
+            vault: self.vault(&raw.secrets)?,
+            limits: limits.of_calls(),
+            web: limits.of_bodies(),
+            connections: limits.of_connections(),
+            hosts: raw.hosts,
+            origins: raw.origins,
+            allow_stop: raw.allow_stop,
+        };
+        Ok(config)
+    }
+
+    fn sources(&self, raw: toml::Table) -> Result<Vec<SourceConfig>, ConfigFault> {
+        raw.into_iter().map(|(name, table)| self.source(&name, table)).collect()
+    }
+
+    fn source(&self, name: &str, table: toml::Value) -> Result<SourceConfig, ConfigFault> {
+        let fault = |what: String| self.fault(&["sources", name], what);
+        let json = serde_json::to_value(table).map_err(|error| fault(error.to_string()))?;
+        let Value::Object(mut members) = json else { return Err(fault("a source is a table".to_owned())) };
+        let mut text = |key: &str| match members.shift_remove(key) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(fault(format!("`{key}` must be a text"))),
+        };
+        let kind = text("kind")?.ok_or_else(|| {
+            fault(format!("source `{name}` has no `kind`")).hint(format!("one of: {}", kinds().join(", ")))
+        })?;
+        let known = SOURCES.iter().find(|known| known.kind == kind).ok_or_else(|| {
+            let hint = match nearest(&kind, kinds()) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => format!("one of: {}", kinds().join(", ")),
+            };
+            self.fault(&["sources", name, "kind"], format!("there is no kind `{kind}`")).hint(hint)
+        })?;
+        let toolkit = text("toolkit")?.unwrap_or_else(|| name.to_owned());
+        if !is_plain(&toolkit) {
+            return Err(fault(format!(
+                "toolkit `{toolkit}` has characters other than letters, digits and _"
+            ))
+            .hint("give the source a plain name with `toolkit = \"…\"`"));
+        }
+        let naming = match text("names")?.as_deref() {
+            None | Some("prefixed") => Naming::Prefixed,
+            Some("bare") => Naming::Bare,
+            Some(other) => {
+                return Err(fault(format!("`names` is \"prefixed\" or \"bare\", not \"{other}\"")));
+            }
+        };
+        Ok(SourceConfig {
+            name: name.to_owned(),
+            toolkit,
+            naming,
+            kind: known.kind,
+            table: Value::Object(members),
+            folder: self.folder.to_owned(),
+        })
+    }
+
+    fn keys(&self, raw: Vec<(String, RawKey)>, toolsets: &[Toolset]) -> Result<Vec<ApiKey>, ConfigFault> {
+        let key = |(name, key): (String, RawKey)| {
+            let fault = |what: String| self.fault(&["keys", &name], what);
+            let sha256 = match (&key.key, &key.sha256) {
+                (Some(setting), None) => secrets::read(setting, self.folder).map_err(fault)?.sha256(),
+                (None, Some(hex)) => secrets::digest(hex).map_err(fault)?,
+                _ => return Err(fault(format!("key `{name}` needs either `key` or `sha256`"))),
+            };
+            if let Some(wanted) = &key.toolset
+                && !toolsets.iter().any(|set| set.name == *wanted)
+            {
+                let known: Vec<&str> = toolsets.iter().map(|set| set.name.as_str()).collect();
+                let fault = fault(format!("there is no toolset `{wanted}`"));
+                return Err(match nearest(wanted, known.iter().copied()) {
+                    Some(meant) => fault.hint(format!("did you mean `{meant}`?")),
+                    None => fault.hint(format!("add a [toolsets.{wanted}] table")),
+                });
+            }
+            Ok(ApiKey { name: name.into(), sha256, toolset: key.toolset.map(Arc::from) })
+        };
+        raw.into_iter().map(key).collect()
+    }
+
+    fn jwt(&self, raw: Option<RawJwt>) -> Result<Option<JwtConfig>, ConfigFault> {
+        let Some(raw) = raw else { return Ok(None) };
+        let fault = |what: String| self.fault(&["jwt"], what);
+        if raw.secret.is_none() && raw.jwks.is_none() {
+            return Err(fault("[jwt] needs `secret` or `jwks`".to_owned()));
+        }
+        let secret =
+            raw.secret.map(|setting| secrets::read(&setting, self.folder)).transpose().map_err(fault)?;
+        Ok(Some(JwtConfig { secret, jwks: raw.jwks, audience: raw.audience }))
+    }
+
+    fn vault(&self, raw: &HashMap<String, SecretSetting>) -> Result<HashMap<String, Secret>, ConfigFault> {
+        let read = |(name, setting): (&String, &_)| {
+            let secret = secrets::read(setting, self.folder);
+            secret.map(|secret| (name.clone(), secret)).map_err(|what| self.fault(&["secrets", name], what))
+        };
+        raw.iter().map(read).collect()
+    }
+
+    fn fault(&self, path: &[&str], what: String) -> ConfigFault {
+        ConfigFault::at(self.name, self.text, self.spans.of(path), what)
+    }
+}
+
+fn kinds() -> Vec<&'static str> {
+    SOURCES.iter().map(|known| known.kind).collect()
+}

@@ -1,0 +1,149 @@
+//! Every key of a configuration file against the keys that are known, so that a mistyped one is found with
+//! its line and the key that was meant.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use serde_json::Value;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+use toolmux_core::nearest::nearest;
+use toolmux_protocols::SOURCES;
+
+use super::fault::Found;
+use super::raw::{Raw, RawSource};
+
+/// Where each key stands, by its path.
+pub(super) struct Spans(HashMap<Vec<String>, Range<usize>>);
+
+impl Spans {
+    /// The place of the longest part of a path that is in the file.
+    pub(super) fn of(&self, path: &[&str]) -> Option<Range<usize>> {
+        (1..=path.len()).rev().find_map(|length| {
+            let path: Vec<String> = path[..length].iter().map(ToString::to_string).collect();
+            self.0.get(&path).cloned()
+        })
+    }
+}
+
+/// Checks every key of a text; gives where each one stands.
+pub(super) fn check(text: &str) -> Result<Spans, Found> {
+    let table = DeTable::parse(text).map_err(|error| Found {
+        what: error.message().to_owned(),
+        span: error.span().unwrap_or(0..0),
+        hint: None,
+    })?;
+    let mut walk = Walk { path: Vec::new(), spans: HashMap::new() };
+    let root = schemars::schema_for!(Raw).to_value();
+    walk.table(table.get_ref(), &Known::of(&root, &root))?;
+    Ok(Spans(walk.spans))
+}
+
+struct Walk {
+    path: Vec<String>,
+    spans: HashMap<Vec<String>, Range<usize>>,
+}
+
+impl Walk {
+    fn table(&mut self, table: &DeTable<'_>, known: &Known<'_>) -> Result<(), Found> {
+        for (key, value) in table {
+            let name = key.get_ref().as_ref();
+            self.path.push(name.to_owned());
+            self.spans.insert(self.path.clone(), key.span());
+            if self.path.len() == 2 && self.path[0] == "sources" {
+                self.source(value)?;
+            } else {
+                let below = known.member(name).map_err(|hint| unknown(key.span(), name, hint))?;
+                self.value(value, &below)?;
+            }
+            self.path.pop();
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, value: &Spanned<DeValue<'_>>, known: &Known<'_>) -> Result<(), Found> {
+        match value.get_ref() {
+            DeValue::Table(table) => self.table(table, known),
+            DeValue::Array(items) => {
+                let of_items = known.items();
+                items.iter().try_for_each(|item| self.value(item, &of_items))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The table of a source: the keys of all sources and those of its kind. An unknown kind is told of
+    /// later, with better words.
+    fn source(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), Found> {
+        let DeValue::Table(table) = value.get_ref() else { return Ok(()) };
+        let kind = table.get("kind").and_then(|kind| kind.get_ref().as_str());
+        let Some(kind) = kind.and_then(|kind| SOURCES.iter().find(|known| known.kind == kind)) else {
+            return Ok(());
+        };
+        let (every, own) = (schemars::schema_for!(RawSource).to_value(), (kind.settings)().to_value());
+        let mut known = Known::of(&own, &own);
+        known.schemas.extend(Known::of(&every, &every).schemas);
+        self.table(table, &known)
+    }
+}
+
+fn unknown(span: Range<usize>, name: &str, hint: Option<String>) -> Found {
+    Found { what: format!("unknown key `{name}`"), span, hint }
+}
+
+/// What may stand at one place: schemas, each with the document its references point into.
+struct Known<'a> {
+    schemas: Vec<(&'a Value, &'a Value)>,
+}
+
+impl<'a> Known<'a> {
+    /// A schema with its references and alternatives opened.
+    fn of(schema: &'a Value, root: &'a Value) -> Known<'a> {
+        let mut schemas = Vec::new();
+        let mut open = vec![schema];
+        while let Some(schema) = open.pop() {
+            if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
+                open.extend(root.pointer(target.trim_start_matches('#')));
+            }
+            for word in ["anyOf", "oneOf", "allOf"] {
+                open.extend(schema.get(word).and_then(Value::as_array).into_iter().flatten());
+            }
+            schemas.push((schema, root));
+        }
+        Known { schemas }
+    }
+
+    /// What may stand under a key; `Err` holds a hint when the key is not known.
+    fn member(&self, name: &str) -> Result<Known<'a>, Option<String>> {
+        let mut names: Vec<&str> = Vec::new();
+        let (mut schemas, mut free) = (Vec::new(), self.schemas.is_empty());
+        for (schema, root) in &self.schemas {
+            let properties = schema.get("properties").and_then(Value::as_object);
+            names.extend(properties.into_iter().flat_map(|map| map.keys().map(String::as_str)));
+            if let Some(member) = properties.and_then(|map| map.get(name)) {
+                schemas.extend(Known::of(member, root).schemas);
+            }
+            match schema.get("additionalProperties") {
+                Some(Value::Object(_)) => {
+                    schemas.extend(Known::of(&schema["additionalProperties"], root).schemas);
+                }
+                Some(Value::Bool(true)) => free = true,
+                // `true` is also what a schema of any value looks like.
+                None if **schema == Value::Bool(true) => free = true,
+                _ => {}
+            }
+        }
+        if !schemas.is_empty() || free || names.is_empty() {
+            return Ok(Known { schemas });
+        }
+        Err(Some(match nearest(name, names.iter().copied()) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("known here: {}", names.join(", ")),
+        }))
+    }
+
+    fn items(&self) -> Known<'a> {
+        let items = self.schemas.iter().filter_map(|(schema, root)| Some((schema.get("items")?, *root)));
+        Known { schemas: items.flat_map(|(schema, root)| Known::of(schema, root).schemas).collect() }
+    }
+}

@@ -1,0 +1,139 @@
+//! Configuration: what people write ([`raw::Raw`], unknown keys refused) becomes what the program believes
+//! ([`Config`], nothing optional that has a default).
+
+mod believe;
+mod fault;
+mod keys;
+mod raw;
+mod secrets;
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+use toolmux_core::gateway::{Admission, ApiKey};
+use toolmux_core::limits::Limits;
+use toolmux_core::mount::{Naming, ToolSettings};
+use toolmux_core::secret::Secret;
+use toolmux_core::toolset::{Pattern, Toolset};
+use toolmux_protocols::SOURCES;
+use toolmux_protocols::registry::{Opening, SourceKind};
+use toolmux_protocols::web::WebLimits;
+
+use self::believe::Reader;
+pub use self::fault::ConfigFault;
+pub use self::raw::Raw;
+use crate::listener::ListenLimits;
+
+/// Where the server listens when nothing else is said.
+pub const LISTEN: &str = "127.0.0.1:9627";
+
+/// What the program believes.
+#[derive(Debug)]
+pub struct Config {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// Where records are kept.
+    pub store: String,
+    /// Where tools come from, in the order of the file.
+    pub sources: Vec<SourceConfig>,
+    /// Settings by tool.
+    pub tools: Vec<(Pattern, ToolSettings)>,
+    /// Named selections of tools.
+    pub toolsets: Vec<Toolset>,
+    /// Callers by key.
+    pub keys: Vec<ApiKey>,
+    /// Tokens, accepted beside keys.
+    pub jwt: Option<JwtConfig>,
+    /// The server's own secrets.
+    pub vault: HashMap<String, Secret>,
+    /// Bounds of every call.
+    pub limits: Limits,
+    /// Bounds of what comes in.
+    pub web: WebLimits,
+    /// Bounds of connections.
+    pub connections: ListenLimits,
+    /// Names this server may be called by, beside those of loopback.
+    pub hosts: Vec<String>,
+    /// Web pages that may call it.
+    pub origins: Vec<String>,
+    /// `POST /opentool/stop` ends the server.
+    pub allow_stop: bool,
+}
+
+/// One source, ready to be opened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SourceConfig {
+    /// Its name in the file.
+    pub name: String,
+    /// The toolkit of its tools.
+    pub toolkit: String,
+    /// How they are named where names are flat.
+    pub naming: Naming,
+    /// Which kind, by its word.
+    pub kind: &'static str,
+    /// What only its kind understands.
+    pub table: Value,
+    /// Relative paths are relative to this folder.
+    pub folder: PathBuf,
+}
+
+/// Which tokens are good.
+#[derive(Clone, Debug)]
+pub struct JwtConfig {
+    /// For HS256.
+    pub secret: Option<Secret>,
+    /// Where keys for RS256 and ES256 are published.
+    pub jwks: Option<String>,
+    /// What `aud` may be.
+    pub audience: Vec<String>,
+}
+
+impl Config {
+    /// Reads a file.
+    pub fn load(path: &Path) -> Result<Config, ConfigFault> {
+        let text = std::fs::read_to_string(path).map_err(|error| ConfigFault::unread(path, &error))?;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Config::read(&text, &path.display().to_string(), folder)
+    }
+
+    /// Reads a text; `name` is what faults call it.
+    pub fn read(text: &str, name: &str, folder: &Path) -> Result<Config, ConfigFault> {
+        let spans = keys::check(text).map_err(|fault| fault.within(name, text))?;
+        let raw: Raw = toml::from_str(text).map_err(|error| ConfigFault::toml(name, text, &error))?;
+        Reader { text, name, folder, spans }.believe(raw)
+    }
+
+    /// Who may ask, with the keys of tokens at hand.
+    pub fn admission(&self, jwt: Option<toolmux_core::gateway::JwtRules>) -> Admission {
+        Admission { keys: self.keys.clone(), jwt }
+    }
+
+    /// An address that others can reach needs a key.
+    pub fn check_exposure(&self) -> Result<(), ConfigFault> {
+        if self.listen.ip().is_loopback() || !self.keys.is_empty() || self.jwt.is_some() {
+            return Ok(());
+        }
+        let what = format!("`{}` is not a loopback address, and no key is configured", self.listen);
+        Err(ConfigFault::at("", "", None, what)
+            .hint("add a [keys.NAME] table or [jwt], or listen on 127.0.0.1"))
+    }
+}
+
+impl SourceConfig {
+    /// The kind.
+    pub fn source_kind(&self) -> Option<&'static SourceKind> {
+        SOURCES.iter().find(|known| known.kind == self.kind)
+    }
+
+    /// Makes the source. Connects to nothing yet.
+    pub fn open(&self) -> anyhow::Result<Arc<dyn toolmux_core::source::Source>> {
+        let kind = self.source_kind().ok_or_else(|| anyhow::anyhow!("there is no kind `{}`", self.kind))?;
+        let secrets = |setting: &_| secrets::read(setting, &self.folder);
+        let opening =
+            Opening { name: &self.name, table: self.table.clone(), folder: &self.folder, secrets: &secrets };
+        Ok((kind.open)(&opening)?)
+    }
+}

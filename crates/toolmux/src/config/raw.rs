@@ -1,0 +1,283 @@
+//! The configuration file as people write it. The doc comments are the reference manual.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use toolmux_core::limits::Limits;
+use toolmux_core::mount::ToolSettings;
+use toolmux_core::requirements::{Authorization, Requirements};
+use toolmux_core::tool::Hints;
+use toolmux_protocols::registry::SecretSetting;
+use toolmux_protocols::web::WebLimits;
+
+use crate::listener::ListenLimits;
+
+/// `toolmux.toml`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Raw {
+    /// Where to listen. An address other than loopback needs a key or `[jwt]`.
+    pub(super) listen: Option<String>,
+    /// Where records are kept: `memory`, `sqlite:FILE` or `postgres://…`.
+    pub(super) store: Option<String>,
+    /// Where tools come from.
+    #[serde(default)]
+    #[schemars(with = "HashMap<String, RawSource>")]
+    pub(super) sources: toml::Table,
+    /// Settings by tool: `[tools."Math.pow"]`; `*` stands for any text.
+    #[serde(default, deserialize_with = "in_order")]
+    #[schemars(with = "HashMap<String, RawTool>")]
+    pub(super) tools: Vec<(String, RawTool)>,
+    /// Named selections of tools.
+    #[serde(default, deserialize_with = "in_order")]
+    #[schemars(with = "HashMap<String, RawToolset>")]
+    pub(super) toolsets: Vec<(String, RawToolset)>,
+    /// Callers by key. As soon as there is one, every route but `/health` asks for it.
+    #[serde(default, deserialize_with = "in_order")]
+    #[schemars(with = "HashMap<String, RawKey>")]
+    pub(super) keys: Vec<(String, RawKey)>,
+    /// JSON Web Tokens, accepted beside keys.
+    pub(super) jwt: Option<RawJwt>,
+    /// The server's own secrets, for tools that require them.
+    #[serde(default)]
+    pub(super) secrets: HashMap<String, SecretSetting>,
+    /// Bounds.
+    pub(super) limits: Option<RawLimits>,
+    /// Names this server may be called by, beside those of loopback.
+    #[serde(default)]
+    pub(super) hosts: Vec<String>,
+    /// Origins of web pages that may call this server.
+    #[serde(default)]
+    pub(super) origins: Vec<String>,
+    /// `POST /opentool/stop` ends the server.
+    #[serde(default)]
+    pub(super) allow_stop: bool,
+}
+
+/// What every source has; the rest belongs to its kind.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "the shape is read for its schema; the table is taken apart by hand")]
+pub(super) struct RawSource {
+    /// Which kind of source.
+    kind: String,
+    /// The toolkit of its tools; the name of the table when absent.
+    toolkit: Option<String>,
+    /// `prefixed` (`Toolkit_tool`, the default) or `bare` (`tool`).
+    names: Option<String>,
+}
+
+/// Settings of one tool.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawTool {
+    /// How long a call may take.
+    #[serde(default, deserialize_with = "duration")]
+    #[schemars(with = "Option<String>")]
+    timeout: Option<Duration>,
+    /// How many calls run at a time.
+    concurrency: Option<usize>,
+    /// What a call must bring.
+    requires: Option<RawRequirements>,
+    /// How the tool behaves, over what its source says.
+    #[serde(default)]
+    hints: RawHints,
+}
+
+impl RawTool {
+    pub(super) fn settings(self) -> ToolSettings {
+        ToolSettings {
+            timeout: self.timeout,
+            concurrency: self.concurrency,
+            requires: self.requires.map(RawRequirements::requirements),
+            hints: self.hints.hints(),
+        }
+    }
+}
+
+/// What a call must bring beside its arguments.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RawRequirements {
+    /// Tokens of the user, by provider.
+    #[serde(default)]
+    authorization: Vec<RawAuthorization>,
+    /// Names of secrets.
+    #[serde(default)]
+    secrets: Vec<String>,
+    /// The tool must know for whom it acts.
+    #[serde(default)]
+    user_id: bool,
+}
+
+/// A token of one provider.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RawAuthorization {
+    /// A name under `[auth.providers]`.
+    id: String,
+    /// Scopes the token must have.
+    #[serde(default)]
+    scopes: Vec<String>,
+}
+
+impl RawRequirements {
+    fn requirements(self) -> Requirements {
+        let authorization =
+            self.authorization.into_iter().map(|a| Authorization { id: a.id, scopes: a.scopes }).collect();
+        Requirements {
+            authorization,
+            secrets: self.secrets,
+            user_id: self.user_id,
+            ..Requirements::default()
+        }
+    }
+}
+
+/// How a tool behaves.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RawHints {
+    /// Changes nothing.
+    read_only: Option<bool>,
+    /// Twice is the same as once.
+    idempotent: Option<bool>,
+    /// May destroy what was there.
+    destructive: Option<bool>,
+    /// Reaches beyond its own closed world.
+    open_world: Option<bool>,
+}
+
+impl RawHints {
+    fn hints(&self) -> Hints {
+        Hints {
+            read_only: self.read_only,
+            idempotent: self.idempotent,
+            destructive: self.destructive,
+            open_world: self.open_world,
+        }
+    }
+}
+
+/// A named selection of tools.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawToolset {
+    /// Patterns such as `Math.*` and `Time.get_current_time`.
+    pub(super) tools: Vec<String>,
+}
+
+/// A caller and its key.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawKey {
+    /// The key; or give `sha256`.
+    pub(super) key: Option<SecretSetting>,
+    /// SHA-256 of the key in hexadecimal.
+    pub(super) sha256: Option<String>,
+    /// The only tools it opens; absent means every tool.
+    pub(super) toolset: Option<String>,
+}
+
+/// Which tokens are good.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawJwt {
+    /// For HS256.
+    pub(super) secret: Option<SecretSetting>,
+    /// Where keys for RS256 and ES256 are published.
+    pub(super) jwks: Option<String>,
+    /// What `aud` may be, checked when a token has it.
+    #[serde(default)]
+    pub(super) audience: Vec<String>,
+}
+
+/// Bounds. Durations are written `500ms`, `5s`, `2m`.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawLimits {
+    /// How long a call may take.
+    #[serde(default, deserialize_with = "duration")]
+    #[schemars(with = "Option<String>")]
+    call_timeout: Option<Duration>,
+    /// How many calls of one tool run at a time.
+    concurrency: Option<usize>,
+    /// How many more wait for their turn.
+    queue: Option<usize>,
+    /// How often in a row a source may fail before it gets a rest.
+    breaker_failures: Option<u32>,
+    /// How long the rest is.
+    #[serde(default, deserialize_with = "duration")]
+    #[schemars(with = "Option<String>")]
+    breaker_rest: Option<Duration>,
+    /// How long calls in flight may go on when the server stops.
+    #[serde(default, deserialize_with = "duration")]
+    #[schemars(with = "Option<String>")]
+    drain: Option<Duration>,
+    /// How often a source is asked for its tools.
+    #[serde(default, deserialize_with = "duration")]
+    #[schemars(with = "Option<String>")]
+    refresh: Option<Duration>,
+    /// The largest request body, in bytes.
+    body_bytes: Option<usize>,
+    /// How many connections are open at a time.
+    connections: Option<usize>,
+}
+
+impl RawLimits {
+    pub(super) fn of_calls(&self) -> Limits {
+        let default = Limits::default();
+        Limits {
+            call_timeout: self.call_timeout.unwrap_or(default.call_timeout),
+            concurrency: self.concurrency.unwrap_or(default.concurrency),
+            queue: self.queue.unwrap_or(default.queue),
+            breaker_failures: self.breaker_failures.unwrap_or(default.breaker_failures),
+            breaker_rest: self.breaker_rest.unwrap_or(default.breaker_rest),
+            drain: self.drain.unwrap_or(default.drain),
+            refresh: self.refresh.unwrap_or(default.refresh),
+            ..default
+        }
+    }
+
+    pub(super) fn of_bodies(&self) -> WebLimits {
+        let default = WebLimits::default();
+        WebLimits { body_bytes: self.body_bytes.unwrap_or(default.body_bytes), ..default }
+    }
+
+    pub(super) fn of_connections(&self) -> ListenLimits {
+        let default = ListenLimits::default();
+        ListenLimits { connections: self.connections.unwrap_or(default.connections), ..default }
+    }
+}
+
+fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    humantime::parse_duration(&text).map(Some).map_err(serde::de::Error::custom)
+}
+
+/// A table whose order matters.
+fn in_order<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Vec<(String, T)>, D::Error> {
+    struct InOrder<T>(std::marker::PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for InOrder<T> {
+        type Value = Vec<(String, T)>;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("a table")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut members = Vec::new();
+            while let Some(member) = map.next_entry()? {
+                members.push(member);
+            }
+            Ok(members)
+        }
+    }
+
+    deserializer.deserialize_map(InOrder(std::marker::PhantomData))
+}

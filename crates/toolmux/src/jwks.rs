@@ -1,0 +1,61 @@
+//! Fetches the keys that tokens are signed with, at start and from time to time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use arc_swap::ArcSwap;
+use http::{HeaderMap, Method};
+use jsonwebtoken::jwk::JwkSet;
+use tokio::task::JoinHandle;
+use tokio_util::task::TaskTracker;
+use toolmux_protocols::http_client::{HttpClient, HttpLimits};
+
+use crate::config::Config;
+
+/// How often keys are fetched.
+const EVERY: Duration = Duration::from_mins(5);
+/// How soon it is tried again when they could not be.
+const AGAIN: Duration = Duration::from_secs(5);
+/// The largest set of keys.
+const MOST_BYTES: usize = 1 << 20;
+
+/// Fetches until it is dropped.
+pub(crate) struct Follower(JoinHandle<()>);
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Follows the keys that the configuration names, if it names any.
+pub(crate) fn follow(config: &Config, keys: &Arc<ArcSwap<JwkSet>>) -> Option<Follower> {
+    let url = config.jwt.as_ref()?.jwks.clone()?;
+    let keys = Arc::clone(keys);
+    Some(Follower(TaskTracker::new().spawn(async move {
+        let limits =
+            HttpLimits { timeout: Duration::from_secs(10), body_bytes: MOST_BYTES, ..HttpLimits::default() };
+        let client = HttpClient::new(limits);
+        loop {
+            let pause = match fetch(&client, &url).await {
+                Ok(fetched) => {
+                    keys.store(Arc::new(fetched));
+                    EVERY
+                }
+                Err(error) => {
+                    tracing::warn!(url, "cannot fetch the keys of tokens: {error:#}");
+                    AGAIN
+                }
+            };
+            tokio::time::sleep(pause).await;
+        }
+    })))
+}
+
+async fn fetch(client: &HttpClient, url: &str) -> anyhow::Result<JwkSet> {
+    let url = url.parse().context("the address cannot be read")?;
+    let answer = client.send(Method::GET, &url, HeaderMap::new(), "").await?;
+    anyhow::ensure!(answer.status().is_success(), "the answer is {}", answer.status());
+    Ok(serde_json::from_slice(&answer.body().await?)?)
+}

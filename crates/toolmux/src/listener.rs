@@ -1,0 +1,167 @@
+//! The listener: bounded connections, checked hosts, toolsets in addresses, and an orderly end.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::response::Response;
+use http::{Request, StatusCode, Uri};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use toolmux_protocols::web::{AskedToolset, Web, json};
+use tower::Service;
+
+use crate::host_rules::HostRules;
+
+/// Bounds of connections.
+#[derive(Clone, Copy, Debug)]
+pub struct ListenLimits {
+    /// How many are open at a time; more wait to be accepted.
+    pub connections: usize,
+    /// How long the head of a request may take to arrive.
+    pub head_timeout: Duration,
+    /// How long open connections may go on when the server stops.
+    pub drain: Duration,
+}
+
+impl Default for ListenLimits {
+    fn default() -> Self {
+        ListenLimits {
+            connections: 16_384,
+            head_timeout: Duration::from_secs(30),
+            drain: Duration::from_secs(10),
+        }
+    }
+}
+
+/// What stands between the network and the protocols.
+pub(crate) struct Front {
+    router: Router,
+    web: Arc<Web>,
+    hosts: HostRules,
+}
+
+impl Front {
+    pub(crate) fn new(web: Arc<Web>, hosts: HostRules) -> Self {
+        let routes =
+            toolmux_protocols::SERVED.iter().fold(Router::new(), |all, served| all.merge((served.routes)()));
+        let router = routes.fallback(nowhere).with_state(Arc::clone(&web));
+        Front { router, web, hosts }
+    }
+
+    async fn answer(&self, request: Request<Incoming>) -> Result<Response, Infallible> {
+        if let Err(why) = self.hosts.check(request.headers()) {
+            return Ok(message(StatusCode::FORBIDDEN, &why));
+        }
+        match self.below_toolset(request) {
+            Ok(request) => self.router.clone().call(request).await,
+            Err(answer) => Ok(*answer),
+        }
+    }
+
+    /// `/sets/{toolset}/…` is `/…` for the tools of that toolset.
+    fn below_toolset(&self, mut request: Request<Incoming>) -> Result<Request<Incoming>, Box<Response>> {
+        let Some(rest) = request.uri().path().strip_prefix("/sets/") else { return Ok(request) };
+        let (toolset, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
+        if !self.web.gateway.catalog().has_toolset(toolset) {
+            let what = format!("there is no toolset `{toolset}`");
+            return Err(Box::new(message(StatusCode::NOT_FOUND, &what)));
+        }
+        let asked = AskedToolset(toolset.into());
+        let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
+        let address: Result<Uri, _> = format!("{path}{query}").parse();
+        let Ok(address) = address else {
+            return Err(Box::new(message(StatusCode::BAD_REQUEST, "the address cannot be read")));
+        };
+        *request.uri_mut() = address;
+        request.extensions_mut().insert(asked);
+        Ok(request)
+    }
+}
+
+/// Accepts connections until told to stop, then lets those that are busy finish.
+pub(crate) async fn listen(
+    tcp: TcpListener,
+    front: Arc<Front>,
+    limits: ListenLimits,
+    stop: CancellationToken,
+) {
+    let (places, graceful) = (Arc::new(Semaphore::new(limits.connections)), GracefulShutdown::new());
+    let connections = TaskTracker::new();
+    while let Some((stream, place)) = stop.run_until_cancelled(accept(&tcp, &places)).await {
+        let connection = connection(stream, Arc::clone(&front), limits);
+        let watched = graceful.watch(connection);
+        connections.spawn(async move {
+            // A connection that breaks is its client's affair.
+            watched.await.ok();
+            drop(place);
+        });
+    }
+    drop(tcp);
+    connections.close();
+    if tokio::time::timeout(limits.drain, graceful.shutdown()).await.is_err() {
+        tracing::warn!("connections were still busy after {:?} and are cut", limits.drain);
+    }
+}
+
+async fn accept(
+    tcp: &TcpListener,
+    places: &Arc<Semaphore>,
+) -> (TcpStream, tokio::sync::OwnedSemaphorePermit) {
+    loop {
+        let place = Arc::clone(places).acquire_owned().await.expect("the semaphore is never closed");
+        match tcp.accept().await {
+            Ok((stream, _)) => return (stream, place),
+            // Out of descriptors, or a client that left at once: others may still come.
+            Err(error) => {
+                tracing::warn!(%error, "cannot accept a connection");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+}
+
+fn connection(
+    stream: TcpStream,
+    front: Arc<Front>,
+    limits: ListenLimits,
+) -> impl hyper_util::server::graceful::GracefulConnection<Error = hyper::Error> {
+    stream.set_nodelay(true).ok();
+    let service = service_fn(move |request| {
+        let front = Arc::clone(&front);
+        async move { front.answer(request).await }
+    });
+    http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head_timeout)
+        .serve_connection(TokioIo::new(stream), service)
+}
+
+async fn nowhere(request: Request<Body>) -> Response {
+    let known: Vec<&str> = toolmux_protocols::SERVED.iter().map(|served| served.path).collect();
+    let what = format!("there is nothing at `{}`; try {}", request.uri().path(), known.join(", "));
+    message(StatusCode::NOT_FOUND, &what)
+}
+
+fn message(status: StatusCode, what: &str) -> Response {
+    json(status, serde_json::json!({ "message": what }).to_string())
+}
+
+/// The address for people: what listens everywhere is reached here.
+pub(crate) fn reachable(address: SocketAddr) -> String {
+    if address.ip().is_unspecified() {
+        format!("http://127.0.0.1:{}", address.port())
+    } else {
+        format!("http://{address}")
+    }
+}

@@ -1,0 +1,161 @@
+//! A server made in code: toolkits and sources in, an address out.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anyhow::Context;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use toolmux_core::gateway::{Gateway, Settings};
+use toolmux_core::limits::Limits;
+use toolmux_core::mount::{Mount, Naming};
+use toolmux_core::source::Source;
+use toolmux_core::store::MemoryStore;
+use toolmux_protocols::web::{Web, WebLimits};
+
+use crate::config::LISTEN;
+use crate::host_rules::HostRules;
+use crate::listener::{Front, ListenLimits, listen, reachable};
+use crate::toolkit::Toolkit;
+
+/// Serves toolkits over every protocol.
+///
+/// ```no_run
+/// # use toolmux::{Server, Toolkit};
+/// # async fn example() -> anyhow::Result<()> {
+/// Server::new().toolkit(Toolkit::new("Empty")).run().await
+/// # }
+/// ```
+pub struct Server {
+    listen: String,
+    mounts: Vec<Mount>,
+    limits: Limits,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Server { listen: LISTEN.to_owned(), mounts: Vec::new(), limits: Limits::default() }
+    }
+}
+
+impl Server {
+    /// A server without tools, on the default address.
+    pub fn new() -> Self {
+        Server::default()
+    }
+
+    /// Where to listen; port 0 lets the system choose.
+    pub fn listen(mut self, address: impl Into<String>) -> Self {
+        self.listen = address.into();
+        self
+    }
+
+    /// Bounds of every call.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Adds Rust functions.
+    pub fn toolkit(self, toolkit: Toolkit) -> Self {
+        let name = toolkit.name().to_owned();
+        self.source(&name, Arc::new(toolkit))
+    }
+
+    /// Adds any source under a toolkit name of `[A-Za-z0-9_]+`.
+    pub fn source(mut self, toolkit: &str, source: Arc<dyn Source>) -> Self {
+        self.mounts.push(Mount::new(toolkit, toolkit, Naming::Prefixed, source));
+        self
+    }
+
+    /// Serves until the process is told to end.
+    pub async fn run(self) -> anyhow::Result<()> {
+        let running = self.start().await?;
+        tracing::info!("listening on {}", running.url());
+        crate::signals::told_to_end().await;
+        running.stop().await;
+        Ok(())
+    }
+
+    /// Serves in the background. Its own tools are there when this returns.
+    pub async fn start(self) -> anyhow::Result<Running> {
+        let settings = Settings { limits: self.limits, ..Settings::default() };
+        let drain = settings.limits.drain;
+        let gateway = Gateway::new(settings, Arc::new(MemoryStore::default()));
+        for mount in self.mounts {
+            gateway.mount(mount);
+        }
+        gateway.settled(self.limits.list_timeout).await;
+        if let Some(tool) = gateway.catalog().unserved().first() {
+            anyhow::bail!("tool `{}` of `{}` cannot be served: {}", tool.tool, tool.source, tool.reason);
+        }
+        let listen = ListenOn {
+            address: self.listen,
+            limits: ListenLimits { drain, ..ListenLimits::default() },
+            ..ListenOn::default()
+        };
+        Running::start(gateway, listen, None).await
+    }
+}
+
+/// Where and how to listen.
+#[derive(Default)]
+pub(crate) struct ListenOn {
+    pub(crate) address: String,
+    pub(crate) hosts: Vec<String>,
+    pub(crate) origins: Vec<String>,
+    pub(crate) web: WebLimits,
+    pub(crate) limits: ListenLimits,
+}
+
+/// A server that runs in the background until it is stopped.
+pub struct Running {
+    address: SocketAddr,
+    gateway: Arc<Gateway>,
+    stop: CancellationToken,
+    listener: JoinHandle<()>,
+    drain: std::time::Duration,
+}
+
+impl Running {
+    pub(crate) async fn start(
+        gateway: Arc<Gateway>,
+        on: ListenOn,
+        stopped_by_callers: Option<CancellationToken>,
+    ) -> anyhow::Result<Running> {
+        let tcp = TcpListener::bind(&on.address).await;
+        let tcp = tcp.with_context(|| format!("cannot listen on `{}`", on.address))?;
+        let address = tcp.local_addr()?;
+        let web = Web { gateway: Arc::clone(&gateway), limits: on.web, stop: stopped_by_callers };
+        let front = Arc::new(Front::new(Arc::new(web), HostRules::new(address, &on.hosts, &on.origins)));
+        let stop = CancellationToken::new();
+        let listener = TaskTracker::new().spawn(listen(tcp, front, on.limits, stop.clone()));
+        Ok(Running { address, gateway, stop, listener, drain: on.limits.drain })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The same as a URL.
+    pub fn url(&self) -> String {
+        reachable(self.address)
+    }
+
+    /// The gateway behind it.
+    pub fn gateway(&self) -> &Arc<Gateway> {
+        &self.gateway
+    }
+
+    /// Stops accepting, lets calls in flight finish within a bound, ends all sources.
+    pub async fn stop(self) {
+        self.stop.cancel();
+        if let Err(error) = self.listener.await {
+            tracing::error!(%error, "the listener failed");
+        }
+        self.gateway.close(self.drain).await;
+    }
+}

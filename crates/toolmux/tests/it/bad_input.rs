@@ -1,0 +1,91 @@
+//! Bad input gets a clear answer, and the process goes on.
+
+use serde_json::json;
+
+use crate::process::{ECHO, Serving, folder, request};
+
+fn check(body: &[u8], status: u16, words: &str) {
+    let folder = folder(ECHO);
+    let serving = Serving::start(folder.path());
+    let (answered, answer) = serving.post("/opentool/call", "", body);
+    assert_eq!(answered, status, "{answer}");
+    assert!(answer.contains(words), "{answer}");
+    assert!(serving.call("Shell_echo", &json!({ "text": "alive" })).contains("alive"));
+}
+
+#[test]
+fn a_body_of_20_megabytes_is_refused() {
+    check(&vec![b' '; 20 << 20], 400, "larger than");
+}
+
+#[test]
+fn a_body_without_length_is_bounded_too() {
+    let folder = folder(ECHO);
+    let serving = Serving::start(folder.path());
+    let head = b"POST /opentool/call HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n";
+    let chunk = [b"100000\r\n".as_slice(), &vec![b' '; 0x10_0000], b"\r\n"].concat();
+    let answer = serving.exchange(&[head.as_slice(), &chunk.repeat(20), b"0\r\n\r\n"].concat());
+    assert!(answer.is_empty() || answer.contains("larger than"), "{answer}");
+    assert!(serving.call("Shell_echo", &json!({ "text": "alive" })).contains("alive"));
+}
+
+#[test]
+fn deep_nesting_is_refused() {
+    let deep = format!(
+        r#"{{"jsonrpc":"2.0","method":"Shell_echo","id":"1","params":{{"text":{}}}}}"#,
+        "[".repeat(100_000)
+    );
+    check(deep.as_bytes(), 400, "not a JSON-RPC request");
+}
+
+#[test]
+fn duplicate_keys_are_refused() {
+    check(
+        br#"{"jsonrpc":"2.0","method":"Shell_echo","id":"1","params":{"text":"a","text":"b"}}"#,
+        400,
+        "duplicate key `text`",
+    );
+    check(br#"{"method":"Shell_echo","method":"x","id":"1"}"#, 400, "duplicate field");
+}
+
+#[test]
+fn wrong_types_name_the_parameter() {
+    check(
+        br#"{"method":"Shell_echo","id":"1","params":{"text":7}}"#,
+        200,
+        "`text` must be a string, got integer 7",
+    );
+    check(br#"{"method":"Shell_echo","id":"1","params":[1]}"#, 400, "must be a JSON object, not array");
+}
+
+#[test]
+fn nul_bytes_and_broken_text_are_refused() {
+    check(b"\0\0\0", 400, "not a JSON-RPC request");
+    check(b"{\"method\":\"\xff\xfe\",\"id\":1}", 400, "not a JSON-RPC request");
+    check(br#"{"method":"Shell_echo","id":"1","params":{"text":"a\u0000b"}}"#, 200, "Cannot start");
+}
+
+#[test]
+fn garbage_instead_of_http_costs_one_connection() {
+    let folder = folder(ECHO);
+    let serving = Serving::start(folder.path());
+    for garbage in [&b"\x16\x03\x01\x02\x00\x01\x00"[..], b"GET\r\n\r\n", &[0xff; 4096]] {
+        serving.exchange(&[garbage, b"\r\n\r\n"].concat());
+    }
+    let half = serving.connect();
+    assert!(serving.call("Shell_echo", &json!({ "text": "alive" })).contains("alive"));
+    drop(half);
+}
+
+#[test]
+fn a_page_elsewhere_cannot_reach_us() {
+    let folder = folder(ECHO);
+    let serving = Serving::start(folder.path());
+    let (status, answer) = serving.get("/metrics", "origin: https://evil.example\r\n");
+    assert_eq!(status, 403);
+    assert!(answer.contains("add it to `origins`"), "{answer}");
+    let evil = String::from_utf8(request("GET /metrics", "", b""))
+        .expect("text")
+        .replace("localhost", "evil.example");
+    assert!(serving.exchange(evil.as_bytes()).contains("add it to `hosts`"));
+}

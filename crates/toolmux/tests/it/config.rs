@@ -1,0 +1,97 @@
+//! Faults in a configuration: what, where, and what to do.
+
+use crate::process::{ECHO, folder, stderr, toolmux};
+
+/// The words that `toolmux check` has for a configuration, without the picture around them.
+fn check(config: &str, expect: &[&str]) {
+    let folder = folder(config);
+    let output = toolmux(folder.path(), &["check", "toolmux.toml"]);
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{config}: {told}");
+    for words in expect {
+        assert!(told.contains(words), "{config}: {told}");
+    }
+}
+
+#[test]
+fn an_unknown_key_is_shown_with_the_one_that_was_meant() {
+    check(
+        "lisen = \"127.0.0.1:1\"\n",
+        &["unknown key `lisen`", "toolmux.toml:1:1", "hint: did you mean `listen`?"],
+    );
+    check(
+        &format!("{ECHO}\n[tools.\"Shell.echo\"]\ntimeot = \"5s\"\n"),
+        &["unknown key `timeot`", "did you mean `timeout`?"],
+    );
+    check(
+        &format!("{ECHO}\n[sources.Shell2]\nkind = \"command\"\ntols = {{}}\n"),
+        &["unknown key `tols`", "did you mean `tools`?"],
+    );
+    check(
+        &format!("{ECHO}descripton = \"x\"\n"),
+        &["unknown key `descripton`", "did you mean `description`?"],
+    );
+}
+
+#[test]
+fn broken_toml_shows_its_line() {
+    check("listen = \n", &["toolmux.toml:1:"]);
+    check("listen = 5\n", &["toolmux.toml:1:10", "expected a string"]);
+    check("a = 1\na = 2\n", &["duplicate key"]);
+}
+
+#[test]
+fn sources_need_a_known_kind_and_a_plain_name() {
+    check("[sources.A]\n", &["source `A` has no `kind`", "hint: one of: command"]);
+    check("[sources.A]\nkind = \"comand\"\n", &["there is no kind `comand`", "did you mean `command`?"]);
+    check(
+        "[sources.\"a b\"]\nkind = \"command\"\ntools = {}\n",
+        &["toolkit `a b` has characters other than"],
+    );
+}
+
+#[test]
+fn keys_need_a_secret_and_a_known_toolset() {
+    check("[keys.ann]\n", &["key `ann` needs either `key` or `sha256`"]);
+    check("[keys.ann]\nsha256 = \"12\"\n", &["64 hexadecimal digits"]);
+    check(
+        "[keys.ann]\nkey = { env = \"TOOLMUX_TEST_UNSET\" }\n",
+        &["environment variable `TOOLMUX_TEST_UNSET` is not set"],
+    );
+    check("[keys.ann]\nkey = { file = \"nowhere\" }\n", &["cannot read the secret file `nowhere`"]);
+    check(
+        "[keys.ann]\nkey = \"hunter2\"\ntoolset = \"hom\"\n[toolsets.home]\ntools = []\n",
+        &["no toolset `hom`", "did you mean `home`?"],
+    );
+}
+
+#[test]
+fn a_fault_never_shows_a_secret() {
+    let folder = folder("[keys.ann]\nkey = \"hunter2\"\ntoolset = \"nowhere\"\n");
+    let told = stderr(&toolmux(folder.path(), &["check", "toolmux.toml"]));
+    assert!(!told.contains("hunter2"), "{told}");
+}
+
+#[test]
+fn an_address_that_others_reach_needs_a_key() {
+    let folder = folder(ECHO);
+    let output = toolmux(folder.path(), &["serve", "--listen", "0.0.0.0:0"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("is not a loopback address, and no key is configured"));
+    assert!(stderr(&output).contains("hint: add a [keys.NAME] table"));
+}
+
+#[test]
+fn two_tools_of_one_name_stop_the_start() {
+    let twice = format!(
+        "{ECHO}{}",
+        ECHO.replace("store = \"memory\"", "")
+            .replace("[sources.Shell", "[sources.Other")
+            .replace("kind = \"command\"", "kind = \"command\"\ntoolkit = \"Shell\"")
+    );
+    let folder = folder(&twice);
+    let output = toolmux(folder.path(), &["serve", "--listen", "127.0.0.1:0"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    let told = stderr(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("source `Other`") && told.contains("source `Shell`"), "{told}");
+}

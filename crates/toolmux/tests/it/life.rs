@@ -1,0 +1,123 @@
+//! Keys, toolsets, reload and an orderly end.
+
+use std::io::{Read, Write};
+
+use serde_json::json;
+
+use crate::process::{ECHO, Serving, folder, request, until, write};
+
+const SLOW: &str = r#"
+[sources.Slow]
+kind = "command"
+
+[sources.Slow.tools.wait]
+description = "Waits until a file is there"
+command = ["sh", "-c", "touch started; while [ ! -e go ]; do sleep 0.01; done; echo done"]
+"#;
+
+#[test]
+fn keys_open_every_route_but_health() {
+    let folder = folder(&format!(
+        "{ECHO}\n[toolsets.none]\ntools = [\"Other.*\"]\n[keys.ann]\nkey = \"ann-key\"\n[keys.bob]\nkey = \"bob-key\"\ntoolset = \"none\"\n"
+    ));
+    let serving = Serving::start(folder.path());
+    let call = br#"{"jsonrpc":"2.0","method":"Shell_echo","params":{"text":"hi"},"id":"1"}"#;
+    assert_eq!(serving.get("/health", "").0, 200);
+    for path in ["/opentool/version", "/metrics"] {
+        assert_eq!(serving.get(path, "").0, 401, "{path}");
+        assert_eq!(serving.get(path, "authorization: Bearer ann-key\r\n").0, 200, "{path}");
+    }
+    assert_eq!(serving.post("/opentool/call", "", call).0, 401);
+    assert_eq!(serving.post("/opentool/call", "authorization: Bearer wrong\r\n", call).0, 401);
+    assert!(serving.post("/opentool/call", "authorization: Bearer ann-key\r\n", call).1.contains("hi"));
+    assert!(serving.post("/opentool/call", "authorization: Bearer bob-key\r\n", call).1.contains("405"));
+}
+
+#[test]
+fn an_address_below_sets_has_the_tools_of_that_toolset() {
+    let folder =
+        folder(&format!("{ECHO}\n[toolsets.some]\ntools = [\"Shell.echo\"]\n[toolsets.none]\ntools = []\n"));
+    let serving = Serving::start(folder.path());
+    let call = br#"{"jsonrpc":"2.0","method":"Shell_echo","params":{"text":"hi"},"id":"1"}"#;
+    assert!(serving.post("/sets/some/opentool/call", "", call).1.contains("hi"));
+    assert!(serving.post("/sets/none/opentool/call", "", call).1.contains("405"));
+    assert_eq!(serving.post("/sets/unknown/opentool/call", "", call).0, 404);
+}
+
+#[test]
+fn a_term_signal_lets_calls_finish_and_exits_with_0() {
+    let folder = folder(SLOW);
+    let mut serving = Serving::start(folder.path());
+    let mut stream = serving.connect();
+    let body = br#"{"jsonrpc":"2.0","method":"Slow_wait","id":"1"}"#;
+    stream.write_all(&request("POST /opentool/call", "", body)).expect("sent");
+    until("the tool to start", || folder.path().join("started").exists().then_some(()));
+    serving.signal("TERM");
+    until("the listener to close", || std::net::TcpStream::connect(&serving.address).is_err().then_some(()));
+    std::fs::write(folder.path().join("go"), "").expect("written");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    assert!(answer.contains(r#"{"result":"done"}"#), "{answer}");
+    assert_eq!(serving.ended(), Some(0));
+}
+
+#[test]
+fn children_end_with_the_server() {
+    let folder = folder(&format!("{SLOW}\n[limits]\ndrain = \"100ms\"\n"));
+    let mut serving = Serving::start(folder.path());
+    let mut stream = serving.connect();
+    let body = br#"{"jsonrpc":"2.0","method":"Slow_wait","id":"1"}"#;
+    stream.write_all(&request("POST /opentool/call", "", body)).expect("sent");
+    until("the tool to start", || folder.path().join("started").exists().then_some(()));
+    let child = until("the child", || children(serving.id()).first().copied());
+    serving.signal("TERM");
+    assert_eq!(serving.ended(), Some(0));
+    until("the child to end", || (!std::path::Path::new(&format!("/proc/{child}")).exists()).then_some(()));
+}
+
+#[test]
+fn a_changed_file_is_served_and_a_broken_one_is_not() {
+    let folder = folder(ECHO);
+    let serving = Serving::start(folder.path());
+    let hello = || serving.call("Shell_echo", &json!({ "text": "hi" }));
+    assert!(hello().contains("hi"));
+    write(
+        folder.path(),
+        &format!(
+            "{ECHO}\n[sources.More]\nkind = \"command\"\ntools.true = {{ description = \"x\", command = [\"true\"] }}\n"
+        ),
+    );
+    until("the new tool", || serving.call("More_true", &json!({})).contains("\"error\":null").then_some(()));
+    write(folder.path(), "this is not toml");
+    serving.signal("HUP");
+    write(folder.path(), &ECHO.replace("Says it back", "Says it again"));
+    until("the old tool to go", || serving.call("More_true", &json!({})).contains("405").then_some(()));
+    assert!(hello().contains("hi"));
+}
+
+#[test]
+fn a_hang_up_signal_reads_the_file_again_without_dropping_a_call() {
+    let folder = folder(SLOW);
+    let serving = Serving::start(folder.path());
+    let mut stream = serving.connect();
+    let body = br#"{"jsonrpc":"2.0","method":"Slow_wait","id":"1"}"#;
+    stream.write_all(&request("POST /opentool/call", "", body)).expect("sent");
+    until("the tool to start", || folder.path().join("started").exists().then_some(()));
+    write(folder.path(), &ECHO.replace("store = \"memory\"", ""));
+    serving.signal("HUP");
+    until("the new tool", || {
+        serving.call("Shell_echo", &json!({ "text": "hi" })).contains("hi").then_some(())
+    });
+    std::fs::write(folder.path().join("go"), "").expect("written");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    assert!(answer.contains("done"), "{answer}");
+}
+
+fn children(parent: u32) -> Vec<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{parent}/task")).expect("our child lives");
+    tasks
+        .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("children")).ok())
+        .flat_map(|text| text.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<u32>>())
+        .collect()
+}

@@ -1,0 +1,8 @@
+//! The binary and the SDK as a user meets them.
+
+mod bad_input;
+mod cli;
+mod config;
+mod life;
+mod process;
+mod sdk;

@@ -1,0 +1,168 @@
+//! The binary under test, as a process that never outlives its test.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// How long anything may take before a test fails.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_toolmux");
+
+/// Runs a command of the binary to its end.
+pub(crate) fn toolmux(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(BINARY);
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .env("COLUMNS", "100")
+        .env_remove("RUST_LOG");
+    command.output().expect("the binary runs")
+}
+
+pub(crate) fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+pub(crate) fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// `toolmux serve` on a port that the system chose.
+pub(crate) struct Serving {
+    child: Child,
+    pub(crate) address: String,
+}
+
+impl Serving {
+    /// Starts on a configuration in `folder` and waits for the line that says where.
+    pub(crate) fn start(folder: &Path) -> Self {
+        let mut child = Command::new(BINARY)
+            .args(["serve", "toolmux.toml", "--listen", "127.0.0.1:0"])
+            .current_dir(folder)
+            .env("NO_COLOR", "1")
+            .env_remove("RUST_LOG")
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
+        let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
+        let address = loop {
+            let line = lines.next().expect("it says where it listens").expect("text");
+            if let Some((_, address)) = line.split_once("tools on http://") {
+                break address.to_owned();
+            }
+        };
+        std::thread::spawn(move || lines.for_each(drop));
+        Serving { child, address }
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args(["-s", name, &self.id().to_string()]).status();
+        assert!(sent.expect("kill runs").success());
+    }
+
+    /// Waits for the end; the exit code.
+    pub(crate) fn ended(&mut self) -> Option<i32> {
+        until("the process to end", || self.child.try_wait().expect("our child").map(|status| status.code()))
+    }
+
+    /// Sends bytes, reads the answer to its end.
+    pub(crate) fn exchange(&self, bytes: &[u8]) -> String {
+        let mut stream = self.connect();
+        // A server that refuses a body early closes while we still write.
+        stream.write_all(bytes).ok();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).ok();
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    pub(crate) fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.address).expect("it listens");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+        stream
+    }
+
+    /// Posts a body; status and body of the answer.
+    pub(crate) fn post(&self, path: &str, headers: &str, body: &[u8]) -> (u16, String) {
+        split(&self.exchange(&request(&format!("POST {path}"), headers, body)))
+    }
+
+    pub(crate) fn get(&self, path: &str, headers: &str) -> (u16, String) {
+        split(&self.exchange(&request(&format!("GET {path}"), headers, b"")))
+    }
+
+    /// Calls over OpenTool; the answer in one line.
+    pub(crate) fn call(&self, tool: &str, params: &Value) -> String {
+        let body = serde_json::json!({ "jsonrpc": "2.0", "method": tool, "params": params, "id": "1" });
+        self.post("/opentool/call", "", body.to_string().as_bytes()).1
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+pub(crate) fn request(line: &str, headers: &str, body: &[u8]) -> Vec<u8> {
+    let head = format!(
+        "{line} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {}\r\n{headers}\r\n",
+        body.len()
+    );
+    [head.as_bytes(), body].concat()
+}
+
+fn split(answer: &str) -> (u16, String) {
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((answer, ""));
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+    (status, body.to_owned())
+}
+
+/// Polls for a condition, within a bound.
+pub(crate) fn until<T>(what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        if let Some(value) = ready() {
+            return value;
+        }
+        assert!(Instant::now() < end, "waited too long for {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A folder with a configuration.
+pub(crate) fn folder(config: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path(), config);
+    folder
+}
+
+pub(crate) fn write(folder: &Path, config: &str) {
+    // Written beside and moved, so that a reader never sees half of it.
+    let (new, old) = (folder.join("new.toml"), folder.join("toolmux.toml"));
+    std::fs::write(&new, config).expect("written");
+    std::fs::rename(new, old).expect("moved");
+}
+
+/// A source of commands that every Linux has.
+pub(crate) const ECHO: &str = r#"
+store = "memory"
+
+[sources.Shell]
+kind = "command"
+
+[sources.Shell.tools.echo]
+description = "Says it back"
+command = ["echo", "{text}"]
+parameters.text = { type = "string" }
+"#;

@@ -1,0 +1,75 @@
+//! Rust functions as tools, served in this process.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use toolmux::{Running, Server, ToolError, Toolkit};
+
+use crate::process::request;
+
+#[derive(Deserialize, JsonSchema)]
+struct Numbers {
+    a: i64,
+    b: i64,
+}
+
+async fn divide(numbers: Numbers) -> Result<i64, ToolError> {
+    numbers.a.checked_div(numbers.b).ok_or_else(|| ToolError::new("cannot divide by zero"))
+}
+
+async fn nothing((): ()) -> Result<(), ToolError> {
+    Ok(())
+}
+
+async fn call(running: &Running, tool: &str, params: Value) -> Value {
+    let body = json!({ "jsonrpc": "2.0", "method": tool, "params": params, "id": 7 }).to_string();
+    let mut stream = tokio::net::TcpStream::connect(running.address()).await.expect("it listens");
+    stream.write_all(&request("POST /opentool/call", "", body.as_bytes())).await.expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.expect("an answer");
+    let body = answer.split_once("\r\n\r\n").expect("a body").1;
+    serde_json::from_str(body).expect("JSON")
+}
+
+async fn check(tool: &str, params: Value, expect: Value) {
+    let toolkit =
+        Toolkit::new("Calculator").tool("divide", "Divides", divide).tool("nothing", "Does nothing", nothing);
+    let running = Server::new().listen("127.0.0.1:0").toolkit(toolkit).start().await.expect("started");
+    let answer = call(&running, tool, params).await;
+    running.stop().await;
+    assert_eq!(answer, expect);
+}
+
+#[tokio::test]
+async fn a_function_returns() {
+    check(
+        "Calculator_divide",
+        json!({ "a": 7, "b": 2 }),
+        json!({ "jsonrpc": "2.0", "result": { "result": 3 }, "error": null, "id": 7 }),
+    )
+    .await;
+    check("Calculator_nothing", json!({}), json!({ "jsonrpc": "2.0", "result": {}, "error": null, "id": 7 }))
+        .await;
+}
+
+#[tokio::test]
+async fn a_function_fails() {
+    check(
+        "Calculator_divide",
+        json!({ "a": 7, "b": 0 }),
+        json!({ "jsonrpc": "2.0", "result": {}, "error": { "code": 500, "message": "cannot divide by zero" }, "id": 7 }),
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn its_types_are_its_schema() {
+    let message = "Invalid arguments: `a` must be an integer, got number 1.5; `b` is required but missing";
+    check(
+        "Calculator_divide",
+        json!({ "a": 1.5 }),
+        json!({ "jsonrpc": "2.0", "result": {}, "error": { "code": 400, "message": message }, "id": 7 }),
+    )
+    .await;
+}

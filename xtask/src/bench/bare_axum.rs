@@ -1,0 +1,53 @@
+//! The least an HTTP server can do for the same request: parse the call, add, answer in OpenTool's shape.
+
+use std::net::SocketAddr;
+
+use anyhow::Context;
+use axum::routing::post;
+use axum::{Json, Router};
+use serde::{Deserialize, Serialize};
+
+#[derive(Deserialize)]
+struct Call {
+    #[expect(dead_code, reason = "parsed because a server has to look at it")]
+    jsonrpc: String,
+    #[expect(dead_code, reason = "parsed because a server has to look at it")]
+    method: String,
+    params: Parameters,
+    id: String,
+}
+
+#[derive(Deserialize)]
+struct Parameters {
+    a: f64,
+    b: f64,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    jsonrpc: &'static str,
+    result: Sum,
+    id: String,
+}
+
+#[derive(Serialize)]
+struct Sum {
+    result: f64,
+}
+
+/// Serves until the process is ended.
+pub(crate) fn serve(listen: SocketAddr) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let listener =
+            tokio::net::TcpListener::bind(listen).await.with_context(|| format!("cannot bind {listen}"))?;
+        eprintln!("listening on http://{}", listener.local_addr()?);
+        let router = Router::new().route("/opentool/call", post(call));
+        axum::serve(listener, router).await.context("cannot serve")
+    })
+}
+
+async fn call(Json(call): Json<Call>) -> Json<Answer> {
+    let result = Sum { result: call.params.a + call.params.b };
+    Json(Answer { jsonrpc: "2.0", result, id: call.id })
+}

@@ -1,0 +1,63 @@
+//! What can be typed after `cargo xtask`, and the help that teaches it.
+
+use std::net::SocketAddr;
+
+use clap::{Parser, Subcommand};
+
+use crate::bench;
+use crate::steps::Step;
+use crate::tidy;
+
+/// Checks, tests and benchmarks of the workspace
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask", after_help = EXAMPLES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) task: Task,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Task {
+    /// Everything that must be green before review, or only the steps you name
+    ///
+    /// Steps run in the order of the list below and the first failure ends the run. A fresh Debian machine with
+    /// rustup and a C compiler is enough: what else is missing is installed, and said.
+    Test {
+        /// Steps to run; all of them when none is named
+        #[arg(value_enum)]
+        steps: Vec<Step>,
+    },
+    /// The rules about the source tree that no compiler knows
+    #[command(after_help = tidy::RULES)]
+    Tidy,
+    /// Licences, sources, duplicates and advisories of every dependency (rules: deny.toml)
+    Deny,
+    /// Measure the server against a bare handler, in the same run
+    #[command(after_help = bench::list())]
+    Bench(bench::Options),
+    /// The bare handler that benchmarks compare with
+    #[command(hide = true)]
+    BareAxum {
+        #[arg(long)]
+        listen: SocketAddr,
+    },
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  cargo xtask test                   everything, as CI does
+  cargo xtask test fmt clippy        two steps
+  cargo xtask tidy --help            the rules of the source tree
+  cargo xtask bench                  every benchmark
+  cargo xtask bench opentool-add --seconds 5 --rounds 7 --json numbers.json";
+
+#[cfg(test)]
+mod tests {
+    use super::Cli;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,124 @@
+//! `cargo xtask test`: the steps in their order, the first failure ends the run.
+
+mod cargo_tests;
+mod setup;
+mod tally;
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+
+use crate::workspace::Workspace;
+use crate::{deny, peers, process, tidy};
+
+pub(crate) use self::tally::Tally;
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Step {
+    /// Install what is missing on this machine
+    Setup,
+    /// Formatting, without changing anything
+    Fmt,
+    /// Lints, warnings are errors
+    Clippy,
+    /// The rules about the source tree
+    Tidy,
+    /// Licences, sources and advisories of the dependencies
+    Deny,
+    /// Every unit, integration and doc test
+    Tests,
+    /// Real clients and servers of other makers
+    Peers,
+}
+
+/// What is known at the end of a step: its counts and, if it failed, why.
+struct Ended {
+    step: Step,
+    took: Duration,
+    tally: Tally,
+    failure: Option<anyhow::Error>,
+}
+
+pub(crate) fn run(workspace: &Workspace, chosen: &[Step]) -> ExitCode {
+    let steps = Step::value_variants().iter().filter(|step| chosen.is_empty() || chosen.contains(step));
+    let mut ended: Vec<Ended> = Vec::new();
+    for step in steps {
+        ended.push(take(workspace, *step));
+        if ended.last().is_some_and(|last| last.failure.is_some()) {
+            break;
+        }
+    }
+    summarise(&ended)
+}
+
+impl Step {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Setup => "setup",
+            Self::Fmt => "fmt",
+            Self::Clippy => "clippy",
+            Self::Tidy => "tidy",
+            Self::Deny => "deny",
+            Self::Tests => "tests",
+            Self::Peers => "peers",
+        }
+    }
+
+    fn what(self) -> &'static str {
+        match self {
+            Self::Setup => "what this machine lacks",
+            Self::Fmt => "cargo fmt --all --check",
+            Self::Clippy => "cargo clippy --workspace --all-targets -- -D warnings",
+            Self::Tidy => "the rules of the source tree",
+            Self::Deny => "licences, sources and advisories of the dependencies",
+            Self::Tests => "cargo test --workspace --no-fail-fast",
+            Self::Peers => "clients and servers of other makers",
+        }
+    }
+}
+
+fn take(workspace: &Workspace, step: Step) -> Ended {
+    println!("==> {}: {}", step.name(), step.what());
+    let start = Instant::now();
+    let mut tally = Tally::default();
+    let failure = carry_out(workspace, step, &mut tally).err();
+    let took = start.elapsed();
+    let verdict = if failure.is_some() { "FAILED after" } else { "ok in" };
+    println!("<== {}: {verdict} {:.1} s", step.name(), took.as_secs_f64());
+    Ended { step, took, tally, failure }
+}
+
+fn carry_out(workspace: &Workspace, step: Step, tally: &mut Tally) -> anyhow::Result<()> {
+    match step {
+        Step::Setup => setup::run(workspace),
+        Step::Fmt => process::run(workspace.cargo().args(["fmt", "--all", "--check"])),
+        Step::Clippy => {
+            let lint = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+            process::run(workspace.cargo().args(lint))
+        }
+        Step::Tidy => tidy::run(workspace),
+        Step::Deny => deny::run(workspace),
+        Step::Tests => cargo_tests::run(workspace, tally),
+        Step::Peers => peers::run(workspace, peers::SUITES, tally),
+    }
+}
+
+/// The last line is the plain count that continuous integration reads.
+fn summarise(ended: &[Ended]) -> ExitCode {
+    println!();
+    let mut total = Tally::default();
+    for step in ended {
+        total += step.tally;
+        let verdict = if step.failure.is_some() { "FAILED" } else { "ok" };
+        println!("{:>8}  {verdict:<6} {:>7.1} s", step.step.name(), step.took.as_secs_f64());
+    }
+    let failed = ended.iter().find_map(|step| step.failure.as_ref().map(|error| (step.step.name(), error)));
+    if let Some((name, error)) = failed {
+        println!(
+            "\nstep `{name}` failed: {error:#}\nhint: cargo xtask test {name} runs only this step again"
+        );
+    }
+    println!("\n{total}");
+    if failed.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}

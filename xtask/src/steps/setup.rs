@@ -1,0 +1,25 @@
+//! The `setup` step: the programs every other step counts on. What a peer suite needs is listed with the suite.
+
+use crate::need::{self, Need};
+use crate::workspace::Workspace;
+use crate::{peers, process};
+
+const ALWAYS: &[Need] = &[need::C_COMPILER, need::PKG_CONFIG, need::GIT, need::PYTHON_VENV, need::NODE];
+
+pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<()> {
+    let suites = peers::SUITES.iter().flat_map(|suite| suite.needs);
+    let needs: Vec<Need> = ALWAYS.iter().chain(suites).copied().collect();
+    need::meet(&needs)?;
+    for component in ["fmt", "clippy"] {
+        if !process::succeeds(workspace.cargo().args([component, "--version"])) {
+            println!("    cargo {component} is missing: adding the toolchain's components");
+            process::run(std::process::Command::new("rustup").args([
+                "component",
+                "add",
+                "rustfmt",
+                "clippy",
+            ]))?;
+        }
+    }
+    Ok(())
+}
