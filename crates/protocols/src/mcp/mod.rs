@@ -4,6 +4,7 @@
 
 mod beside;
 mod client;
+mod lines;
 mod members;
 mod mirror;
 mod revision;
@@ -13,6 +14,7 @@ mod wire;
 
 pub(crate) use self::client::SOURCE;
 pub(crate) use self::serve::SERVED;
+pub use self::serve::serve_streams;
 
 /// The name under which the core keeps what only MCP knows.
 const MCP: &str = "mcp";

@@ -7,7 +7,6 @@ mod follow;
 mod greet;
 mod line;
 mod listing;
-mod reader;
 mod settings;
 mod source;
 mod sse_line;

@@ -14,10 +14,10 @@ use tokio_util::sync::CancellationToken;
 use toolmux_core::json_text::RawJson;
 
 use super::line::Line;
-use super::reader::{self, Lines};
 use super::settings::Address;
 use super::stderr::LastWords;
 use crate::child::ChildGroup;
+use crate::mcp::lines::{self, Lines};
 
 /// How long a child may take to end after its input was closed, and again after it was asked to.
 const GRACE: Duration = Duration::from_secs(2);
@@ -94,15 +94,15 @@ async fn write(mut written: mpsc::Receiver<RawJson>, mut stdin: ChildStdin, stop
 async fn read(line: Arc<Line>, mut lines: Lines<ChildStdout>, source: String) {
     while let Some(next) = lines.next().await {
         match next {
-            reader::Line::Whole(text) if text.iter().all(u8::is_ascii_whitespace) => {}
-            reader::Line::Whole(text) => {
+            lines::Line::Whole(text) if text.iter().all(u8::is_ascii_whitespace) => {}
+            lines::Line::Whole(text) => {
                 let before = line.noise.load(Ordering::Relaxed);
                 line.deliver(&text);
                 if before == 0 && line.noise.load(Ordering::Relaxed) == 1 {
                     tracing::debug!(source, "prints what is no message on its standard output");
                 }
             }
-            reader::Line::TooLong(ends) => line.deliver_too_long(&ends),
+            lines::Line::TooLong(ends) => line.deliver_too_long(&ends),
         }
     }
     line.close();

@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 use toolmux_core::call::Caller;
 
 use super::exchange::{Outlet, Peer};
-use super::http::{Server, asked, cancellable, cancelled, not_a_message, stop};
-use super::ladder;
+use super::http::{Server, asked, cancellable, not_a_message, stop};
+use super::{ladder, methods};
 use crate::jsonrpc::{Message, NotAMessage};
 use crate::mcp::wire::{self, Fault, INVALID_REQUEST};
 use crate::web::json;
@@ -51,7 +51,7 @@ async fn one(server: &Server, headers: &HeaderMap, peer: &Peer, message: &RawVal
         }
         Ok(Message::Notification { method, params }) => {
             if let (Some(session), "notifications/cancelled") = (&peer.session, &*method)
-                && let Some(id) = cancelled(params)
+                && let Some(id) = methods::cancelled(params)
             {
                 server.desk.cancel(session, id);
             }

@@ -90,10 +90,10 @@ impl Exchange {
 
 /// Where messages leave before the answer.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Outlet(Option<mpsc::Sender<RawJson>>);
+pub(super) struct Outlet(Option<mpsc::Sender<Box<str>>>);
 
 impl Outlet {
-    pub(super) fn channel() -> (Self, mpsc::Receiver<RawJson>) {
+    pub(super) fn channel() -> (Self, mpsc::Receiver<Box<str>>) {
         let (sender, receiver) = mpsc::channel(QUEUE);
         (Outlet(Some(sender)), receiver)
     }
@@ -103,10 +103,10 @@ impl Outlet {
     }
 
     /// Sends a message; waits when the reader is slow.
-    pub(super) async fn send(&self, message: RawJson) {
+    pub(super) async fn send(&self, message: impl Into<Box<str>>) {
         if let Some(sender) = &self.0 {
             // A reader that left ends the exchange by other means.
-            sender.send(message).await.ok();
+            sender.send(message.into()).await.ok();
         }
     }
 

@@ -17,10 +17,7 @@ use super::ladder::{self, SESSION_HEADER, Stopped};
 use super::stream::{self, Answering};
 use super::{batch, listen, methods, session};
 use crate::jsonrpc::{Message, NotAMessage};
-use crate::mcp::revision::Revision;
-use crate::mcp::wire::{
-    self, Capabilities, Fault, INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, Reply, text_of,
-};
+use crate::mcp::wire::{self, Fault, INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, Reply, text_of};
 use crate::sse;
 use crate::web::{Web, json};
 
@@ -105,7 +102,7 @@ pub(super) fn delete(server: Server, request: Request) -> Response {
 
 impl Server {
     fn initialize(&self, caller: Caller, asked: &Asked) -> Response {
-        let (revision, capabilities) = proposal(asked);
+        let (revision, capabilities) = methods::proposal(asked);
         let id = session::seal(revision, &capabilities);
         let peer = Peer { caller, revision, capabilities, session: None };
         let exchange = self.exchange(peer, Asked::new(&asked.id, &asked.method, None), Outlet::default());
@@ -146,7 +143,7 @@ impl Server {
         match ladder::legacy_peer(headers, caller) {
             Ok(peer) => {
                 if let (Some(session), "notifications/cancelled") = (&peer.session, method)
-                    && let Some(id) = cancelled(params)
+                    && let Some(id) = methods::cancelled(params)
                 {
                     self.desk.cancel(session, id);
                 }
@@ -160,31 +157,6 @@ impl Server {
         let (gateway, desk) = (Arc::clone(&self.web.gateway), Arc::clone(&self.desk));
         Exchange { gateway, desk, peer, asked, out }
     }
-}
-
-/// What `initialize` proposes.
-pub(super) fn proposal(asked: &Asked) -> (Revision, Capabilities) {
-    #[derive(serde::Deserialize, Default)]
-    #[serde(rename_all = "camelCase", default)]
-    struct Proposal<'a> {
-        protocol_version: String,
-        #[serde(borrow)]
-        capabilities: Option<&'a RawValue>,
-    }
-    let params = asked.params.as_deref().map_or("{}", RawValue::get);
-    let proposal: Proposal<'_> = serde_json::from_str(params).unwrap_or_default();
-    (Revision::negotiated(&proposal.protocol_version), Capabilities::new(proposal.capabilities))
-}
-
-/// The id in a `notifications/cancelled`.
-pub(super) fn cancelled(params: Option<&RawValue>) -> Option<&RawValue> {
-    #[derive(serde::Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Cancelled<'a> {
-        #[serde(borrow)]
-        request_id: &'a RawValue,
-    }
-    serde_json::from_str(params?.get()).ok().map(|said: Cancelled<'_>| said.request_id)
 }
 
 /// Answers, unless a later message of the same session says that nobody waits any more.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use http::HeaderMap;
 use serde_json::json;
+use serde_json::value::RawValue;
 use toolmux_core::arguments::Arguments;
 use toolmux_core::call::Caller;
 use toolmux_core::catalog::Catalog;
@@ -71,19 +72,21 @@ pub(super) fn is_modern(headers: &HeaderMap) -> bool {
     text(headers, VERSION_HEADER).and_then(Revision::read).is_some_and(Revision::is_modern)
 }
 
+/// Who asks where there are no headers; none when the message is not of the stateless revision.
+pub(super) fn headless(asked: &Asked, caller: &Caller) -> Result<Option<Peer>, Fault> {
+    let params = Params::read(asked.params.as_deref())?;
+    if params.meta().version.is_none() && asked.method != "server/discover" {
+        return Ok(None);
+    }
+    let (version, capabilities) = carried(&params)?;
+    supported(version)?;
+    let capabilities = Capabilities::new(Some(capabilities));
+    Ok(Some(Peer { caller: caller.clone(), revision: Revision::MODERN, capabilities, session: None }))
+}
+
 /// The rungs of 2026-07-28: `_meta`, then headers, then the version; the first that breaks is told.
 fn climb(headers: &HeaderMap, asked: &Asked, params: &Params<'_>, caller: Caller) -> Result<Peer, Fault> {
-    let meta = params.meta();
-    let missing: Vec<&str> = [(VERSION, meta.version.is_none()), (CAPABILITIES, meta.capabilities.is_none())]
-        .into_iter()
-        .filter_map(|(key, absent)| absent.then_some(key))
-        .collect();
-    let (Some(version), Some(capabilities)) = (&meta.version, meta.capabilities) else {
-        return Err(Fault::new(
-            INVALID_PARAMS,
-            format!("`params._meta` lacks `{}`", missing.join("` and `")),
-        ));
-    };
+    let (version, capabilities) = carried(params)?;
     same(headers, VERSION_HEADER, version)?;
     same(headers, METHOD_HEADER, &asked.method)?;
     match (asked.method.as_str(), &params.name, &params.uri) {
@@ -96,8 +99,23 @@ fn climb(headers: &HeaderMap, asked: &Asked, params: &Params<'_>, caller: Caller
     Ok(Peer { caller, revision: Revision::MODERN, capabilities, session: None })
 }
 
+/// What every request carries.
+fn carried<'a>(params: &'a Params<'_>) -> Result<(&'a str, &'a RawValue), Fault> {
+    let meta = params.meta();
+    match (meta.version.as_deref(), meta.capabilities) {
+        (Some(version), Some(capabilities)) => Ok((version, capabilities)),
+        (version, capabilities) => {
+            let missing = [(VERSION, version.is_none()), (CAPABILITIES, capabilities.is_none())];
+            let missing: Vec<&str> =
+                missing.into_iter().filter_map(|(key, absent)| absent.then_some(key)).collect();
+            let text = format!("`params._meta` lacks `{}`", missing.join("` and `"));
+            Err(Fault::new(INVALID_PARAMS, text))
+        }
+    }
+}
+
 /// Refuses a version that is not the stateless one.
-pub(super) fn supported(version: &str) -> Result<(), Fault> {
+fn supported(version: &str) -> Result<(), Fault> {
     if version == Revision::MODERN.text() {
         return Ok(());
     }

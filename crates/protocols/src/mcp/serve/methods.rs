@@ -1,12 +1,13 @@
 //! What each method is answered with, in either era.
 
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use toolmux_core::json_text::raw_of;
 
-use super::exchange::Exchange;
+use super::exchange::{Asked, Exchange};
 use super::{listen, offers, tools};
 use crate::mcp::revision::Revision;
-use crate::mcp::wire::{Fault, INVALID_PARAMS, Reply, US, our_meta, text_of};
+use crate::mcp::wire::{Capabilities, Fault, INVALID_PARAMS, Reply, US, our_meta, text_of};
 
 /// What we tell every client about ourselves.
 const INSTRUCTIONS: &str = "Tools of several sources behind one server.";
@@ -34,6 +35,31 @@ pub(super) async fn answer(exchange: Exchange) -> Reply {
         | "completion/complete" => offers::answer(&exchange).await,
         other => Err(Fault::no_method(other)),
     }
+}
+
+/// What `initialize` proposes.
+pub(super) fn proposal(asked: &Asked) -> (Revision, Capabilities) {
+    #[derive(serde::Deserialize, Default)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Proposal<'a> {
+        protocol_version: String,
+        #[serde(borrow)]
+        capabilities: Option<&'a RawValue>,
+    }
+    let params = asked.params.as_deref().map_or("{}", RawValue::get);
+    let proposal: Proposal<'_> = serde_json::from_str(params).unwrap_or_default();
+    (Revision::negotiated(&proposal.protocol_version), Capabilities::new(proposal.capabilities))
+}
+
+/// The id in a `notifications/cancelled`.
+pub(super) fn cancelled(params: Option<&RawValue>) -> Option<&RawValue> {
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Cancelled<'a> {
+        #[serde(borrow)]
+        request_id: &'a RawValue,
+    }
+    serde_json::from_str(params?.get()).ok().map(|said: Cancelled<'_>| said.request_id)
 }
 
 /// The result of `initialize`.

@@ -12,6 +12,7 @@ mod offers;
 mod page;
 mod running;
 mod session;
+mod stdio;
 mod stream;
 mod suspended;
 mod tools;
@@ -24,6 +25,7 @@ use axum::routing::post;
 
 use self::desk::Desk;
 use self::http::Server;
+pub use self::stdio::serve_streams;
 use crate::registry::Served;
 use crate::web::Web;
 

@@ -29,7 +29,7 @@ pub(super) struct Answering {
     pub(super) id: RawJson,
     pub(super) work: BoxFuture<'static, Reply>,
     /// Absent when the client takes no stream.
-    pub(super) messages: Option<mpsc::Receiver<RawJson>>,
+    pub(super) messages: Option<mpsc::Receiver<Box<str>>>,
     pub(super) takes_streams: bool,
     pub(super) revision: Revision,
 }
@@ -41,7 +41,7 @@ impl Answering {
             biased;
             reply = &mut self.work => self.finished(&reply),
             Some(message) = next(&mut self.messages) => {
-                let first = event(message.get());
+                let first = event(&message);
                 self.stream(first)
             }
             () = tokio::time::sleep(EARLY), if self.takes_streams => {
@@ -80,7 +80,7 @@ impl Answering {
 pub(super) fn open(
     first: Bytes,
     last: BoxFuture<'static, Option<Bytes>>,
-    messages: Option<mpsc::Receiver<RawJson>>,
+    messages: Option<mpsc::Receiver<Box<str>>>,
 ) -> Response {
     let mut tick = interval_at(tokio::time::Instant::now() + KEEP_ALIVE, KEEP_ALIVE);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -91,7 +91,7 @@ pub(super) fn open(
 struct Flow {
     first: Option<Bytes>,
     last: Option<BoxFuture<'static, Option<Bytes>>>,
-    messages: Option<mpsc::Receiver<RawJson>>,
+    messages: Option<mpsc::Receiver<Box<str>>>,
     tick: Interval,
 }
 
@@ -103,7 +103,7 @@ impl Flow {
         let last = self.last.as_mut()?;
         let piece = tokio::select! {
             biased;
-            Some(message) = next(&mut self.messages) => event(message.get()),
+            Some(message) = next(&mut self.messages) => event(&message),
             ended = last => {
                 self.last = None;
                 let mut bytes = self.messages.as_mut().map(drain).unwrap_or_default();
@@ -116,17 +116,17 @@ impl Flow {
     }
 }
 
-async fn next(messages: &mut Option<mpsc::Receiver<RawJson>>) -> Option<RawJson> {
+async fn next(messages: &mut Option<mpsc::Receiver<Box<str>>>) -> Option<Box<str>> {
     match messages {
         Some(messages) => messages.recv().await,
         None => None,
     }
 }
 
-fn drain(messages: &mut mpsc::Receiver<RawJson>) -> Vec<u8> {
+fn drain(messages: &mut mpsc::Receiver<Box<str>>) -> Vec<u8> {
     let mut bytes = Vec::new();
     while let Ok(message) = messages.try_recv() {
-        bytes.extend_from_slice(&event(message.get()));
+        bytes.extend_from_slice(&event(&message));
     }
     bytes
 }

@@ -1,4 +1,4 @@
-//! Lines of a child's standard output, each of bounded length.
+//! Lines of a stream, each of bounded length: messages on standard streams.
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
