@@ -5,6 +5,7 @@ mod check;
 mod completions;
 mod failure;
 mod man;
+mod mcp;
 mod serve;
 mod table;
 mod tools;
@@ -38,6 +39,7 @@ enum Command {
     Tools(tools::Tools),
     Call(call::CallTool),
     Check(check::Check),
+    Mcp(mcp::Mcp),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -79,6 +81,7 @@ impl Command {
             Command::Tools(command) => command.run().await,
             Command::Call(command) => command.run().await,
             Command::Check(command) => Ok(command.run()),
+            Command::Mcp(command) => command.run().await,
             Command::Completions(command) => Ok(command.run()),
             Command::Man(_) => man::Man::run(),
         }
