@@ -15,10 +15,13 @@ pub mod sse;
 pub mod web;
 pub mod workflow;
 
-use crate::registry::{Served, SourceKind};
+use crate::registry::{DocumentKind, Served, SourceKind};
 
 /// How agents talk to us.
 pub const SERVED: &[Served] = &[opentool::SERVED, oxp::SERVED, operations::SERVED];
 
 /// Where tools come from.
 pub const SOURCES: &[SourceKind] = &[command::SOURCE, opentool::SOURCE, workflow::SOURCE];
+
+/// What people write and `check` reads.
+pub const DOCUMENTS: &[DocumentKind] = &[opentool::DOCUMENT, workflow::DOCUMENT];

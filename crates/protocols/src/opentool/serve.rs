@@ -17,7 +17,7 @@ use toolmux_core::progress::Progress;
 use super::document::{Function, Info, OpenTool};
 use super::{stream, wire};
 use crate::registry::Served;
-use crate::web::{Web, json};
+use crate::web::{ServerVersion, Web, json};
 
 /// The specification that our documents follow.
 const SPECIFICATION: &str = "1.1.0";
@@ -43,8 +43,12 @@ fn routes() -> Router<Arc<Web>> {
 }
 
 async fn version(State(web): State<Arc<Web>>, request: Request) -> Response {
-    match web.admit(&request.into_parts().0) {
-        Ok(_) => json(StatusCode::OK, concat!(r#"{"version":""#, env!("CARGO_PKG_VERSION"), r#""}"#)),
+    let (parts, _) = request.into_parts();
+    match web.admit(&parts) {
+        Ok(_) => {
+            let given = parts.extensions.get::<ServerVersion>().map(|version| &*version.0);
+            json(StatusCode::OK, wire::version(given.unwrap_or(env!("CARGO_PKG_VERSION"))))
+        }
         Err(refusal) => wire::encode(None, Err(refusal)),
     }
 }

@@ -5,7 +5,9 @@ mod check;
 mod completions;
 mod failure;
 mod man;
+mod run;
 mod serve;
+mod start;
 mod table;
 mod tools;
 
@@ -35,8 +37,10 @@ Exit:     0 good, 1 the tool failed, 2 usage or refused. RUST_LOG=debug shows mo
 #[derive(Subcommand)]
 enum Command {
     Serve(serve::Serve),
+    Start(start::Start),
     Tools(tools::Tools),
     Call(call::CallTool),
+    Run(run::RunWorkflow),
     Check(check::Check),
     Completions(completions::Completions),
     Man(man::Man),
@@ -76,8 +80,10 @@ impl Command {
     async fn run(self) -> Result<ExitCode, Failure> {
         match self {
             Command::Serve(command) => command.run().await,
+            Command::Start(command) => command.run().await,
             Command::Tools(command) => command.run().await,
             Command::Call(command) => command.run().await,
+            Command::Run(command) => command.run().await,
             Command::Check(command) => Ok(command.run()),
             Command::Completions(command) => Ok(command.run()),
             Command::Man(_) => man::Man::run(),
