@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio_util::task::TaskTracker;
 
 use crate::catalog::{Entry, Unserved};
+use crate::delivery::{Delivery, hide};
 use crate::gateway::Settings;
 pub use crate::gateway::{Breaker, Gate};
 use crate::names::{ToolId, flat_name, plain_name};
@@ -35,6 +36,8 @@ pub struct ToolSettings {
     pub concurrency: Option<usize>,
     /// What a call must bring.
     pub requires: Option<Requirements>,
+    /// How what it needs reaches it.
+    pub deliver: Vec<Delivery>,
     /// How the tool behaves.
     pub hints: Hints,
 }
@@ -119,6 +122,7 @@ impl Mount {
             version: tool.version,
         };
         let own = settings.of_tool(&id, &tool.name);
+        let tool = Tool { input: hide(&own.deliver, &tool.input), ..tool.clone() };
         let prefix = (self.naming == Naming::Prefixed).then_some(&*self.toolkit);
         Ok(Entry {
             flat: flat_name(prefix, &tool.name).into(),
@@ -133,7 +137,8 @@ impl Mount {
             ),
             mount: Arc::clone(self),
             metrics: OnceLock::new(),
-            tool: tool.clone(),
+            deliver: own.deliver,
+            tool,
             id,
         })
     }

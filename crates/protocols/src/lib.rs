@@ -2,6 +2,7 @@
 //!
 //! To add one: a folder, a `mod` line, and an entry in [`SERVED`] or [`SOURCES`].
 
+pub mod auth;
 mod child;
 mod command;
 pub mod fault;
@@ -18,10 +19,10 @@ pub mod workflow;
 use crate::registry::{DocumentKind, Served, SourceKind};
 
 /// How agents talk to us.
-pub const SERVED: &[Served] = &[opentool::SERVED, oxp::SERVED, operations::SERVED];
+pub const SERVED: &[Served] = &[opentool::SERVED, oxp::SERVED, auth::SERVED, operations::SERVED];
 
 /// Where tools come from.
-pub const SOURCES: &[SourceKind] = &[command::SOURCE, opentool::SOURCE, workflow::SOURCE];
+pub const SOURCES: &[SourceKind] = &[command::SOURCE, opentool::SOURCE, oxp::SOURCE, workflow::SOURCE];
 
 /// What people write and `check` reads.
 pub const DOCUMENTS: &[DocumentKind] = &[opentool::DOCUMENT, workflow::DOCUMENT];

@@ -29,6 +29,7 @@ pub use self::gate::Gate;
 pub(crate) use self::onward::Onward;
 pub use self::refresh::{SourceReport, SourceStatus};
 pub use self::settings::Settings;
+use crate::broker::Broker;
 use crate::call::{Caller, Request};
 use crate::catalog::Catalog;
 use crate::metrics::Metrics;
@@ -109,7 +110,9 @@ impl Gateway {
             permit::permit(&catalog, caller, place, &request.tool)?;
             Arc::clone(catalog.entry(place))
         };
-        require::require(&self.settings.load(), &entry, caller, &mut request.grants)?;
+        if !entry.requires.is_empty() {
+            require::require(&self.settings.load_full(), &entry, caller, &mut request.grants).await?;
+        }
         let onward = Onward { gateway: Arc::clone(self), depth };
         let call = validate::validate(entry, caller, request, onward)?;
         record::record(self, call, progress).await
@@ -123,6 +126,11 @@ impl Gateway {
     /// Counters.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    /// Who keeps tokens of users.
+    pub fn broker(&self) -> Option<Arc<dyn Broker>> {
+        self.settings.load().broker.clone()
     }
 
     /// True once [`Gateway::close`] has begun: no call should be sent here any more.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Onward;
 use crate::call::{Call, Caller, Request};
 use crate::catalog::Entry;
+use crate::delivery::fill;
 use crate::refusal::Refusal;
 
 pub(super) fn validate(
@@ -15,7 +16,8 @@ pub(super) fn validate(
 ) -> Result<Call, Refusal> {
     let parameters = entry.validator.faults(request.arguments.value());
     if parameters.is_empty() {
-        Ok(Call { entry, request, caller: caller.clone(), onward })
+        let filled = fill(&entry.deliver, &request.arguments, &request.grants);
+        Ok(Call { entry, request, caller: caller.clone(), onward, filled })
     } else {
         Err(Refusal::Invalid { parameters })
     }

@@ -1,5 +1,7 @@
 //! Protocols over real sockets.
 
+mod auth;
+mod auth_provider;
 mod opentool;
 mod opentool_client;
 mod opentool_document;
@@ -8,6 +10,8 @@ mod opentool_grid;
 mod opentool_server;
 mod opentool_source;
 mod oxp;
+mod oxp_client;
+mod oxp_delivery;
 mod oxp_grid;
 mod oxp_ledger;
 mod oxp_server;

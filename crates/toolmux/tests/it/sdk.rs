@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use toolmux::{Running, Server, ToolError, Toolkit};
+use toolmux::{Running, Secret, Server, ToolError, Toolkit};
 
 use crate::process::request;
 
@@ -66,10 +66,22 @@ async fn a_function_fails() {
 #[tokio::test]
 async fn its_types_are_its_schema() {
     let message = "Invalid arguments: `a` must be an integer, got number 1.5; `b` is required but missing";
+    let data = json!({ "parameter_errors": [
+        { "parameter": "a", "message": "must be an integer, got number 1.5" },
+        { "parameter": "b", "message": "is required but missing" } ] });
     check(
         "Calculator_divide",
         json!({ "a": 1.5 }),
-        json!({ "jsonrpc": "2.0", "result": {}, "error": { "code": 400, "message": message }, "id": 7 }),
+        json!({ "jsonrpc": "2.0", "result": {}, "error": { "code": 400, "message": message, "data": data }, "id": 7 }),
     )
     .await;
+}
+
+#[tokio::test]
+async fn an_address_that_others_reach_needs_a_key() {
+    let open = Server::new().listen("0.0.0.0:0").start().await;
+    assert!(open.err().expect("refused").to_string().contains("no key is given"));
+    let keyed =
+        Server::new().listen("0.0.0.0:0").key("ann", &Secret::new("k")).start().await.expect("started");
+    keyed.stop().await;
 }
