@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, Method, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use reqwest::Url;
+use toolmux_core::call::Call;
 use toolmux_core::message::Message;
+use toolmux_core::refusal::Refusal;
 use toolmux_core::source::SourceError;
 
 /// How a client behaves.
@@ -95,6 +97,21 @@ impl From<HttpError> for SourceError {
             }
         }
     }
+}
+
+/// The credentials of a call that go to its source in headers.
+pub fn credential_headers(call: &Call) -> Result<HeaderMap, SourceError> {
+    let mut headers = HeaderMap::new();
+    for (name, secret) in call.headers() {
+        let pair = HeaderName::try_from(name).ok().zip(HeaderValue::try_from(secret.expose()).ok());
+        let Some((header, mut value)) = pair else {
+            let words = format!("The credential for header `{name}` cannot be sent in one");
+            return Err(SourceError::Refused(Refusal::Internal(Message::public(words))));
+        };
+        value.set_sensitive(true);
+        headers.insert(header, value);
+    }
+    Ok(headers)
 }
 
 /// A pooled client. Cloning shares the pool.

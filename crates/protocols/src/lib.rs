@@ -19,7 +19,7 @@ pub mod sse;
 pub mod web;
 pub mod workflow;
 
-use crate::registry::{Served, SourceKind};
+use crate::registry::{DocumentKind, Served, SourceKind};
 
 /// How agents talk to us.
 pub const SERVED: &[Served] = &[
@@ -35,3 +35,6 @@ pub const SERVED: &[Served] = &[
 /// Where tools come from.
 pub const SOURCES: &[SourceKind] =
     &[command::SOURCE, opentool::SOURCE, oxp::SOURCE, ats::SOURCE, mcp::SOURCE, workflow::SOURCE];
+
+/// What people write and `check` reads.
+pub const DOCUMENTS: &[DocumentKind] = &[opentool::DOCUMENT, workflow::DOCUMENT];

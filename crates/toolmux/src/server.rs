@@ -123,6 +123,8 @@ pub(crate) struct ListenOn {
     pub(crate) origins: Vec<String>,
     pub(crate) web: WebLimits,
     pub(crate) limits: ListenLimits,
+    /// The version it goes by, where that is not the program's own.
+    pub(crate) version: Option<String>,
 }
 
 /// A server that runs in the background until it is stopped.
@@ -145,7 +147,9 @@ impl Running {
         let address = tcp.local_addr()?;
         gateway.run_tasks();
         let web = Web { gateway: Arc::clone(&gateway), limits: on.web, stop: stopped_by_callers };
-        let front = Arc::new(Front::new(Arc::new(web), HostRules::new(address, &on.hosts, &on.origins)));
+        let front = Arc::new(
+            Front::new(Arc::new(web), HostRules::new(address, &on.hosts, &on.origins)).version(on.version),
+        );
         let stop = CancellationToken::new();
         let listener = TaskTracker::new().spawn(listen(tcp, front, on.limits, stop.clone()));
         Ok(Running { address, gateway, stop, listener, drain: on.limits.drain })

@@ -6,7 +6,9 @@ mod completions;
 mod failure;
 mod man;
 mod mcp;
+mod run;
 mod serve;
+mod start;
 mod table;
 mod tools;
 
@@ -36,8 +38,10 @@ Exit:     0 good, 1 the tool failed, 2 usage or refused. RUST_LOG=debug shows mo
 #[derive(Subcommand)]
 enum Command {
     Serve(serve::Serve),
+    Start(start::Start),
     Tools(tools::Tools),
     Call(call::CallTool),
+    Run(run::RunWorkflow),
     Check(check::Check),
     Mcp(mcp::Mcp),
     Completions(completions::Completions),
@@ -78,8 +82,10 @@ impl Command {
     async fn run(self) -> Result<ExitCode, Failure> {
         match self {
             Command::Serve(command) => command.run().await,
+            Command::Start(command) => command.run().await,
             Command::Tools(command) => command.run().await,
             Command::Call(command) => command.run().await,
+            Command::Run(command) => command.run().await,
             Command::Check(command) => Ok(command.run()),
             Command::Mcp(command) => command.run().await,
             Command::Completions(command) => Ok(command.run()),

@@ -7,8 +7,9 @@ use std::time::Duration;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use toolmux_core::catalog::{Catalog, Entry};
-use toolmux_core::gateway::SourceStatus;
+use toolmux_core::gateway::{Credential, SourceStatus};
 use toolmux_core::store::MemoryStore;
+use toolmux_protocols::opentool::OpenTool;
 
 use super::ConfigArgument;
 use super::failure::Failure;
@@ -37,11 +38,16 @@ enum Format {
     Table,
     /// Everything we know.
     Json,
+    /// As an OpenTool document.
+    Opentool,
 }
 
 impl Tools {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
-        let assembly = Assembly::new(&Config::load(&self.config.config)?, Arc::new(MemoryStore::default()))?;
+        let mut config = Config::load(&self.config.config)?;
+        // Whoever can read the configuration may see what it serves.
+        (config.keys, config.jwt) = (Vec::new(), None);
+        let assembly = Assembly::new(&config, Arc::new(MemoryStore::default()))?;
         let gateway = &assembly.gateway;
         gateway.settled(PATIENCE).await;
         let catalog = gateway.catalog();
@@ -50,6 +56,10 @@ impl Tools {
             Format::Json => {
                 let tools: Vec<Value> = catalog.every().map(|entry| describe(entry)).collect();
                 println!("{}", serde_json::to_string_pretty(&tools).unwrap_or_default());
+            }
+            Format::Opentool => {
+                let anyone = gateway.admit(Credential::None, None)?;
+                println!("{}", OpenTool::of_entries(catalog.newest(&anyone)).to_json());
             }
         }
         for source in gateway.sources() {

@@ -37,6 +37,7 @@ fn a_refused_call_exits_with_2_and_says_what_to_do() {
 fn tools_are_listed_for_people_and_for_programs() {
     check(&["tools"], 0, "Shell.echo@1.0.0  Shell_echo  Says it back", "");
     check(&["tools", "--format", "json"], 0, "\"id\": \"Shell.echo@1.0.0\"", "");
+    check(&["tools", "--format", "opentool"], 0, "\"name\": \"Shell_echo\"", "");
 }
 
 #[test]

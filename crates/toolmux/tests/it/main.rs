@@ -4,5 +4,6 @@ mod bad_input;
 mod cli;
 mod config;
 mod life;
+mod opentool;
 mod process;
 mod sdk;
