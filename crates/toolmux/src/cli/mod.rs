@@ -1,5 +1,6 @@
 //! The command line: one file per command. Data goes to stdout, all else to stderr.
 
+mod auth;
 mod call;
 mod check;
 mod completions;
@@ -38,6 +39,7 @@ enum Command {
     Tools(tools::Tools),
     Call(call::CallTool),
     Check(check::Check),
+    Auth(auth::Auth),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -79,6 +81,7 @@ impl Command {
             Command::Tools(command) => command.run().await,
             Command::Call(command) => command.run().await,
             Command::Check(command) => Ok(command.run()),
+            Command::Auth(command) => command.run().await,
             Command::Completions(command) => Ok(command.run()),
             Command::Man(_) => man::Man::run(),
         }

@@ -36,7 +36,8 @@ pub(super) struct Serve {
 impl Serve {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         let config = self.load()?;
-        let (assembly, stop) = (Assembly::new(&config)?, CancellationToken::new());
+        let (mut assembly, stop) = (Assembly::new(&config)?, CancellationToken::new());
+        assembly.authorize(&config)?;
         let running = Running::start(
             assembly.gateway.clone(),
             listen_on(&config),
@@ -46,6 +47,7 @@ impl Serve {
             Failure::refused(error)
                 .hint("is another server running there? --listen ADDR chooses another address")
         })?;
+        assembly.listens_at(&running.url());
         let gateway = assembly.gateway.clone();
         let serving = async {
             gateway.settled(SETTLE).await;
