@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::arguments::Arguments;
 use crate::catalog::Entry;
 use crate::delivery::{Filled, Place, find};
+use crate::gateway::Onward;
 use crate::names::ToolRef;
 use crate::requirements::Grants;
 use crate::secret::Secret;
@@ -75,6 +76,7 @@ pub struct Call {
     pub(crate) entry: Arc<Entry>,
     pub(crate) request: Request,
     pub(crate) caller: Caller,
+    pub(crate) onward: Onward,
     /// The arguments with credentials among them, when some are delivered that way.
     pub(crate) filled: Option<Filled>,
 }

@@ -14,6 +14,7 @@ pub mod oxp;
 pub mod registry;
 pub mod sse;
 pub mod web;
+pub mod workflow;
 
 use crate::registry::{Served, SourceKind};
 
@@ -21,4 +22,4 @@ use crate::registry::{Served, SourceKind};
 pub const SERVED: &[Served] = &[opentool::SERVED, oxp::SERVED, auth::SERVED, operations::SERVED];
 
 /// Where tools come from.
-pub const SOURCES: &[SourceKind] = &[command::SOURCE, oxp::SOURCE];
+pub const SOURCES: &[SourceKind] = &[command::SOURCE, opentool::SOURCE, oxp::SOURCE, workflow::SOURCE];

@@ -7,6 +7,7 @@ mod admit;
 mod breaker;
 mod dispatch;
 mod gate;
+mod onward;
 mod permit;
 mod record;
 mod refresh;
@@ -25,6 +26,7 @@ use tokio_util::task::TaskTracker;
 pub use self::admit::{Admission, ApiKey, Credential, JwtRules};
 pub use self::breaker::Breaker;
 pub use self::gate::Gate;
+pub(crate) use self::onward::Onward;
 pub use self::refresh::{SourceReport, SourceStatus};
 pub use self::settings::Settings;
 use crate::broker::Broker;
@@ -77,7 +79,17 @@ impl Gateway {
         request: Request,
         progress: &Progress,
     ) -> Result<Outcome, Refusal> {
-        let answer = self.path(caller, request, progress).await;
+        self.call_at(0, caller, request, progress).await
+    }
+
+    async fn call_at(
+        self: &Arc<Self>,
+        depth: u8,
+        caller: &Caller,
+        request: Request,
+        progress: &Progress,
+    ) -> Result<Outcome, Refusal> {
+        let answer = self.path(depth, caller, request, progress).await;
         if let Err(refusal) = &answer {
             self.metrics.refused(refusal.name());
             log(refusal);
@@ -87,6 +99,7 @@ impl Gateway {
 
     async fn path(
         self: &Arc<Self>,
+        depth: u8,
         caller: &Caller,
         mut request: Request,
         progress: &Progress,
@@ -100,7 +113,8 @@ impl Gateway {
         if !entry.requires.is_empty() {
             require::require(&self.settings.load_full(), &entry, caller, &mut request.grants).await?;
         }
-        let call = validate::validate(entry, caller, request)?;
+        let onward = Onward { gateway: Arc::clone(self), depth };
+        let call = validate::validate(entry, caller, request, onward)?;
         record::record(self, call, progress).await
     }
 
