@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, Method, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use reqwest::Url;
+use toolmux_core::call::Call;
 use toolmux_core::message::Message;
 use toolmux_core::source::SourceError;
 
@@ -137,6 +138,19 @@ impl HttpClient {
             Err(_) => Err(HttpError::TimedOut { host, after: self.limits.timeout }),
         }
     }
+}
+
+/// The credentials that a call delivers in headers, for every source behind HTTP.
+pub(crate) fn delivered_headers(call: &Call) -> Result<HeaderMap, SourceError> {
+    let mut headers = HeaderMap::new();
+    for (name, secret) in call.headers() {
+        let wrong =
+            || SourceError::NotReached(Message::public(format!("The header `{name}` cannot be sent")));
+        let mut value = HeaderValue::from_str(secret.expose()).map_err(|_| wrong())?;
+        value.set_sensitive(true);
+        headers.insert(name.parse::<HeaderName>().map_err(|_| wrong())?, value);
+    }
+    Ok(headers)
 }
 
 /// An answer whose body is still to come.

@@ -33,7 +33,7 @@ def run(document, base):
         "schemathesis", "run", document, "--url", base, "--exclude-checks", LEFT_OUT,
         "--max-examples", "60", "--seed", "1", "--no-color", "--generation-database", "none",
     ]
-    return subprocess.run(command, check=False).returncode
+    return subprocess.run(command, check=False, cwd=os.environ["TOOLMUX_SCRATCH"]).returncode
 
 
 def of_real_tools(base):
