@@ -1,15 +1,16 @@
 //! `toolmux auth`: whose tokens are kept, and giving them back.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Subcommand;
-use toolmux_protocols::auth::{OAuthBroker, Owner};
+use toolmux_protocols::auth::{Base, OAuthBroker, Owner};
 
 use super::failure::Failure;
 use super::table::Table;
-use crate::assembly::Assembly;
+use crate::assembly::store;
+use crate::authorization;
 use crate::config::Config;
 
 /// List and revoke tokens that users have allowed.
@@ -48,22 +49,23 @@ enum Action {
 impl Auth {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         match self.action {
-            Action::List { config } => list(&*broker(&config)?).await,
+            Action::List { config } => list(&*broker(&config).await?).await,
             Action::Revoke { provider, caller, user, config } => {
                 let fits = |owner: &Owner| {
                     owner.provider == provider
                         && caller.as_ref().is_none_or(|caller| owner.caller == *caller)
                         && user.as_ref().is_none_or(|user| owner.user == *user)
                 };
-                revoke(&*broker(&config)?, fits).await
+                revoke(&*broker(&config).await?, fits).await
             }
         }
     }
 }
 
-fn broker(config: &std::path::Path) -> Result<Arc<OAuthBroker>, Failure> {
+async fn broker(config: &Path) -> Result<Arc<OAuthBroker>, Failure> {
     let config = Config::load(config)?;
-    Assembly::broker_of(&config)?.ok_or_else(|| {
+    let store = store(&config.store).await?;
+    authorization::broker(config.auth.as_ref(), &store, &Base::default())?.ok_or_else(|| {
         Failure::refused(anyhow::anyhow!("no provider of tokens is configured"))
             .hint("add an [auth.providers.NAME] table")
     })

@@ -6,6 +6,7 @@ mod check;
 mod completions;
 mod failure;
 mod man;
+mod mcp;
 mod serve;
 mod table;
 mod tools;
@@ -40,6 +41,7 @@ enum Command {
     Call(call::CallTool),
     Check(check::Check),
     Auth(auth::Auth),
+    Mcp(mcp::Mcp),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -82,6 +84,7 @@ impl Command {
             Command::Call(command) => command.run().await,
             Command::Check(command) => Ok(command.run()),
             Command::Auth(command) => command.run().await,
+            Command::Mcp(command) => command.run().await,
             Command::Completions(command) => Ok(command.run()),
             Command::Man(_) => man::Man::run(),
         }
