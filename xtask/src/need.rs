@@ -35,6 +35,9 @@ pub(crate) const NODE: Need = Need {
     packages: &["nodejs", "npm"],
 };
 
+pub(crate) const CHROMIUM: Need =
+    Need { what: "Chromium", probe: &["/usr/bin/chromium", "--version"], packages: &["chromium"] };
+
 /// Installs what is missing; quick and silent about what is there.
 pub(crate) fn meet(needs: &[Need]) -> anyhow::Result<()> {
     let missing = missing(needs, works);

@@ -156,6 +156,19 @@ impl HttpClient {
     }
 }
 
+/// The credentials that a call delivers in headers, for every source behind HTTP.
+pub(crate) fn delivered_headers(call: &Call) -> Result<HeaderMap, SourceError> {
+    let mut headers = HeaderMap::new();
+    for (name, secret) in call.headers() {
+        let wrong =
+            || SourceError::NotReached(Message::public(format!("The header `{name}` cannot be sent")));
+        let mut value = HeaderValue::from_str(secret.expose()).map_err(|_| wrong())?;
+        value.set_sensitive(true);
+        headers.insert(name.parse::<HeaderName>().map_err(|_| wrong())?, value);
+    }
+    Ok(headers)
+}
+
 /// An answer whose body is still to come.
 #[derive(Debug)]
 pub struct Answer {

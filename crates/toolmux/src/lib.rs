@@ -5,6 +5,7 @@
 //! ```
 
 mod assembly;
+mod authorization;
 #[doc(hidden)]
 pub mod cli;
 pub mod config;

@@ -15,9 +15,10 @@ use toolmux_core::refusal::Refusal;
 use uuid::Uuid;
 
 use super::list::list;
-use super::version::{check_header, stamp};
+use super::version::check_header;
 use super::wire::{self, Decoded, Form};
 use crate::registry::Served;
+use crate::version_header::stamp;
 use crate::web::{Web, json};
 
 /// Our routes as an OpenAPI document.

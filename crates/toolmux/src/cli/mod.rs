@@ -1,5 +1,6 @@
 //! The command line: one file per command. Data goes to stdout, all else to stderr.
 
+mod auth;
 mod call;
 mod check;
 mod completions;
@@ -43,6 +44,7 @@ enum Command {
     Call(call::CallTool),
     Run(run::RunWorkflow),
     Check(check::Check),
+    Auth(auth::Auth),
     Mcp(mcp::Mcp),
     Completions(completions::Completions),
     Man(man::Man),
@@ -87,6 +89,7 @@ impl Command {
             Command::Call(command) => command.run().await,
             Command::Run(command) => command.run().await,
             Command::Check(command) => Ok(command.run()),
+            Command::Auth(command) => command.run().await,
             Command::Mcp(command) => command.run().await,
             Command::Completions(command) => Ok(command.run()),
             Command::Man(_) => man::Man::run(),

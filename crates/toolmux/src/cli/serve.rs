@@ -61,7 +61,9 @@ pub(super) async fn serve(
     version: Option<String>,
     file: Option<&Path>,
 ) -> Result<ExitCode, Failure> {
-    let (assembly, stop) = (Assembly::new(config, store(&config.store).await?)?, CancellationToken::new());
+    let (mut assembly, stop) =
+        (Assembly::new(config, store(&config.store).await?)?, CancellationToken::new());
+    assembly.authorize(config)?;
     let running = Running::start(
         assembly.gateway.clone(),
         ListenOn { version, ..listen_on(config) },
@@ -70,6 +72,7 @@ pub(super) async fn serve(
     let running = running.await.map_err(|error| {
         Failure::refused(error).hint("is another server running there? --listen ADDR chooses another address")
     })?;
+    assembly.listens_at(&running.url());
     let gateway = assembly.gateway.clone();
     let serving = async {
         gateway.settled(SETTLE).await;

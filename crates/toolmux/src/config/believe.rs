@@ -47,6 +47,7 @@ impl Reader<'_> {
             toolsets,
             jwt: self.jwt(raw.jwt)?,
             vault: self.vault(&raw.secrets)?,
+            auth: self.auth(raw.auth)?,
             limits: limits.of_calls(),
             web: limits.of_bodies(),
             connections: limits.of_connections(),
@@ -146,7 +147,7 @@ impl Reader<'_> {
         raw.iter().map(read).collect()
     }
 
-    fn fault(&self, path: &[&str], what: String) -> ConfigFault {
+    pub(super) fn fault(&self, path: &[&str], what: String) -> ConfigFault {
         ConfigFault::at(self.name, self.text, self.spans.of(path), what)
     }
 }

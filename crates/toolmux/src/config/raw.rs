@@ -13,6 +13,7 @@ use toolmux_core::tool::Hints;
 use toolmux_protocols::registry::SecretSetting;
 use toolmux_protocols::web::WebLimits;
 
+use super::auth::RawAuth;
 use super::deliver::{RawDelivery, WrittenDelivery};
 use crate::listener::ListenLimits;
 
@@ -45,6 +46,8 @@ pub struct Raw {
     /// The server's own secrets, for tools that require them.
     #[serde(default)]
     pub(super) secrets: HashMap<String, SecretSetting>,
+    /// Providers of users' tokens, for tools that act for a user.
+    pub(super) auth: Option<RawAuth>,
     /// Bounds.
     pub(super) limits: Option<RawLimits>,
     /// Names this server may be called by, beside those of loopback.
