@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio_util::task::TaskTracker;
 
 use crate::catalog::{Entry, Unserved};
+use crate::delivery::{Delivery, hide};
 use crate::gateway::Settings;
 pub use crate::gateway::{Breaker, Gate};
 use crate::message::Message;
@@ -36,6 +37,8 @@ pub struct ToolSettings {
     pub concurrency: Option<usize>,
     /// What a call must bring.
     pub requires: Option<Requirements>,
+    /// How what it needs reaches it.
+    pub deliver: Vec<Delivery>,
     /// How the tool behaves.
     pub hints: Hints,
 }
@@ -140,6 +143,7 @@ impl Mount {
             version: tool.version,
         };
         let own = settings.of_tool(&id, &tool.name);
+        let tool = Tool { input: hide(&own.deliver, &tool.input), ..tool.clone() };
         let prefix = (self.naming == Naming::Prefixed).then_some(&*self.toolkit);
         Ok(Entry {
             flat: flat_name(prefix, &tool.name).into(),
@@ -154,7 +158,8 @@ impl Mount {
             ),
             mount: Arc::clone(self),
             metrics: OnceLock::new(),
-            tool: tool.clone(),
+            deliver: own.deliver,
+            tool,
             id,
         })
     }

@@ -32,14 +32,15 @@ pub struct Response<'a> {
 }
 
 /// What went wrong.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Error<'a> {
     /// A number whose meaning the protocol gives.
     pub code: i64,
     /// One sentence.
+    #[serde(borrow)]
     pub message: Cow<'a, str>,
     /// More, for programs.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Box<RawValue>>,
 }
 

@@ -3,6 +3,7 @@
 //! To add one: a folder, a `mod` line, and an entry in [`SERVED`] or [`SOURCES`].
 
 pub mod ats;
+pub mod auth;
 mod child;
 mod command;
 pub mod fault;
@@ -15,12 +16,20 @@ pub mod oxp;
 pub mod registry;
 pub mod sse;
 pub mod web;
+pub mod workflow;
 
 use crate::registry::{Served, SourceKind};
 
 /// How agents talk to us.
-pub const SERVED: &[Served] =
-    &[opentool::SERVED, oxp::SERVED, ats::SERVED, model::SERVED, operations::SERVED];
+pub const SERVED: &[Served] = &[
+    opentool::SERVED,
+    oxp::SERVED,
+    ats::SERVED,
+    model::SERVED,
+    auth::SERVED,
+    operations::SERVED,
+];
 
 /// Where tools come from.
-pub const SOURCES: &[SourceKind] = &[ats::SOURCE, command::SOURCE];
+pub const SOURCES: &[SourceKind] =
+    &[ats::SOURCE, command::SOURCE, opentool::SOURCE, oxp::SOURCE, workflow::SOURCE];

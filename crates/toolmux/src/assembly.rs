@@ -74,6 +74,7 @@ fn settings(config: &Config, keys: &Arc<ArcSwap<JwkSet>>) -> Settings {
         toolsets: config.toolsets.clone(),
         tools: config.tools.clone(),
         vault: config.vault.clone(),
+        broker: None,
     }
 }
 

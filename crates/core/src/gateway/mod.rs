@@ -7,6 +7,7 @@ mod admit;
 mod breaker;
 mod dispatch;
 mod gate;
+mod onward;
 mod permit;
 mod record;
 mod refresh;
@@ -27,9 +28,11 @@ use tokio_util::task::TaskTracker;
 pub use self::admit::{Admission, ApiKey, Credential, JwtRules};
 pub use self::breaker::Breaker;
 pub use self::gate::Gate;
+pub(crate) use self::onward::Onward;
 pub use self::refresh::{SourceReport, SourceStatus};
 pub use self::settings::Settings;
 pub use self::tasks::Follow;
+use crate::broker::Broker;
 use crate::call::{Call, Caller, Request};
 use crate::catalog::Catalog;
 use crate::metrics::Metrics;
@@ -83,7 +86,17 @@ impl Gateway {
         request: Request,
         progress: &Progress,
     ) -> Result<Outcome, Refusal> {
-        let answer = self.path(caller, request, progress).await;
+        self.call_at(0, caller, request, progress).await
+    }
+
+    async fn call_at(
+        self: &Arc<Self>,
+        depth: u8,
+        caller: &Caller,
+        request: Request,
+        progress: &Progress,
+    ) -> Result<Outcome, Refusal> {
+        let answer = self.path(depth, caller, request, progress).await;
         if let Err(refusal) = &answer {
             self.metrics.refused(refusal.name());
             log(refusal);
@@ -93,24 +106,33 @@ impl Gateway {
 
     async fn path(
         self: &Arc<Self>,
+        depth: u8,
         caller: &Caller,
         request: Request,
         progress: &Progress,
     ) -> Result<Outcome, Refusal> {
-        let call = self.check(caller, request)?;
+        let call = self.check(depth, caller, request).await?;
         record::record(self, call, progress).await
     }
 
     /// Every step of the path up to the call.
-    fn check(&self, caller: &Caller, mut request: Request) -> Result<Call, Refusal> {
+    async fn check(
+        self: &Arc<Self>,
+        depth: u8,
+        caller: &Caller,
+        mut request: Request,
+    ) -> Result<Call, Refusal> {
         let entry = {
             let catalog = self.catalog.load();
             let place = resolve::resolve(&catalog, caller, &request.tool)?;
             permit::permit(&catalog, caller, place, &request.tool)?;
             Arc::clone(catalog.entry(place))
         };
-        require::require(&self.settings.load(), &entry, caller, &mut request.grants)?;
-        validate::validate(entry, caller, request)
+        if !entry.requires.is_empty() {
+            require::require(&self.settings.load_full(), &entry, caller, &mut request.grants).await?;
+        }
+        let onward = Onward { gateway: Arc::clone(self), depth };
+        validate::validate(entry, caller, request, onward)
     }
 
     /// The present snapshot.
@@ -121,6 +143,11 @@ impl Gateway {
     /// Counters.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    /// Who keeps tokens of users.
+    pub fn broker(&self) -> Option<Arc<dyn Broker>> {
+        self.settings.load().broker.clone()
     }
 
     /// True once [`Gateway::close`] has begun: no call should be sent here any more.

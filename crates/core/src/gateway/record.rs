@@ -155,10 +155,11 @@ pub(super) fn unavailable(error: StoreError) -> Refusal {
     Refusal::Unavailable { message: error.0, retry_after: None }
 }
 
-/// Tool and arguments, the same whatever the order of keys.
+/// Tool and arguments, the same whatever the order of keys. Delivered credentials are not part of it: a
+/// token that was renewed between two tries does not make another call.
 pub(super) fn digest(call: &Call) -> CallDigest {
     let mut text = call.entry.id.to_string();
-    write_sorted(call.arguments().value(), &mut text);
+    write_sorted(call.given().value(), &mut text);
     Sha256::digest(text).into()
 }
 

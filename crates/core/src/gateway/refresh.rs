@@ -221,12 +221,12 @@ impl Gateway {
             return;
         }
         // Compiling thousands of schemas takes long enough to keep it off the threads that answer.
-        let (gateway, place) = (Arc::clone(self), Arc::clone(mount));
-        let shelved = tokio::task::spawn_blocking(move || {
-            let shelved = place.shelve(&listing, &gateway.settings.load());
-            (listing, shelved)
-        });
-        let Ok((listing, (entries, unserved))) = shelved.await else { return };
+        let (gateway, mount) = (Arc::clone(self), Arc::clone(mount));
+        tokio::task::spawn_blocking(move || gateway.shelve(&mount, listing)).await.ok();
+    }
+
+    fn shelve(&self, mount: &Arc<Mount>, listing: Listing) {
+        let (entries, unserved) = mount.shelve(&listing, &self.settings.load());
         for tool in &unserved {
             tracing::warn!(source = mount.name, tool = tool.tool, "tool is not served: {}", tool.reason);
         }
