@@ -21,14 +21,8 @@ pub mod workflow;
 use crate::registry::{Served, SourceKind};
 
 /// How agents talk to us.
-pub const SERVED: &[Served] = &[
-    opentool::SERVED,
-    oxp::SERVED,
-    ats::SERVED,
-    model::SERVED,
-    auth::SERVED,
-    operations::SERVED,
-];
+pub const SERVED: &[Served] =
+    &[opentool::SERVED, oxp::SERVED, ats::SERVED, model::SERVED, auth::SERVED, operations::SERVED];
 
 /// Where tools come from.
 pub const SOURCES: &[SourceKind] =

@@ -63,7 +63,8 @@ async fn openai() {
         json!({ "id": id, "type": "function", "function": { "name": name, "arguments": input.to_string() } })
     });
     let message = json!({ "role": "assistant", "content": "Let me see.", "tool_calls": calls });
-    let answer = json!({ "id": "c1", "choices": [{ "index": 0, "message": message, "finish_reason": "tool_calls" }] });
+    let answer =
+        json!({ "id": "c1", "choices": [{ "index": 0, "message": message, "finish_reason": "tool_calls" }] });
     assert_json_snapshot!("model_openai", [tools("openai").await, turn("openai", answer).await]);
 }
 
@@ -91,7 +92,8 @@ async fn gemini() {
 #[tokio::test]
 async fn plain() {
     let mut content = vec![json!({ "type": "text", "text": "Let me see." })];
-    content.extend(uses().map(|(_, name, input)| json!({ "type": "tool_use", "name": name, "input": input })));
+    content
+        .extend(uses().map(|(_, name, input)| json!({ "type": "tool_use", "name": name, "input": input })));
     let told = [tools("plain").await, turn("plain", json!({ "content": content })).await];
     assert_json_snapshot!("model_plain", told);
 }

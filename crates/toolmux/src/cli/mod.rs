@@ -1,8 +1,10 @@
 //! The command line: one file per command. Data goes to stdout, all else to stderr.
 
 mod call;
+mod chat;
 mod check;
 mod completions;
+mod db;
 mod failure;
 mod man;
 mod serve;
@@ -38,6 +40,8 @@ enum Command {
     Tools(tools::Tools),
     Call(call::CallTool),
     Check(check::Check),
+    Chat(chat::Chat),
+    Db(db::Db),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -78,6 +82,8 @@ impl Command {
             Command::Serve(command) => command.run().await,
             Command::Tools(command) => command.run().await,
             Command::Call(command) => command.run().await,
+            Command::Chat(command) => command.run().await,
+            Command::Db(command) => command.run().await,
             Command::Check(command) => Ok(command.run()),
             Command::Completions(command) => Ok(command.run()),
             Command::Man(_) => man::Man::run(),
