@@ -26,4 +26,4 @@ pub const SERVED: &[Served] =
 
 /// Where tools come from.
 pub const SOURCES: &[SourceKind] =
-    &[ats::SOURCE, command::SOURCE, opentool::SOURCE, oxp::SOURCE, workflow::SOURCE];
+    &[command::SOURCE, ats::SOURCE, opentool::SOURCE, oxp::SOURCE, workflow::SOURCE];

@@ -56,7 +56,7 @@ impl CallTool {
         }
     }
 
-    async fn answer(&self, gateway: &std::sync::Arc<Gateway>) -> Result<Outcome, Failure> {
+    async fn answer(&self, gateway: &Arc<Gateway>) -> Result<Outcome, Failure> {
         let tool = ToolRef::either(&self.tool);
         wait_for(gateway, &tool).await;
         let arguments = match &self.json {

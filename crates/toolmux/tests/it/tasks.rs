@@ -6,7 +6,7 @@ use crate::process::{ECHO, Serving, folder};
 
 #[test]
 fn weak_point_tasks_live_longer_than_the_process() {
-    let folder = folder(&format!("store = \"sqlite:records.db\"\n{ECHO}"));
+    let folder = folder(&ECHO.replace("store = \"memory\"", "store = \"sqlite:records.db\""));
     let serving = Serving::start(folder.path());
     let (status, body) = serving.post("/call_tool/Shell_echo", "", br#"{"text":"hi"}"#);
     assert_eq!(status, 200, "{body}");
