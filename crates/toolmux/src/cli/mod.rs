@@ -2,8 +2,10 @@
 
 mod auth;
 mod call;
+mod chat;
 mod check;
 mod completions;
+mod db;
 mod failure;
 mod man;
 mod mcp;
@@ -46,6 +48,8 @@ enum Command {
     Check(check::Check),
     Auth(auth::Auth),
     Mcp(mcp::Mcp),
+    Chat(chat::Chat),
+    Db(db::Db),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -88,6 +92,8 @@ impl Command {
             Command::Tools(command) => command.run().await,
             Command::Call(command) => command.run().await,
             Command::Run(command) => command.run().await,
+            Command::Chat(command) => command.run().await,
+            Command::Db(command) => command.run().await,
             Command::Check(command) => Ok(command.run()),
             Command::Auth(command) => command.run().await,
             Command::Mcp(command) => command.run().await,

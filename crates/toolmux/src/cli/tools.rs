@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use toolmux_core::catalog::{Catalog, Entry};
 use toolmux_core::gateway::{Credential, SourceStatus};
 use toolmux_core::store::MemoryStore;
+use toolmux_protocols::model::{Vendor, tools as model_tools, vendor};
 use toolmux_protocols::opentool::OpenTool;
 
 use super::ConfigArgument;
@@ -40,6 +41,27 @@ enum Format {
     Json,
     /// As an OpenTool document.
     Opentool,
+    /// As OpenAI's Chat Completions take them.
+    Openai,
+    /// As OpenAI's Responses take them.
+    OpenaiResponses,
+    /// As Anthropic's Messages take them.
+    Anthropic,
+    /// As Gemini takes them.
+    Gemini,
+}
+
+impl Format {
+    /// The model vendor whose form it is.
+    fn vendor(self) -> Option<&'static Vendor> {
+        vendor(match self {
+            Format::Table | Format::Json | Format::Opentool => return None,
+            Format::Openai => "openai",
+            Format::OpenaiResponses => "openai-responses",
+            Format::Anthropic => "anthropic",
+            Format::Gemini => "gemini",
+        })
+    }
 }
 
 impl Tools {
@@ -51,15 +73,19 @@ impl Tools {
         let gateway = &assembly.gateway;
         gateway.settled(PATIENCE).await;
         let catalog = gateway.catalog();
-        match self.format {
-            Format::Table => table(&catalog),
-            Format::Json => {
-                let tools: Vec<Value> = catalog.every().map(|entry| describe(entry)).collect();
-                println!("{}", serde_json::to_string_pretty(&tools).unwrap_or_default());
-            }
-            Format::Opentool => {
+        match (self.format, self.format.vendor()) {
+            (Format::Table, _) => table(&catalog),
+            (Format::Opentool, _) => {
                 let anyone = gateway.admit(Credential::None, None)?;
                 println!("{}", OpenTool::of_entries(catalog.newest(&anyone)).to_json());
+            }
+            (_, Some(vendor)) => {
+                let caller = gateway.admit(Credential::None, None)?;
+                println!("{:#}", model_tools(vendor, &catalog, &caller));
+            }
+            (_, None) => {
+                let tools: Vec<Value> = catalog.every().map(|entry| describe(entry)).collect();
+                println!("{}", serde_json::to_string_pretty(&tools).unwrap_or_default());
             }
         }
         for source in gateway.sources() {

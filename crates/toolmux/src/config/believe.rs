@@ -40,7 +40,7 @@ impl Reader<'_> {
         let limits = raw.limits.unwrap_or_default();
         let config = Config {
             listen,
-            store: raw.store.unwrap_or_else(|| "memory".to_owned()),
+            store: self.store(raw.store),
             sources: self.sources(raw.sources)?,
             tools: raw.tools.into_iter().map(|(name, tool)| (Pattern::new(name), tool.settings())).collect(),
             keys: self.keys(raw.keys, &toolsets)?,
@@ -56,6 +56,17 @@ impl Reader<'_> {
             allow_stop: raw.allow_stop,
         };
         Ok(config)
+    }
+
+    /// A file of records is relative to the configuration, like every other.
+    fn store(&self, raw: Option<String>) -> String {
+        let store = raw.unwrap_or_else(|| "memory".to_owned());
+        match store.strip_prefix("sqlite:") {
+            Some(file) if !file.starts_with([':', '/']) => {
+                format!("sqlite:{}", self.folder.join(file).display())
+            }
+            _ => store,
+        }
     }
 
     fn sources(&self, raw: toml::Table) -> Result<Vec<SourceConfig>, ConfigFault> {
