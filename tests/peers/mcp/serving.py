@@ -1,10 +1,13 @@
 """Starts the toolmux under test in front of given sources."""
 
 import contextlib
+import json
 import os
 import pathlib
 import re
 import subprocess
+import time
+import urllib.request
 
 BIN = os.environ.get("TOOLMUX_BIN", "toolmux")
 ROOT = pathlib.Path(os.environ.get("TOOLMUX_ROOT", "."))
@@ -38,3 +41,16 @@ def toolmux(sources, name="toolmux"):
         server.terminate()
         server.wait(20)
         drain.wait(20)
+
+
+def appeared(url, names, patience=90):
+    """Waits until tools of these names are listed: servers on a busy machine take long to start."""
+    body = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
+    ends = time.monotonic() + patience
+    while time.monotonic() < ends:
+        with urllib.request.urlopen(urllib.request.Request(url, body)) as answer:
+            listed = {tool["name"] for tool in json.load(answer)["result"]["tools"]}
+        if names <= listed:
+            return
+        time.sleep(0.5)
+    raise SystemExit(f"{sorted(names - listed)} did not appear")
