@@ -3,17 +3,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::arguments::Arguments;
 use crate::catalog::Entry;
+use crate::delivery::{Filled, Place, find};
+use crate::gateway::Onward;
 use crate::names::ToolRef;
 use crate::requirements::Grants;
+use crate::secret::Secret;
 use crate::tool::Passthrough;
 
 /// The id a caller gives a call, and by that its idempotency key.
 pub type CallId = Box<str>;
 
 /// Who asks. Made by [`crate::gateway::Gateway::admit`] alone.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caller {
     pub(crate) name: Arc<str>,
     pub(crate) user: Option<Arc<str>>,
@@ -73,9 +78,17 @@ pub struct Call {
     pub(crate) entry: Arc<Entry>,
     pub(crate) request: Request,
     pub(crate) caller: Caller,
+    pub(crate) onward: Onward,
+    /// The arguments with credentials among them, when some are delivered that way.
+    pub(crate) filled: Option<Filled>,
 }
 
 impl Call {
+    /// The id the caller gave.
+    pub fn id(&self) -> Option<&str> {
+        self.request.id.as_deref()
+    }
+
     /// The tool, as the catalogue serves it.
     pub fn entry(&self) -> &Arc<Entry> {
         &self.entry
@@ -86,9 +99,33 @@ impl Call {
         &self.entry.tool.name
     }
 
-    /// Arguments that fit the tool's schema.
+    /// Arguments that fit the tool's schema, with the credentials that are delivered as arguments.
     pub fn arguments(&self) -> &Arguments {
+        self.filled.as_ref().map_or(&self.request.arguments, |filled| &filled.0)
+    }
+
+    /// Arguments as the caller gave them.
+    pub fn given(&self) -> &Arguments {
         &self.request.arguments
+    }
+
+    /// Credentials that go into headers of a request to the source: names and values.
+    pub fn headers(&self) -> impl Iterator<Item = (&str, Secret)> {
+        self.entry.deliver.iter().filter_map(|delivery| match &delivery.place {
+            Place::Header { name, prefix } => {
+                let secret = find(self.grants(), &delivery.grant)?;
+                Some((name.as_str(), Secret::new(format!("{prefix}{}", secret.expose()))))
+            }
+            Place::Environment(_) | Place::Argument(_) => None,
+        })
+    }
+
+    /// Credentials that go into the environment of a command: names and values.
+    pub fn environment(&self) -> impl Iterator<Item = (&str, Secret)> {
+        self.entry.deliver.iter().filter_map(|delivery| match &delivery.place {
+            Place::Environment(name) => Some((name.as_str(), find(self.grants(), &delivery.grant)?)),
+            Place::Header { .. } | Place::Argument(_) => None,
+        })
     }
 
     /// Credentials that meet the tool's requirements.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::call::Caller;
+use crate::delivery::Delivery;
 use crate::metrics::ToolMetrics;
 use crate::mount::{Gate, Mount};
 use crate::names::{ToolId, ToolRef};
@@ -26,6 +27,8 @@ pub struct Entry {
     pub tool: Tool,
     /// What it needs, with our configuration over what its source says.
     pub requires: Requirements,
+    /// How what it needs reaches it.
+    pub deliver: Vec<Delivery>,
     /// How it behaves, with our configuration over what its source says.
     pub hints: Hints,
     /// How long a call may take.

@@ -1,11 +1,13 @@
 //! What a tool call is and the one path it takes.
 //!
 //! No network, no SQL and no wire shapes live here: sources bring tools in through [`source::Source`],
-//! stores keep records through [`store::Store`], and protocols speak to [`gateway::Gateway`].
+//! stores keep records through [`store::Store`], users allow tokens through [`broker::Broker`], and protocols speak to [`gateway::Gateway`].
 
 pub mod arguments;
+pub mod broker;
 pub mod call;
 pub mod catalog;
+pub mod delivery;
 pub mod example;
 pub mod gateway;
 pub mod json_text;
@@ -23,9 +25,10 @@ pub mod schema;
 pub mod secret;
 pub mod source;
 pub mod store;
+pub mod task;
 pub mod tool;
 pub mod toolset;
 pub mod version;
 
-/// A boxed future, the price of `dyn` at the two ports.
+/// A boxed future, the price of `dyn` at the three ports.
 pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;

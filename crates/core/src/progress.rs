@@ -1,5 +1,6 @@
 //! What a running tool tells before it ends.
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::json_text::RawJson;
@@ -8,7 +9,8 @@ use crate::json_text::RawJson;
 const QUEUE: usize = 64;
 
 /// One thing a tool tells while it runs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Update {
     /// How far it is.
     Progress {

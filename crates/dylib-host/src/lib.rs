@@ -1,1 +1,18 @@
-//! Skeleton.
+//! The child-process side of C libraries: plans, the pipe protocol, the call engine and the worker.
+//! The only crate of the workspace with `unsafe`. Reads no documents and no JSON values: the OpenDyn
+//! source checks and encodes, this crate only sees binary values.
+
+mod call;
+pub mod fault;
+pub mod frame;
+pub mod hello;
+pub mod limits;
+mod load;
+pub mod plan;
+mod sandbox;
+pub mod scalar;
+pub mod value;
+pub mod worker;
+
+pub use call::Library;
+pub use load::LoadError;

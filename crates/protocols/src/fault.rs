@@ -207,7 +207,7 @@ impl Scan<'_> {
             if matches!(self.peek(), None | Some(b']')) {
                 break;
             }
-            self.path.push_str(&format!("[{index}]"));
+            self.path.extend(["[", &index.to_string(), "]"]);
             self.value();
             self.path.truncate(length);
         }

@@ -68,6 +68,21 @@ pub enum HttpError {
     },
 }
 
+impl HttpError {
+    /// What TLS found wrong with the other side, when that is why there is no connection.
+    pub fn tls_fault(&self) -> Option<&rustls::Error> {
+        let mut next: Option<&(dyn std::error::Error + 'static)> = Some(self);
+        while let Some(error) = next {
+            let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+            if let Some(fault) = inner.and_then(|inner| inner.downcast_ref()).or(error.downcast_ref()) {
+                return Some(fault);
+            }
+            next = inner.map(|inner| inner as _).or_else(|| error.source());
+        }
+        None
+    }
+}
+
 impl From<HttpError> for SourceError {
     fn from(error: HttpError) -> Self {
         let mut public = error.to_string();
@@ -136,6 +151,11 @@ impl Answer {
     /// The status.
     pub fn status(&self) -> StatusCode {
         self.response.status()
+    }
+
+    /// Who answers.
+    pub fn host(&self) -> &str {
+        &self.host
     }
 
     /// The headers.

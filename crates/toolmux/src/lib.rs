@@ -19,6 +19,7 @@ mod toolkit;
 pub use toolmux_core::message::Message;
 pub use toolmux_core::outcome::{Retry, ToolError};
 pub use toolmux_core::progress::{Progress, Update};
+pub use toolmux_core::secret::Secret;
 pub use toolmux_core::tool::Hints;
 pub use toolmux_core::version::Version;
 pub use toolmux_core::{limits::Limits, requirements, source};

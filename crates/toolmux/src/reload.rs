@@ -22,7 +22,8 @@ pub(crate) async fn follow(path: &Path, mut assembly: Assembly, running: &Config
         let now = stamp(path);
         if asked || (now != seen && now.is_some()) {
             seen = now;
-            reload(path, &mut assembly, running);
+            // Looking at thousands of tools again must not keep this thread from answering.
+            tokio::task::block_in_place(|| reload(path, &mut assembly, running));
         }
     }
 }

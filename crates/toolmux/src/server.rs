@@ -8,9 +8,10 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use toolmux_core::gateway::{Gateway, Settings};
+use toolmux_core::gateway::{Admission, ApiKey, Gateway, Settings};
 use toolmux_core::limits::Limits;
 use toolmux_core::mount::{Mount, Naming};
+use toolmux_core::secret::Secret;
 use toolmux_core::source::Source;
 use toolmux_core::store::MemoryStore;
 use toolmux_protocols::web::{Web, WebLimits};
@@ -31,12 +32,13 @@ use crate::toolkit::Toolkit;
 pub struct Server {
     listen: String,
     mounts: Vec<Mount>,
+    keys: Vec<ApiKey>,
     limits: Limits,
 }
 
 impl Default for Server {
     fn default() -> Self {
-        Server { listen: LISTEN.to_owned(), mounts: Vec::new(), limits: Limits::default() }
+        Server { listen: LISTEN.to_owned(), mounts: Vec::new(), keys: Vec::new(), limits: Limits::default() }
     }
 }
 
@@ -49,6 +51,12 @@ impl Server {
     /// Where to listen; port 0 lets the system choose.
     pub fn listen(mut self, address: impl Into<String>) -> Self {
         self.listen = address.into();
+        self
+    }
+
+    /// Lets a caller in by an API key. Without any key only loopback is listened on.
+    pub fn key(mut self, caller: &str, key: &Secret) -> Self {
+        self.keys.push(ApiKey { name: caller.into(), sha256: key.sha256(), toolset: None });
         self
     }
 
@@ -81,7 +89,14 @@ impl Server {
 
     /// Serves in the background. Its own tools are there when this returns.
     pub async fn start(self) -> anyhow::Result<Running> {
-        let settings = Settings { limits: self.limits, ..Settings::default() };
+        let address: SocketAddr =
+            self.listen.parse().with_context(|| format!("`{}` is not an address", self.listen))?;
+        anyhow::ensure!(
+            address.ip().is_loopback() || !self.keys.is_empty(),
+            "`{address}` is not a loopback address, and no key is given"
+        );
+        let admission = Admission { keys: self.keys, jwt: None };
+        let settings = Settings { admission, limits: self.limits, ..Settings::default() };
         let drain = settings.limits.drain;
         let gateway = Gateway::new(settings, Arc::new(MemoryStore::default()));
         for mount in self.mounts {
@@ -128,6 +143,7 @@ impl Running {
         let tcp = TcpListener::bind(&on.address).await;
         let tcp = tcp.with_context(|| format!("cannot listen on `{}`", on.address))?;
         let address = tcp.local_addr()?;
+        gateway.run_tasks();
         let web = Web { gateway: Arc::clone(&gateway), limits: on.web, stop: stopped_by_callers };
         let front = Arc::new(Front::new(Arc::new(web), HostRules::new(address, &on.hosts, &on.origins)));
         let stop = CancellationToken::new();

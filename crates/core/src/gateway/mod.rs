@@ -7,29 +7,35 @@ mod admit;
 mod breaker;
 mod dispatch;
 mod gate;
+mod onward;
 mod permit;
 mod record;
 mod refresh;
 mod relay;
 mod require;
 mod resolve;
+mod runner;
 mod settings;
+mod tasks;
 mod validate;
 
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use self::admit::{Admission, ApiKey, Credential, JwtRules};
 pub use self::breaker::Breaker;
 pub use self::gate::Gate;
+pub(crate) use self::onward::Onward;
 pub use self::refresh::{SourceReport, SourceStatus};
 pub use self::relay::Offer;
 pub use self::settings::Settings;
-use crate::call::{Caller, Request};
+pub use self::tasks::Follow;
+use crate::broker::Broker;
+use crate::call::{Call, Caller, Request};
 use crate::catalog::Catalog;
 use crate::metrics::Metrics;
 use crate::outcome::Outcome;
@@ -45,6 +51,8 @@ pub struct Gateway {
     metrics: Metrics,
     shelves: Mutex<Vec<refresh::Shelf>>,
     revision: watch::Sender<u64>,
+    runner: runner::Runner,
+    reconnects: Semaphore,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -54,8 +62,10 @@ impl Gateway {
     pub fn new(settings: Settings, store: Arc<dyn Store>) -> Arc<Self> {
         Arc::new(Gateway {
             catalog: ArcSwap::default(),
+            runner: runner::Runner::new(&settings.limits),
             settings: ArcSwap::from_pointee(settings),
             store,
+            reconnects: Semaphore::new(1),
             metrics: Metrics::default(),
             shelves: Mutex::default(),
             revision: watch::Sender::new(0),
@@ -78,7 +88,17 @@ impl Gateway {
         request: Request,
         progress: &Progress,
     ) -> Result<Outcome, Refusal> {
-        let answer = self.path(caller, request, progress).await;
+        self.call_at(0, caller, request, progress).await
+    }
+
+    async fn call_at(
+        self: &Arc<Self>,
+        depth: u8,
+        caller: &Caller,
+        request: Request,
+        progress: &Progress,
+    ) -> Result<Outcome, Refusal> {
+        let answer = self.path(depth, caller, request, progress).await;
         if let Err(refusal) = &answer {
             self.metrics.refused(refusal.name());
             log(refusal);
@@ -88,19 +108,32 @@ impl Gateway {
 
     async fn path(
         self: &Arc<Self>,
+        depth: u8,
         caller: &Caller,
-        mut request: Request,
+        request: Request,
         progress: &Progress,
     ) -> Result<Outcome, Refusal> {
+        let call = self.check(depth, caller, request).await?;
+        record::record(self, call, progress).await
+    }
+
+    /// Every step of the path up to the call.
+    async fn check(
+        self: &Arc<Self>,
+        depth: u8,
+        caller: &Caller,
+        mut request: Request,
+    ) -> Result<Call, Refusal> {
         let entry = {
             let catalog = self.catalog.load();
             let place = resolve::resolve(&catalog, caller, &request.tool)?;
             permit::permit(&catalog, caller, place, &request.tool)?;
             Arc::clone(catalog.entry(place))
         };
-        require::require(&self.settings.load(), &entry, caller, &mut request.grants)?;
-        let call = validate::validate(entry, caller, request)?;
-        record::record(self, call, progress).await
+        if !entry.requires.is_empty() {
+            require::require(&self.settings.load_full(), &entry, caller, &mut request.grants).await?;
+        }
+        validate::validate(entry, caller, request, Onward { gateway: Arc::clone(self), depth })
     }
 
     /// The present snapshot.
@@ -111,6 +144,11 @@ impl Gateway {
     /// Counters.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    /// Who keeps tokens of users.
+    pub fn broker(&self) -> Option<Arc<dyn Broker>> {
+        self.settings.load().broker.clone()
     }
 
     /// Ends when the gateway is being closed, for whoever holds a stream open.

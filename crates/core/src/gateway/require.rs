@@ -1,22 +1,21 @@
 //! Does the request bring what the tool needs beside its arguments. What it does not bring is taken from
-//! the server's own vault where that has it.
+//! the server's own vault and from the broker of tokens where those have it.
 
 use super::settings::Settings;
+use crate::broker::{Brokered, Wanted};
 use crate::call::Caller;
 use crate::catalog::Entry;
 use crate::refusal::{Challenge, Refusal};
-use crate::requirements::Grants;
+use crate::requirements::{AskedBy, Authorization, Grants};
 
-pub(super) fn require(
+/// Completes the grants, or says what is missing.
+pub(super) async fn require(
     settings: &Settings,
     entry: &Entry,
     caller: &Caller,
     grants: &mut Grants,
 ) -> Result<(), Refusal> {
     let requires = &entry.requires;
-    if requires.is_empty() {
-        return Ok(());
-    }
     if grants.user_id.is_none() {
         grants.user_id = caller.user.as_deref().map(str::to_owned);
     }
@@ -28,16 +27,41 @@ pub(super) fn require(
             None => secrets.push(id.clone()),
         }
     }
-    let authorization: Vec<Challenge> = requires
-        .authorization
-        .iter()
-        .filter(|needed| grants.token(&needed.id).is_none())
-        .map(|needed| Challenge { id: needed.id.clone(), url: None, check_url: None })
-        .collect();
-    let user_id = requires.user_id && grants.user_id.is_none();
+    let mut authorization = Vec::new();
+    for needed in &requires.authorization {
+        if grants.token(&needed.id).is_none() {
+            match ask(settings, caller, grants, needed).await? {
+                Brokered::Token(token) => grants.authorization.push((needed.id.clone(), token)),
+                Brokered::Challenge(challenge) => authorization.push(challenge),
+                Brokered::UnknownProvider if requires.asked_by == AskedBy::Source => {}
+                Brokered::UnknownProvider => authorization.push(unknown(needed)),
+            }
+        }
+    }
+    let mut user_id = requires.user_id && grants.user_id.is_none();
+    if requires.asked_by == AskedBy::Source {
+        // The other side asks for what we cannot give, in its own words.
+        secrets.clear();
+        user_id = false;
+    }
     if authorization.is_empty() && secrets.is_empty() && !user_id {
         Ok(())
     } else {
         Err(Refusal::Challenged { authorization, secrets, user_id })
     }
+}
+
+async fn ask(
+    settings: &Settings,
+    caller: &Caller,
+    grants: &Grants,
+    needed: &Authorization,
+) -> Result<Brokered, Refusal> {
+    let Some(broker) = &settings.broker else { return Ok(Brokered::UnknownProvider) };
+    let user = grants.user_id.as_deref().unwrap_or_default();
+    broker.token(&Wanted { caller: caller.name(), user, needed }).await
+}
+
+fn unknown(needed: &Authorization) -> Challenge {
+    Challenge { id: needed.id.clone(), url: None, check_url: None }
 }

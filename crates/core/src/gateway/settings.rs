@@ -1,8 +1,10 @@
 //! What configuration says of every call, swapped whole on reload.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::admit::Admission;
+use crate::broker::Broker;
 use crate::limits::Limits;
 use crate::mount::ToolSettings;
 use crate::names::ToolId;
@@ -22,6 +24,8 @@ pub struct Settings {
     pub tools: Vec<(Pattern, ToolSettings)>,
     /// The server's own secrets, for tools that require them.
     pub vault: HashMap<String, Secret>,
+    /// Who keeps tokens of users; absent means that requests must bring them.
+    pub broker: Option<Arc<dyn Broker>>,
 }
 
 impl Settings {

@@ -2,14 +2,22 @@
 
 use std::sync::Arc;
 
+use super::Onward;
 use crate::call::{Call, Caller, Request};
 use crate::catalog::Entry;
+use crate::delivery::fill;
 use crate::refusal::Refusal;
 
-pub(super) fn validate(entry: Arc<Entry>, caller: &Caller, request: Request) -> Result<Call, Refusal> {
+pub(super) fn validate(
+    entry: Arc<Entry>,
+    caller: &Caller,
+    request: Request,
+    onward: Onward,
+) -> Result<Call, Refusal> {
     let parameters = entry.validator.faults(request.arguments.value());
     if parameters.is_empty() {
-        Ok(Call { entry, request, caller: caller.clone() })
+        let filled = fill(&entry.deliver, &request.arguments, &request.grants);
+        Ok(Call { entry, request, caller: caller.clone(), onward, filled })
     } else {
         Err(Refusal::Invalid { parameters })
     }

@@ -1,6 +1,7 @@
 //! Runs a command per call: arguments become words of its command line or JSON on its input, what it
 //! prints becomes the value.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -148,7 +149,11 @@ impl Commands {
         })?;
         let argv: Vec<String> =
             tool.command.iter().filter_map(|word| fill(word, call.arguments().map())).collect();
-        let mut group = ChildGroup::start(&argv, &self.settings.env, &self.folder).map_err(|error| {
+        let mut env = Cow::Borrowed(&self.settings.env);
+        for (name, secret) in call.environment() {
+            env.to_mut().insert(name.to_owned(), secret.expose().to_owned());
+        }
+        let mut group = ChildGroup::start(&argv, &env, &self.folder).map_err(|error| {
             SourceError::NotReached(Message::public(format!("Cannot start `{}`", argv[0])).caused_by(&error))
         })?;
         let input = (tool.input == Input::Json).then(|| call.arguments().text().get().as_bytes());

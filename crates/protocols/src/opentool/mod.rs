@@ -1,14 +1,27 @@
 //! OpenTool: JSON-RPC over HTTP, described by OpenTool documents.
 
+mod client;
+mod client_wire;
 mod document;
+mod error_data;
+mod exception;
+mod interface;
+mod relay;
 mod serve;
+mod source;
+mod stream;
 mod wire;
 
+pub use self::client::{Client, Events, StreamEvent};
+pub use self::client_wire::{FunctionCall, ToolReturn};
 pub use self::document::{
-    Function, Info, LoadError, OpenTool, Parameter, Reference, Return, Schema, Server, Type, Typed, check,
+    Function, Info, LoadError, OpenTool, Parameter, Properties, Reference, Return, Schema, Server, Type,
+    Typed, check,
 };
+pub use self::exception::ClientError;
+pub use self::interface::{Tool, ToolException, ToolSource};
+pub(crate) use self::serve::SERVED;
+pub(crate) use self::source::SOURCE;
 
 /// The word under which the catalogue keeps what only OpenTool can say.
 const PROTOCOL: &str = "opentool";
-
-pub(crate) use self::serve::SERVED;

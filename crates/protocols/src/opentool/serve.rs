@@ -6,13 +6,21 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use axum::routing::{get, post};
-use http::StatusCode;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use sha2::{Digest, Sha256};
+use toolmux_core::call::Caller;
+use toolmux_core::catalog::Catalog;
 use toolmux_core::example::example_arguments;
 use toolmux_core::progress::Progress;
 
-use super::wire;
+use super::document::{Function, Info, OpenTool};
+use super::{stream, wire};
 use crate::registry::Served;
 use crate::web::{Web, json};
+
+/// The specification that our documents follow.
+const SPECIFICATION: &str = "1.1.0";
 
 pub(crate) const SERVED: Served = Served {
     name: "OpenTool",
@@ -26,7 +34,12 @@ pub(crate) const SERVED: Served = Served {
 };
 
 fn routes() -> Router<Arc<Web>> {
-    Router::new().route("/opentool/version", get(version)).route("/opentool/call", post(call))
+    Router::new()
+        .route("/opentool/version", get(version))
+        .route("/opentool/call", post(call))
+        .route("/opentool/load", get(load))
+        .route("/opentool/streamCall", post(stream_call))
+        .route("/opentool/stop", post(stop))
 }
 
 async fn version(State(web): State<Arc<Web>>, request: Request) -> Response {
@@ -36,15 +49,108 @@ async fn version(State(web): State<Arc<Web>>, request: Request) -> Response {
     }
 }
 
+/// Dropping the future, which a client that leaves does, cancels the tool.
 async fn call(State(web): State<Arc<Web>>, request: Request) -> Response {
-    let (caller, _, body) = match web.open(request).await {
+    let (caller, parts, body) = match web.open(request).await {
         Ok(opened) => opened,
         Err(refusal) => return wire::encode(None, Err(refusal)),
     };
     match wire::decode(&body) {
-        Ok((request, id)) => {
-            wire::encode(Some(id), web.gateway.call(&caller, request, &Progress::unheard()).await)
+        Ok(mut asked) => {
+            identify(&mut asked.request, &parts.headers);
+            let answer = web.gateway.call(&caller, asked.request, &Progress::unheard()).await;
+            wire::encode(Some(asked.id), answer)
         }
         Err(refusal) => wire::encode(None, Err(refusal)),
     }
+}
+
+async fn stream_call(State(web): State<Arc<Web>>, request: Request) -> Response {
+    let (caller, parts, body) = match web.open(request).await {
+        Ok(opened) => opened,
+        Err(refusal) => return wire::encode(None, Err(refusal)),
+    };
+    match wire::decode(&body) {
+        Ok(mut asked) => {
+            identify(&mut asked.request, &parts.headers);
+            stream::answer(&web, caller, asked)
+        }
+        Err(refusal) => wire::encode(None, Err(refusal)),
+    }
+}
+
+async fn load(State(web): State<Arc<Web>>, request: Request) -> Response {
+    let (parts, _) = request.into_parts();
+    let caller = match web.admit(&parts) {
+        Ok(caller) => caller,
+        Err(refusal) => return wire::encode(None, Err(refusal)),
+    };
+    let catalog = web.gateway.catalog();
+    let document = catalog.prepared("opentool", &caller, || document(&catalog, &caller));
+    let tag = catalog.prepared("opentool etag", &caller, || tag(&document));
+    let known = parts.headers.get(header::IF_NONE_MATCH).is_some_and(|known| names(known, &tag));
+    let (status, body) =
+        if known { (StatusCode::NOT_MODIFIED, Bytes::new()) } else { (StatusCode::OK, document) };
+    let mut response = json(status, body);
+    let tag = HeaderValue::from_maybe_shared(tag).expect("a tag is made of hexadecimal digits");
+    response.headers_mut().insert(header::ETAG, tag);
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    response
+}
+
+/// Ends the server, where its configuration lets callers do that; elsewhere there is no such address.
+async fn stop(State(web): State<Arc<Web>>, request: Request) -> Response {
+    if let Err(refusal) = web.admit(&request.into_parts().0) {
+        return wire::encode(None, Err(refusal));
+    }
+    match &web.stop {
+        Some(stop) => {
+            stop.cancel();
+            json(StatusCode::OK, r#"{"status":"stopped"}"#)
+        }
+        None => json(StatusCode::NOT_FOUND, r#"{"error":"this server does not let callers stop it"}"#),
+    }
+}
+
+/// JSON-RPC ids are not idempotency keys: public clients begin at the same one again and again.
+fn identify(request: &mut toolmux_core::call::Request, headers: &HeaderMap) {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(Box::from);
+    request.id = text("idempotency-key");
+    request.trace = text("traceparent");
+}
+
+/// Every tool of the caller in one document without references; an empty object when there is none.
+fn document(catalog: &Catalog, caller: &Caller) -> Bytes {
+    let functions: Vec<Function> = catalog.newest(caller).map(|entry| Function::of_entry(entry)).collect();
+    if functions.is_empty() {
+        return Bytes::from_static(b"{}");
+    }
+    let info = Info {
+        title: "toolmux".to_owned(),
+        description: None,
+        // The version of the document and not of the program: it becomes that of the tools elsewhere.
+        version: "1.0.0".to_owned(),
+        extra: serde_json::Map::new(),
+    };
+    let document = OpenTool {
+        opentool: SPECIFICATION.to_owned(),
+        info,
+        server: None,
+        functions,
+        schemas: Vec::new(),
+        extra: serde_json::Map::new(),
+    };
+    serde_json::to_vec(&document).expect("a document has text keys only").into()
+}
+
+fn tag(document: &Bytes) -> Bytes {
+    let digest: [u8; 32] = Sha256::digest(document).into();
+    let half = digest.first_chunk().copied().map_or(0, u128::from_be_bytes);
+    format!("\"{half:032x}\"").into()
+}
+
+/// True when a list of tags, each perhaps weak, has this one or any.
+fn names(known: &HeaderValue, tag: &Bytes) -> bool {
+    let Ok(known) = known.to_str() else { return false };
+    known.split(',').map(|tag| tag.trim().trim_start_matches("W/")).any(|k| k == "*" || k.as_bytes() == tag)
 }

@@ -1,47 +1,135 @@
-//! The bytes of OpenTool's calls: requests as five public SDKs send them, answers all of them read.
+//! The bytes of OpenTool's answers and of the calls it takes: requests as five public SDKs send them,
+//! answers that all of them read.
 
 use std::borrow::Cow;
 
 use axum::response::Response;
+use bytes::Bytes;
 use http::StatusCode;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use toolmux_core::arguments::Arguments;
 use toolmux_core::call::Request;
+use toolmux_core::json_text::{RawJson, to_raw};
 use toolmux_core::message::Message;
 use toolmux_core::names::ToolRef;
-use toolmux_core::outcome::Outcome;
+use toolmux_core::outcome::{Outcome, Output};
+use toolmux_core::progress::Update;
 use toolmux_core::refusal::Refusal;
 
+use super::PROTOCOL;
+use super::error_data::ErrorData;
 use crate::jsonrpc::{self, Error};
+use crate::sse;
 use crate::web::json;
 
 const NOT_A_CALL: i64 = -32700;
 
-/// A call as it came: what is asked, and the id to echo.
-pub(super) fn decode(body: &[u8]) -> Result<(Request, &RawValue), Refusal> {
+/// A call as it came: what is asked, under which name, and the id to echo.
+pub(super) struct Asked<'a> {
+    pub(super) request: Request,
+    pub(super) method: Cow<'a, str>,
+    pub(super) id: &'a RawValue,
+}
+
+pub(super) fn decode(body: &[u8]) -> Result<Asked<'_>, Refusal> {
     let malformed = |text: String| Refusal::Malformed(Message::public(text));
     let call: jsonrpc::Request<'_> = serde_json::from_slice(body)
         .map_err(|error| malformed(format!("The body is not a JSON-RPC request: {error}")))?;
     let id = call.id.ok_or_else(|| malformed("The request has no `id`".to_owned()))?;
+    if !id.get().starts_with(|c: char| c == '"' || c == '-' || c.is_ascii_digit()) {
+        return Err(malformed("`id` must be a text or a number".to_owned()));
+    }
     let arguments = Arguments::read(call.params).map_err(|error| malformed(error.to_string()))?;
-    Ok((Request::new(ToolRef::flat(&call.method), arguments), id))
+    Ok(Asked { request: Request::new(ToolRef::flat(&call.method), arguments), method: call.method, id })
 }
 
 /// The answer to a call.
 pub(super) fn encode(id: Option<&RawValue>, answer: Result<Outcome, Refusal>) -> Response {
-    match answer {
-        Ok(Outcome::Returned(output)) => {
-            let wrapped = object(&output.value);
-            let result = jsonrpc::Response::result(id, &wrapped).with_both_members(empty());
-            json(StatusCode::OK, result.to_bytes())
+    let status = answer.as_ref().map_or_else(|refusal| code(refusal).0, |_| StatusCode::OK);
+    json(status, envelope(id, answer))
+}
+
+/// The first event of a stream.
+pub(super) fn start_event(method: &str) -> Bytes {
+    #[derive(Serialize)]
+    struct Start<'a> {
+        start: &'a str,
+    }
+    sse::encode(Some("start"), None, to_json(&Start { start: method }).get())
+}
+
+/// The last event of a stream that went well.
+pub(super) fn done_event(method: &str) -> Bytes {
+    #[derive(Serialize)]
+    struct Done<'a> {
+        done: &'a str,
+    }
+    sse::encode(Some("done"), None, to_json(&Done { done: method }).get())
+}
+
+/// Something a tool tells before it ends.
+pub(super) fn update_event(id: &RawValue, update: Update) -> Bytes {
+    #[derive(Serialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Told {
+        Progress { done: f64, total: Option<f64>, message: Option<String> },
+        Log { level: String, data: RawJson },
+    }
+    match update {
+        Update::Data(part) => data_event(id, &object(&part)),
+        Update::Progress { done, total, message } => {
+            data_event(id, &to_json(&Told::Progress { done, total, message }))
         }
-        Ok(Outcome::Failed(error)) => failure(StatusCode::OK, id, 500, &error.message.public),
-        Err(refusal) => {
-            let (status, code) = code(&refusal);
-            failure(status, id, code, &refusal.message().public)
+        Update::Log { level, data } => data_event(id, &to_json(&Told::Log { level, data })),
+    }
+}
+
+/// What a tool gave, or why it gave nothing; the second ends a stream. Nothing is sent of what a source
+/// that streams has sent already.
+pub(super) fn end_events(id: &RawValue, method: &str, answer: Result<Outcome, Refusal>) -> Vec<Bytes> {
+    match answer {
+        Ok(Outcome::Returned(output)) if output.extra.said_by(PROTOCOL).is_some() => vec![done_event(method)],
+        Ok(Outcome::Returned(output)) => vec![data_event(id, &result(&output)), done_event(method)],
+        failed => {
+            let bytes = envelope(Some(id), failed);
+            vec![sse::encode(Some("error"), None, &String::from_utf8_lossy(&bytes))]
         }
     }
+}
+
+fn data_event(id: &RawValue, result: &RawValue) -> Bytes {
+    let bytes = jsonrpc::Response::result(Some(id), result).to_bytes();
+    sse::encode(Some("data"), None, &String::from_utf8_lossy(&bytes))
+}
+
+/// The one shape of every answer: `error` is null beside a result, `result` is empty beside an error.
+fn envelope(id: Option<&RawValue>, answer: Result<Outcome, Refusal>) -> Vec<u8> {
+    let bytes = |error: Error<'_>| jsonrpc::Response::error(id, error).with_both_members(empty()).to_bytes();
+    match answer {
+        Ok(Outcome::Returned(output)) => {
+            jsonrpc::Response::result(id, &result(&output)).with_both_members(empty()).to_bytes()
+        }
+        Ok(Outcome::Failed(error)) => {
+            // An error that came by OpenTool goes on as it came.
+            let own = error.extra.said_by(PROTOCOL).and_then(|said| serde_json::from_str(said.get()).ok());
+            bytes(own.unwrap_or_else(|| Error {
+                code: 500,
+                message: Cow::Borrowed(told(&error.message.public)),
+                data: ErrorData::of_tool(&error).into_raw(),
+            }))
+        }
+        Err(refusal) => bytes(Error {
+            code: code(&refusal).1,
+            message: Cow::Owned(refusal.message().public),
+            data: ErrorData::of_refusal(&refusal).into_raw(),
+        }),
+    }
+}
+
+/// Public clients take an error without words for none.
+fn told(message: &str) -> &str {
+    if message.is_empty() { "The tool failed" } else { message }
 }
 
 /// Status and error code of a refusal. Everything that is a call at all travels with 200: other statuses
@@ -60,9 +148,17 @@ fn code(refusal: &Refusal) -> (StatusCode, i64) {
     }
 }
 
-fn failure(status: StatusCode, id: Option<&RawValue>, code: i64, message: &str) -> Response {
-    let error = Error { code, message: Cow::Borrowed(message), data: None };
-    json(status, jsonrpc::Response::error(id, error).with_both_members(empty()).to_bytes())
+/// What a tool gave; blocks of content when it gave nothing else.
+fn result(output: &Output) -> Cow<'_, RawValue> {
+    #[derive(Serialize)]
+    struct Blocks<'a> {
+        content: Vec<&'a RawValue>,
+    }
+    if output.value.get() == "null" && !output.content.is_empty() {
+        let content = output.content.iter().map(toolmux_core::outcome::Content::json).collect();
+        return Cow::Owned(to_json(&Blocks { content }));
+    }
+    object(&output.value)
 }
 
 /// A result is always an object: anything else is wrapped.
@@ -71,15 +167,15 @@ fn object(value: &RawValue) -> Cow<'_, RawValue> {
     struct Wrapped<'a> {
         result: &'a RawValue,
     }
-    if value.get().starts_with('{') {
-        return Cow::Borrowed(value);
+    match value.get() {
+        text if text.starts_with('{') => Cow::Borrowed(value),
+        "null" => Cow::Borrowed(empty()),
+        _ => Cow::Owned(to_json(&Wrapped { result: value })),
     }
-    if value.get() == "null" {
-        return Cow::Borrowed(empty());
-    }
-    Cow::Owned(
-        toolmux_core::json_text::to_raw(&Wrapped { result: value }).expect("raw JSON is always writable"),
-    )
+}
+
+fn to_json<T: Serialize>(value: &T) -> RawJson {
+    to_raw(value).expect("structs around raw JSON are always writable")
 }
 
 fn empty() -> &'static RawValue {

@@ -1,11 +1,17 @@
 //! OXP 1.0, the Open eXecution Protocol: health, tools, calls, in both published body forms.
 
+mod client;
 mod inline;
 mod list;
 mod serve;
+mod source;
+mod upstream;
 mod version;
 mod wire;
 
+pub use self::client::{OxpClient, OxpError, Patience, Waited};
 pub(crate) use self::serve::SERVED;
+pub(crate) use self::source::SOURCE;
+pub use self::upstream::{Answered, ListedTool, ToolCall, ToolList};
 pub use self::version::OXP_VERSION;
 pub(crate) use self::version::stamp;

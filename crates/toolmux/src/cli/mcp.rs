@@ -8,7 +8,7 @@ use toolmux_protocols::mcp::serve_streams;
 
 use super::ConfigArgument;
 use super::failure::Failure;
-use crate::assembly::Assembly;
+use crate::assembly::{Assembly, store};
 use crate::config::Config;
 use crate::signals;
 
@@ -34,7 +34,7 @@ impl Mcp {
         let mut config = Config::load(&self.config.config)?;
         // Whoever starts this process may call what it serves.
         (config.keys, config.jwt) = (Vec::new(), None);
-        let assembly = Assembly::new(&config)?;
+        let assembly = Assembly::new(&config, store(&config.store).await?)?;
         let gateway = assembly.gateway.clone();
         let caller = gateway.admit(Credential::None, self.toolset.as_deref())?;
         gateway.settled(SETTLE).await;

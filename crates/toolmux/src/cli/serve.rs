@@ -10,7 +10,7 @@ use toolmux_protocols::SERVED;
 
 use super::ConfigArgument;
 use super::failure::Failure;
-use crate::assembly::Assembly;
+use crate::assembly::{Assembly, store};
 use crate::config::Config;
 use crate::server::{ListenOn, Running};
 use crate::{reload, signals};
@@ -36,7 +36,8 @@ pub(super) struct Serve {
 impl Serve {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         let config = self.load()?;
-        let (assembly, stop) = (Assembly::new(&config)?, CancellationToken::new());
+        let store = store(&config.store).await?;
+        let (assembly, stop) = (Assembly::new(&config, store)?, CancellationToken::new());
         let running = Running::start(
             assembly.gateway.clone(),
             listen_on(&config),

@@ -1,12 +1,14 @@
 //! `toolmux tools`: what a configuration serves.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use toolmux_core::catalog::{Catalog, Entry};
 use toolmux_core::gateway::SourceStatus;
+use toolmux_core::store::MemoryStore;
 
 use super::ConfigArgument;
 use super::failure::Failure;
@@ -39,7 +41,7 @@ enum Format {
 
 impl Tools {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
-        let assembly = Assembly::new(&Config::load(&self.config.config)?)?;
+        let assembly = Assembly::new(&Config::load(&self.config.config)?, Arc::new(MemoryStore::default()))?;
         let gateway = &assembly.gateway;
         gateway.settled(PATIENCE).await;
         let catalog = gateway.catalog();

@@ -2,6 +2,7 @@
 //! ([`Config`], nothing optional that has a default).
 
 mod believe;
+mod deliver;
 mod fault;
 mod keys;
 mod raw;

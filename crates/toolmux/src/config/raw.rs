@@ -13,6 +13,7 @@ use toolmux_core::tool::Hints;
 use toolmux_protocols::registry::SecretSetting;
 use toolmux_protocols::web::WebLimits;
 
+use super::deliver::{RawDelivery, WrittenDelivery};
 use crate::listener::ListenLimits;
 
 /// `toolmux.toml`.
@@ -81,6 +82,11 @@ pub(super) struct RawTool {
     concurrency: Option<usize>,
     /// What a call must bring.
     requires: Option<RawRequirements>,
+    /// How what it needs reaches it: `{ token = "github", header = "Authorization", prefix = "Bearer " }`,
+    /// `{ secret = "KEY", env = "KEY" }`, `{ user_id = true, argument = "user" }`.
+    #[serde(default)]
+    #[schemars(with = "Vec<WrittenDelivery>")]
+    deliver: Vec<RawDelivery>,
     /// How the tool behaves, over what its source says.
     #[serde(default)]
     hints: RawHints,
@@ -92,6 +98,7 @@ impl RawTool {
             timeout: self.timeout,
             concurrency: self.concurrency,
             requires: self.requires.map(RawRequirements::requirements),
+            deliver: self.deliver.into_iter().map(RawDelivery::delivery).collect(),
             hints: self.hints.hints(),
         }
     }

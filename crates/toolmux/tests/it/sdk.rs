@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use toolmux::{Running, Server, ToolError, Toolkit};
+use toolmux::{Running, Secret, Server, ToolError, Toolkit};
 
 use crate::process::request;
 
@@ -72,4 +72,13 @@ async fn its_types_are_its_schema() {
         json!({ "jsonrpc": "2.0", "result": {}, "error": { "code": 400, "message": message }, "id": 7 }),
     )
     .await;
+}
+
+#[tokio::test]
+async fn an_address_that_others_reach_needs_a_key() {
+    let open = Server::new().listen("0.0.0.0:0").start().await;
+    assert!(open.err().expect("refused").to_string().contains("no key is given"));
+    let keyed =
+        Server::new().listen("0.0.0.0:0").key("ann", &Secret::new("k")).start().await.expect("started");
+    keyed.stop().await;
 }

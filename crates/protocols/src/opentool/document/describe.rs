@@ -91,12 +91,12 @@ fn typed_schema(typed: &Typed) -> Value {
     let nullable = typed.choices.as_ref().is_some_and(|choices| choices.contains(&Value::Null));
     let kind = typed.kind.word();
     members.insert("type".into(), if nullable { json!([kind, "null"]) } else { kind.into() });
-    if let Some(description) = &typed.description {
+    if let Some(description) = typed.description.as_ref().filter(|text| !text.is_empty()) {
         members.insert("description".into(), description.as_str().into());
     }
     if let Some(properties) = typed.properties.as_ref().filter(|_| typed.kind == Type::Object) {
         let properties: Map<String, Value> =
-            properties.iter().map(|(name, schema)| (name.clone(), json_schema(schema))).collect();
+            properties.0.iter().map(|(name, schema)| (name.clone(), json_schema(schema))).collect();
         members.insert("properties".into(), properties.into());
     }
     if let Some(items) = typed.items.as_ref().filter(|_| typed.kind == Type::Array) {
@@ -105,7 +105,9 @@ fn typed_schema(typed: &Typed) -> Value {
     if let Some(choices) = &typed.choices {
         members.insert("enum".into(), choices.clone().into());
     }
-    if let Some(required) = typed.required.as_ref().filter(|_| typed.kind == Type::Object) {
+    if let Some(required) =
+        typed.required.as_ref().filter(|names| typed.kind == Type::Object && !names.is_empty())
+    {
         members.insert("required".into(), json!(required));
     }
     Value::Object(members)

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use toolmux_core::catalog::Entry;
 use toolmux_core::tool::{Returns, Tool};
 
-use super::model::{Function, Parameter, Return, Schema, Type, Typed};
+use super::model::{Function, Parameter, Properties, Return, Schema, Type, Typed};
 use super::notes::{Notes, told};
 use crate::opentool::PROTOCOL;
 
@@ -57,7 +57,8 @@ fn complete(schema: &mut Schema) {
     if typed.kind == Type::Array {
         typed.items.get_or_insert_with(|| anything().into());
     }
-    typed.properties.iter_mut().flatten().for_each(|(_, schema)| complete(schema));
+    let members = typed.properties.iter_mut().flat_map(|members| &mut members.0);
+    members.for_each(|(_, schema)| complete(schema));
     typed.items.iter_mut().for_each(complete);
 }
 
@@ -89,7 +90,7 @@ fn parameters(input: &Value, notes: &mut Notes) -> Vec<Parameter> {
         };
         Parameter { required: required.contains(&name), name, description, schema, extra: Map::new() }
     };
-    whole.properties.unwrap_or_default().into_iter().map(parameter).collect()
+    whole.properties.unwrap_or_default().0.into_iter().map(parameter).collect()
 }
 
 /// What a call gives is an object: a value of another kind comes as `{"result": value}`, which by the custom
@@ -208,7 +209,7 @@ impl<'a> Express<'a> {
         let required: Vec<String> =
             required.into_iter().flatten().filter_map(|name| name.as_str().map(str::to_owned)).collect();
         let part = Typed {
-            properties: Some(told),
+            properties: Some(Properties(told)),
             required: (!required.is_empty()).then_some(required),
             ..Typed::of(Type::Object)
         };
@@ -259,8 +260,8 @@ fn merge(typed: &mut Typed, part: Typed) {
     if typed.kind != Type::Object || part.kind != Type::Object {
         return;
     }
-    let known = typed.properties.get_or_insert_default();
-    for (name, schema) in part.properties.into_iter().flatten() {
+    let known = &mut typed.properties.get_or_insert_default().0;
+    for (name, schema) in part.properties.unwrap_or_default().0 {
         match known.iter_mut().find(|(known, _)| *known == name) {
             Some((_, place)) => *place = schema,
             None => known.push((name, schema)),

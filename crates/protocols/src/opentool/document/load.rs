@@ -76,6 +76,11 @@ impl FromStr for OpenTool {
 }
 
 impl OpenTool {
+    /// Reads a document; any fault refuses it.
+    pub fn from_json(text: &str) -> Result<Self, LoadError> {
+        text.parse()
+    }
+
     /// Reads a document of a file.
     pub fn from_file(file: &FilePath) -> Result<Self, LoadError> {
         std::fs::read_to_string(file)

@@ -12,4 +12,6 @@ mod resolve;
 
 pub(super) use self::load::read_leniently;
 pub use self::load::{LoadError, check};
-pub use self::model::{Function, Info, OpenTool, Parameter, Reference, Return, Schema, Server, Type, Typed};
+pub use self::model::{
+    Function, Info, OpenTool, Parameter, Properties, Reference, Return, Schema, Server, Type, Typed,
+};

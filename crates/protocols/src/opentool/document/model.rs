@@ -136,8 +136,8 @@ pub struct Typed {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Members of an object.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "maybe_named")]
-    pub properties: Option<Vec<(String, Schema)>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub properties: Option<Properties>,
     /// Items of an array.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items: Option<Schema>,
@@ -151,6 +151,10 @@ pub struct Typed {
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
+
+/// The members of an object by name, in the order of the document.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Properties(pub Vec<(String, Schema)>);
 
 /// The types of OpenTool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -211,7 +215,7 @@ impl Typed {
         Typed {
             kind,
             description: None,
-            properties: (kind == Type::Object).then(Vec::new),
+            properties: (kind == Type::Object).then(Properties::default),
             items: None,
             choices: None,
             required: None,
@@ -241,13 +245,12 @@ impl Serialize for Reference {
     }
 }
 
-fn named<T: Serialize, S: Serializer>(members: &[(String, T)], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(members.iter().map(|(name, value)| (name, value)))
+impl Serialize for Properties {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        named(&self.0, serializer)
+    }
 }
 
-fn maybe_named<T: Serialize, S: Serializer>(
-    members: &Option<Vec<(String, T)>>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    named(members.as_deref().unwrap_or_default(), serializer)
+fn named<T: Serialize, S: Serializer>(members: &[(String, T)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(members.iter().map(|(name, value)| (name, value)))
 }

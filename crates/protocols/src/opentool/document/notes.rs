@@ -46,11 +46,14 @@ impl Notes {
 
     /// Adds every keyword of a schema that OpenTool has no member for.
     pub(super) fn keywords(&mut self, schema: &Map<String, Value>) {
+        let is_number = matches!(schema.get("type").and_then(Value::as_str), Some("integer" | "number"));
         for (keyword, value) in schema {
             match (keyword.as_str(), value) {
                 // A caller that sends what is listed never meets these.
-                ("additionalProperties" | "unevaluatedProperties", Value::Bool(_)) => {}
-                ("uniqueItems", Value::Bool(false)) => {}
+                ("additionalProperties" | "unevaluatedProperties", Value::Bool(_))
+                | ("uniqueItems", Value::Bool(false)) => {}
+                // How many bits a number has is no news to whoever writes it in decimals.
+                ("format", _) if is_number => {}
                 ("uniqueItems", _) => self.say("no item twice"),
                 (name, _) if SILENT.contains(&name) => {}
                 // Nothing else with `$` or `x-` in front is about values.

@@ -12,12 +12,15 @@ use crate::fault::{Faults, Path, Weight};
 /// The longest name of a function.
 const NAME_LENGTH: usize = 64;
 
+/// Functions that cannot be used, by name, each with its first fault.
+pub(super) type Unusable = Vec<(String, String)>;
+
 /// What came of reading a document.
 pub(super) struct Read {
     /// The document with the functions that can be used.
     pub(super) document: OpenTool,
     /// The functions that cannot, each with its first fault.
-    pub(super) unusable: Vec<(String, String)>,
+    pub(super) unusable: Unusable,
 }
 
 /// Reads one document.
@@ -95,11 +98,7 @@ impl Reader {
         members.iter().filter_map(schema).collect()
     }
 
-    fn functions(
-        &mut self,
-        members: &Members,
-        at: &Path<'_>,
-    ) -> Option<(Vec<Function>, Vec<(String, String)>)> {
+    fn functions(&mut self, members: &Members, at: &Path<'_>) -> Option<(Vec<Function>, Unusable)> {
         let Some(value) = present(members, "functions") else {
             self.faults.missing(
                 at,
@@ -110,7 +109,7 @@ impl Reader {
             return None;
         };
         let at = at.member("functions");
-        let (mut good, mut unusable, mut names) = (Vec::new(), Vec::new(), HashSet::new());
+        let (mut good, mut unusable, mut names) = (Vec::new(), Unusable::new(), HashSet::new());
         for (index, value) in self.array(value, &at)?.iter().enumerate() {
             let (at, before) = (at.item(index), self.faults.fatal_count());
             let read = self.function(value, &at);

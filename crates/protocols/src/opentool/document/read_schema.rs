@@ -4,7 +4,7 @@ use serde_json::{Number, Value};
 use toolmux_core::arguments::kind_of;
 use toolmux_core::nearest::nearest;
 
-use super::model::{Reference, Schema, Type, Typed};
+use super::model::{Properties, Reference, Schema, Type, Typed};
 use super::read::{Members, Reader, present, rest};
 use crate::fault::{Path, Weight};
 
@@ -50,7 +50,7 @@ impl Reader {
         let properties = self.properties(members, kind, at);
         let items = self.items(members, kind, at);
         let choices = kind.and_then(|kind| self.choices(members, kind, at));
-        let required = self.required(members, properties.as_deref(), at);
+        let required = self.required(members, properties.as_ref(), at);
         Some(Typed {
             kind: kind?,
             description,
@@ -69,7 +69,7 @@ impl Reader {
             Some(Value::String(word)) => {
                 let known = Type::named(word);
                 if known.is_none() {
-                    let meant = nearest(word, words.into_iter());
+                    let meant = nearest(word, words);
                     let remedy = meant.map_or(remedy, |meant| format!("did you mean `{meant}`?"));
                     self.faults.fatal(&at.member("type"), format!("`{word}` is not a type"), remedy);
                 }
@@ -87,12 +87,7 @@ impl Reader {
         }
     }
 
-    fn properties(
-        &mut self,
-        members: &Members,
-        kind: Option<Type>,
-        at: &Path<'_>,
-    ) -> Option<Vec<(String, Schema)>> {
+    fn properties(&mut self, members: &Members, kind: Option<Type>, at: &Path<'_>) -> Option<Properties> {
         let Some(value) = present(members, "properties") else {
             if kind == Some(Type::Object) {
                 let remedy = "add `\"properties\": {}` and describe the members in it";
@@ -104,7 +99,7 @@ impl Reader {
         let members = self.object(value, &at)?;
         let member =
             |(name, value): (&String, &Value)| Some((name.clone(), self.schema(value, &at.member(name))?));
-        Some(members.iter().filter_map(member).collect())
+        Some(Properties(members.iter().filter_map(member).collect()))
     }
 
     fn items(&mut self, members: &Members, kind: Option<Type>, at: &Path<'_>) -> Option<Schema> {
@@ -150,7 +145,7 @@ impl Reader {
     fn required(
         &mut self,
         members: &Members,
-        properties: Option<&[(String, Schema)]>,
+        properties: Option<&Properties>,
         at: &Path<'_>,
     ) -> Option<Vec<String>> {
         let value = present(members, "required")?;
@@ -162,7 +157,7 @@ impl Reader {
                 self.faults.fatal(&at.item(index), what, "write the name in quotes");
                 continue;
             };
-            if !properties.is_some_and(|known| known.iter().any(|(known, _)| known == name)) {
+            if !properties.is_some_and(|known| known.0.iter().any(|(known, _)| known == name)) {
                 let what = format!("`{name}` is required but not among the `properties`");
                 self.faults.tolerable(&at.item(index), what, format!("describe `{name}` in `properties`"));
             }

@@ -1,7 +1,7 @@
 //! References to the document's `schemas`, in any order, through aliases, and around cycles: where a schema
 //! would come to stand in itself, an object of no said members stands instead.
 
-use super::model::{Function, OpenTool, Parameter, Return, Schema, Type, Typed};
+use super::model::{Function, OpenTool, Parameter, Properties, Return, Schema, Type, Typed};
 
 /// How many schemas one function may have when its references are resolved.
 const MOST_SCHEMAS: usize = 10_000;
@@ -65,7 +65,8 @@ impl<'a> Resolver<'a> {
         match schema {
             Schema::Typed(typed) => Typed {
                 properties: typed.properties.as_ref().map(|members| {
-                    members.iter().map(|(name, schema)| (name.clone(), self.schema(schema))).collect()
+                    let members = members.0.iter();
+                    Properties(members.map(|(name, schema)| (name.clone(), self.schema(schema))).collect())
                 }),
                 items: typed.items.as_ref().map(|items| self.schema(items)),
                 ..(**typed).clone()

@@ -1,0 +1,45 @@
+//! Calls that a tool makes while it runs: the same path again, for the same caller, under the same rules.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::Gateway;
+use crate::call::{Call, Request};
+use crate::catalog::Catalog;
+use crate::message::Message;
+use crate::outcome::Outcome;
+use crate::progress::Progress;
+use crate::refusal::Refusal;
+
+/// How deep tools may call tools: beyond that they are taken to call each other in circles.
+const MOST_DEPTH: u8 = 8;
+
+/// The way back into the gateway that every call has.
+#[derive(Clone)]
+pub(crate) struct Onward {
+    pub(super) gateway: Arc<Gateway>,
+    pub(super) depth: u8,
+}
+
+impl fmt::Debug for Onward {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Onward").field("depth", &self.depth).finish_non_exhaustive()
+    }
+}
+
+impl Call {
+    /// Makes another call for the same caller. Dropping the future cancels it.
+    pub async fn onward(&self, request: Request, progress: &Progress) -> Result<Outcome, Refusal> {
+        let depth = self.onward.depth + 1;
+        if depth > MOST_DEPTH {
+            let words = format!("Tools call each other more than {MOST_DEPTH} deep");
+            return Err(Refusal::Internal(Message::public(words)));
+        }
+        self.onward.gateway.call_at(depth, &self.caller, request, progress).await
+    }
+
+    /// What there is to call.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.onward.gateway.catalog()
+    }
+}

@@ -1,0 +1,13 @@
+//! The call engine: binary values in, one C call, binary values out. The worker runs it, and so does a
+//! server that trusts a library enough to load it itself.
+
+mod arena;
+mod arguments;
+mod compile;
+mod function;
+mod handles;
+mod library;
+mod results;
+
+pub(crate) use arena::Ranges;
+pub use library::Library;

@@ -1,0 +1,215 @@
+//! From what the C function left behind to the values of a RESULT. The library is not believed: lengths
+//! are compared with what was placed, strings are scanned with a bound.
+
+use std::ffi::c_void;
+use std::slice;
+
+use super::arena::Arena;
+use super::arguments::Arguments;
+use super::function::{Function, Pointee, Returned, Step};
+use super::handles::Handles;
+use crate::fault::{CallError, Fault};
+use crate::limits::Limits;
+use crate::plan::{Buffer, By, Direction, Length};
+use crate::scalar::Scalar;
+use crate::value::{ValueError, put_bytes, put_errno, put_word};
+
+/// One call that has returned.
+pub(super) struct Results<'a> {
+    pub(super) function: &'a Function,
+    pub(super) arguments: &'a Arguments,
+    pub(super) limits: &'a Limits,
+    /// The 8 bytes of the return value.
+    pub(super) returned: u64,
+    pub(super) errno: i32,
+}
+
+impl Results<'_> {
+    /// Fails if the library wrote in front of a buffer.
+    pub(super) fn check_canaries(&self, arena: &Arena) -> Result<(), CallError> {
+        let mut placed = self.arguments.placed;
+        while placed != 0 {
+            let index = placed.trailing_zeros() as usize;
+            if !arena.is_intact(index) {
+                let what = "was written in front of its start";
+                return Err(self.function.about(Fault::MemorySmashed, index, what));
+            }
+            placed &= placed - 1;
+        }
+        Ok(())
+    }
+
+    /// Appends the return value, the outputs in order and `errno`.
+    pub(super) fn write(&self, handles: &mut Handles, output: &mut Vec<u8>) -> Result<(), CallError> {
+        match &self.function.returns {
+            Returned::Void => {}
+            Returned::Value(scalar) => put_word(output, scalar.normalise(self.returned)),
+            Returned::Handle(tag) => put_word(output, handles.open(*tag, self.returned as usize)),
+            Returned::Pointer(pointee) => {
+                self.write_pointee(pointee, self.returned as usize, None, output)?;
+            }
+        }
+        if self.function.places {
+            for index in 0..self.function.steps.len() {
+                self.write_output(index, handles, output)?;
+            }
+        }
+        if self.function.errno {
+            put_errno(output, self.errno);
+        }
+        Ok(())
+    }
+
+    fn write_output(
+        &self,
+        index: usize,
+        handles: &mut Handles,
+        output: &mut Vec<u8>,
+    ) -> Result<(), CallError> {
+        match &self.function.steps[index] {
+            Step::Value(_)
+            | Step::Handle { .. }
+            | Step::Length { by: By::Value, .. }
+            | Step::Buffer(Buffer { direction: Direction::In, .. }) => Ok(()),
+            Step::Length { by: By::Pointer, .. } => put(output, Some(self.memory(index))),
+            Step::Buffer(_) if self.arguments.words[index] == 0 => put(output, None),
+            Step::Buffer(buffer) => put(output, Some(self.valid(index, buffer)?)),
+            Step::Indirect(pointee) => self.write_pointee(pointee, self.pointer(index), Some(index), output),
+            Step::NewHandle { tag } => {
+                put_word(output, handles.open(*tag, self.pointer(index)));
+                Ok(())
+            }
+        }
+    }
+
+    /// The part of an output buffer that the function filled.
+    fn valid(&self, index: usize, buffer: &Buffer) -> Result<&[u8], CallError> {
+        let memory = self.memory(index);
+        let Some(elements) = self.length(buffer.length) else {
+            let end = match buffer.length {
+                Length::Nul => memory.iter().position(|byte| *byte == 0),
+                Length::All | Length::Return | Length::Parameter(_) => None,
+            };
+            return Ok(&memory[..end.unwrap_or(memory.len())]);
+        };
+        let capacity = (memory.len() / buffer.element.size()) as u64;
+        if elements > capacity {
+            return Err(self.lie(Some(index), elements, capacity));
+        }
+        Ok(&memory[..elements as usize * buffer.element.size()])
+    }
+
+    /// Copies memory of the library and gives it back, whether or not it could be copied.
+    fn write_pointee(
+        &self,
+        pointee: &Pointee,
+        address: usize,
+        index: Option<usize>,
+        output: &mut Vec<u8>,
+    ) -> Result<(), CallError> {
+        if address == 0 {
+            return put(output, None);
+        }
+        let copied = self.pointee_bytes(pointee, address, index).and_then(|length| {
+            // SAFETY: the library returned this address for a string that was scanned to its end, or for
+            // as many elements as the plan and the library say. If that is a lie, this faults, and the
+            // worker dies in the call that lied.
+            put(output, Some(unsafe { slice::from_raw_parts(address as *const u8, length) }))
+        });
+        if let Some(free) = pointee.free {
+            // SAFETY: the plan says that the caller owns the memory and that this function releases it.
+            unsafe { free(address as *mut c_void) };
+        }
+        copied
+    }
+
+    fn pointee_bytes(
+        &self,
+        pointee: &Pointee,
+        address: usize,
+        index: Option<usize>,
+    ) -> Result<usize, CallError> {
+        let size = index.map_or(self.arguments.return_bound, |index| self.arguments.bounds[index]);
+        let elements = match (pointee.length, self.length(pointee.length), size) {
+            (Length::Nul, ..) => return self.scan(address, index, size),
+            (_, Some(elements), Some(size)) if elements > size => return Err(self.lie(index, elements, size)),
+            (_, Some(elements), _) | (_, None, Some(elements)) => elements,
+            (_, None, None) => 0,
+        };
+        let bytes = elements.saturating_mul(pointee.element.size() as u64);
+        if bytes > self.limits.outputs {
+            let limit = self.limits.outputs;
+            return Err(self.function.about(
+                Fault::TooLong,
+                index,
+                &format!("has {bytes} bytes, more than {limit}"),
+            ));
+        }
+        Ok(bytes as usize)
+    }
+
+    /// The length of a string, never looking further than the limit.
+    fn scan(&self, address: usize, index: Option<usize>, size: Option<u64>) -> Result<usize, CallError> {
+        let limit = self.limits.text;
+        let bound = size.unwrap_or(u64::MAX).min(limit.saturating_add(1)) as usize;
+        // SAFETY: the library returned this address for a string; `strnlen` stops at its NUL or the bound.
+        let length = unsafe { libc::strnlen(address as *const libc::c_char, bound) };
+        if length as u64 > limit {
+            return Err(self.function.about(
+                Fault::TooLong,
+                index,
+                &format!("has no end within {limit} bytes"),
+            ));
+        }
+        Ok(length)
+    }
+
+    /// The number that a length names; nothing if it names none. Below zero is empty.
+    fn length(&self, length: Length) -> Option<u64> {
+        let value = match length {
+            Length::Nul | Length::All => return None,
+            Length::Return => match self.function.returns {
+                Returned::Value(scalar) => scalar.integer(scalar.normalise(self.returned)),
+                Returned::Void | Returned::Pointer(_) | Returned::Handle(_) => None,
+            },
+            Length::Parameter(index) => self.integer(index),
+        };
+        Some(value.map_or(0, |value| u64::try_from(value.max(0)).unwrap_or(u64::MAX)))
+    }
+
+    /// The value of an integer parameter after the call.
+    fn integer(&self, index: usize) -> Option<i128> {
+        let pointed = |scalar: Scalar| scalar.integer(scalar.read(self.memory(index)));
+        match &self.function.steps[index] {
+            Step::Value(scalar) | Step::Length { scalar, by: By::Value, .. } => {
+                scalar.integer(self.arguments.words[index])
+            }
+            Step::Length { scalar, by: By::Pointer, .. } => pointed(*scalar),
+            Step::Buffer(buffer) => pointed(buffer.element),
+            Step::Indirect(_) | Step::Handle { .. } | Step::NewHandle { .. } => None,
+        }
+    }
+
+    fn pointer(&self, index: usize) -> usize {
+        self.memory(index).first_chunk().map_or(0, |bytes| usize::from_ne_bytes(*bytes))
+    }
+
+    /// What was placed for a parameter, as the function left it.
+    fn memory(&self, index: usize) -> &[u8] {
+        if self.arguments.placed >> index & 1 == 0 {
+            return &[];
+        }
+        // SAFETY: the bit says that `words` is the start of `room` bytes in the arena, which stay mapped
+        // until the next call.
+        unsafe { slice::from_raw_parts(self.arguments.words[index] as *const u8, self.arguments.room[index]) }
+    }
+
+    fn lie(&self, index: Option<usize>, reported: u64, capacity: u64) -> CallError {
+        let what = format!("holds {capacity} elements, the library reported {reported}");
+        self.function.about(Fault::BadLength, index, &what)
+    }
+}
+
+fn put(output: &mut Vec<u8>, bytes: Option<&[u8]>) -> Result<(), CallError> {
+    put_bytes(output, bytes).map_err(|error: ValueError| Fault::TooLong.because(error.to_string()))
+}

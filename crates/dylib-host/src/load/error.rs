@@ -1,0 +1,45 @@
+//! Why a library as a whole cannot be used.
+
+use std::error::Error as _;
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+#[derive(Debug, Error)]
+pub enum LoadError {
+    #[error("no library `{0}` where the system looks for libraries")]
+    NotFound(String),
+    #[error("cannot read the library `{}`", path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("`{}` is a linker script, not a library{}", path.display(), naming(target.as_deref()))]
+    LinkerScript { path: PathBuf, target: Option<String> },
+    #[error("`{}` is not a shared library", .0.display())]
+    NotALibrary(PathBuf),
+    #[error("`{}` is made for {found}, this machine needs {needed}", path.display())]
+    WrongArchitecture { path: PathBuf, found: String, needed: &'static str },
+    #[error("the loader refused `{}`", path.display())]
+    Refused { path: PathBuf, source: libloading::Error },
+    #[error("cannot restrict the worker")]
+    Sandbox(#[source] Box<dyn std::error::Error + Send + Sync>),
+    #[error("cannot prepare the worker")]
+    Worker(#[source] io::Error),
+}
+
+impl LoadError {
+    /// The message and all its causes: a pipe carries one line, not a chain.
+    pub(crate) fn chain(&self) -> String {
+        let mut text = self.to_string();
+        let mut cause = self.source();
+        while let Some(error) = cause {
+            text.push_str(": ");
+            text.push_str(&error.to_string());
+            cause = error.source();
+        }
+        text
+    }
+}
+
+fn naming(target: Option<&str>) -> String {
+    target.map(|target| format!("; name `{target}` instead")).unwrap_or_default()
+}

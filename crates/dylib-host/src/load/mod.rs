@@ -1,0 +1,10 @@
+//! Finding a library file and looking into it before any of its code runs.
+
+mod error;
+mod loader_cache;
+mod locate;
+mod symbols;
+
+pub use error::LoadError;
+pub(crate) use locate::{locate, system_folders};
+pub(crate) use symbols::exported;

@@ -1,0 +1,176 @@
+//! What the worker is told about a library: C terms only, no JSON types, no names that a model sees
+//! except to word an error. The document becomes a plan in the OpenDyn source, never here.
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::Limits;
+use crate::scalar::Scalar;
+
+/// Most parameters a function may have.
+pub const MAX_PARAMETERS: usize = 32;
+
+/// One library and the functions to call in it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// A path, or a bare file name that the system's loader would find.
+    pub library: String,
+    /// Stands in the upper half of every handle, so that handles of an earlier worker are refused.
+    pub generation: u32,
+    pub limits: Limits,
+    /// Called by their index.
+    pub functions: Vec<Function>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Function {
+    pub symbol: String,
+    pub parameters: Vec<Parameter>,
+    pub returns: Return,
+    /// Parameters before `...` of a variadic function.
+    pub fixed_parameters: Option<usize>,
+    /// Ends every RESULT with the `errno` that the call left behind.
+    pub errno: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Parameter {
+    /// Only to word errors.
+    pub name: String,
+    pub pass: Pass,
+}
+
+/// How one C argument is made. Says too whether it takes a value from CALL and gives one to RESULT.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pass {
+    /// By value. CALL: a scalar.
+    Value(Scalar),
+    /// A copy in guarded memory. CALL: bytes unless it is an output. RESULT: bytes unless it is an input.
+    Buffer(Buffer),
+    /// Filled by us with the element count of an input, or the capacity of an output. CALL: nothing.
+    Length { of: usize, scalar: Scalar, by: By },
+    /// The function writes a pointer of its own here (`char **`). CALL: nothing. RESULT: bytes.
+    Indirect(Pointee),
+    /// An object made earlier. CALL: a handle.
+    Handle { tag: String, closes: bool },
+    /// The function writes a pointer to a new object here (`T **`). CALL: nothing. RESULT: a handle.
+    NewHandle { tag: String },
+}
+
+/// Whether a length is an argument itself or is pointed to; then it is read after the call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    Value,
+    /// RESULT: bytes, one element.
+    Pointer,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Buffer {
+    pub element: Scalar,
+    pub direction: Direction,
+    /// A NUL that is not counted follows the content.
+    pub terminated: bool,
+    /// Input: the exact count. Otherwise the capacity; an in-out without it is as large as its content.
+    pub size: Option<Size>,
+    /// How much of it is valid after the call. Without meaning for an input.
+    pub length: Length,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    In,
+    Out,
+    InOut,
+}
+
+/// A number of elements.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Size {
+    Fixed(u64),
+    /// `ceil(measure * times) + plus`
+    Of {
+        measure: Measure,
+        times: f64,
+        plus: i64,
+    },
+}
+
+/// What a size is computed from, by the index of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// An integer: the argument itself, or the first element of an input.
+    Value(usize),
+    /// How many elements an input has; none if it is NULL.
+    Count(usize),
+}
+
+/// Where the number of valid elements comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Length {
+    /// Up to the first NUL, which is left out.
+    Nul,
+    /// All that `size` says.
+    All,
+    /// The value that the function returned.
+    Return,
+    /// The value of an integer parameter after the call.
+    Parameter(usize),
+}
+
+/// Memory of the library that a pointer leads to; it is copied, then given back if `free` says how.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Pointee {
+    pub element: Scalar,
+    /// Needed unless `length` is [`Length::Nul`] or a parameter. With both, a larger length is a lie.
+    pub size: Option<Size>,
+    pub length: Length,
+    /// `free` means that of the C library, anything else a symbol of this library.
+    pub free: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Return {
+    /// RESULT: nothing.
+    Void,
+    /// RESULT: a scalar.
+    Value(Scalar),
+    /// RESULT: bytes.
+    Pointer(Pointee),
+    /// RESULT: a handle.
+    Handle { tag: String },
+}
+
+impl Plan {
+    /// Every symbol that the library itself must export for the plan to work.
+    pub(crate) fn symbols(&self) -> HashSet<&str> {
+        self.functions.iter().flat_map(Function::symbols).collect()
+    }
+}
+
+impl Function {
+    fn symbols(&self) -> impl Iterator<Item = &str> {
+        let indirect = self.parameters.iter().filter_map(|parameter| match &parameter.pass {
+            Pass::Indirect(pointee) => Some(pointee),
+            Pass::Value(_)
+            | Pass::Buffer(_)
+            | Pass::Length { .. }
+            | Pass::Handle { .. }
+            | Pass::NewHandle { .. } => None,
+        });
+        let returned = match &self.returns {
+            Return::Pointer(pointee) => Some(pointee),
+            Return::Void | Return::Value(_) | Return::Handle { .. } => None,
+        };
+        let frees = indirect.chain(returned).filter_map(|pointee| pointee.free.as_deref());
+        frees.chain([self.symbol.as_str()])
+    }
+}

@@ -1,0 +1,31 @@
+//! Rlimits: memory and descriptors of the worker, and no core files. Not processor time: it counts the
+//! whole life of a process, and a worker lives long; the server's timeout bounds a call.
+
+use std::io;
+
+use crate::limits::Limits;
+use crate::load::LoadError;
+
+pub(crate) fn restrict_resources(limits: &Limits) -> Result<(), LoadError> {
+    set(libc::RLIMIT_AS, limits.memory)
+        .and_then(|()| set(libc::RLIMIT_NOFILE, limits.descriptors))
+        .and_then(|()| set(libc::RLIMIT_CORE, 0))
+        .map_err(LoadError::Worker)
+}
+
+fn set(resource: libc::__rlimit_resource_t, limit: u64) -> io::Result<()> {
+    let mut current = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the struct is a valid place to write to.
+    if unsafe { libc::getrlimit(resource, &raw mut current) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // A user other than root cannot go above the limit he has.
+    let limit = limit.min(current.rlim_max);
+    let wanted = libc::rlimit { rlim_cur: limit, rlim_max: limit };
+    // SAFETY: the struct is valid for the time of the call.
+    if unsafe { libc::setrlimit(resource, &raw const wanted) } == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}

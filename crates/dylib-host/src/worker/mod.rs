@@ -1,0 +1,71 @@
+//! The child process: one library, one call at a time, told what to do over a pipe.
+
+mod channel;
+mod crash;
+mod descriptors;
+mod ending;
+mod hang_up;
+mod serve;
+
+use std::convert::Infallible;
+use std::io::{self, Write};
+
+use crate::call::Library;
+use crate::hello::{Abi, Enforced, Hello, Ready};
+use crate::load::{LoadError, locate};
+use crate::sandbox::{restrict_calls, restrict_files, restrict_resources};
+use channel::{Answers, Broken, Requests};
+use descriptors::Descriptors;
+use ending::{Ending, end, leave};
+
+/// The argument that makes the server's own executable a worker.
+pub const ARGUMENT: &str = "dyn-worker";
+
+/// Turns this process into a worker. The server starts its own executable for this, with the request
+/// pipe as standard input and the answer pipe as standard output. Call it first in `main`.
+pub fn run() -> ! {
+    let Err(broken) = work();
+    complain(&broken);
+    leave(Ending::Broken)
+}
+
+fn work() -> Result<Infallible, Broken> {
+    let descriptors = descriptors::take_over().map_err(Broken::Pipe)?;
+    let mut requests = Requests::new(descriptors.requests);
+    let mut answers = Answers::new(descriptors.answers);
+    let Some((id, hello)) = requests.hello()? else { leave(Ending::Stopped) };
+    match prepare(&hello, descriptors) {
+        Ok((library, ready)) => {
+            answers.ready(id, &ready)?;
+            let ending = serve::serve(library, &mut requests, &mut answers).unwrap_or_else(|broken| {
+                complain(&broken);
+                Ending::Broken
+            });
+            end(ending)
+        }
+        Err(error) => {
+            answers.load_failed(id, &error.chain())?;
+            leave(Ending::Unfit)
+        }
+    }
+}
+
+fn complain(broken: &Broken) {
+    let _ = writeln!(io::stderr(), "dyn-worker: {broken}");
+}
+
+/// The order matters: no code of the library runs before landlock, and none but the loading runs before
+/// seccomp.
+fn prepare(hello: &Hello, descriptors: Descriptors) -> Result<(Library, Ready), LoadError> {
+    let plan = &hello.plan;
+    let path = locate(&plan.library)?;
+    let files = restrict_files(&hello.sandbox, &path)?;
+    hang_up::watch(descriptors.requests).map_err(LoadError::Worker)?;
+    let library = Library::open_file(&path, plan)?;
+    crash::report_to(descriptors.answers, library.ranges()).map_err(LoadError::Worker)?;
+    restrict_resources(&plan.limits)?;
+    let system_calls = restrict_calls(hello.sandbox.profile)?;
+    let enforced = Enforced { files, system_calls };
+    let ready = Ready { functions: library.readiness(), abi: Abi::HOST, enforced };
+    Ok((library, ready))
+}

@@ -1,0 +1,55 @@
+//! Memory, descriptors and the heap.
+
+use std::path::Path;
+use std::process::Command;
+
+use toolmux_dylib_host::fault::Fault;
+use toolmux_dylib_host::hello::Profile;
+use toolmux_dylib_host::limits::Limits;
+use toolmux_dylib_host::plan::{Direction, Length, Pass, Plan, Return};
+use toolmux_dylib_host::scalar::Scalar;
+
+use crate::plans::{A_INT, INT, Values, buffer, function, hello, plan, size_from};
+use crate::worker::{Reply, Worker};
+
+const MALLOC_DEBUG: [&str; 2] =
+    ["/lib/x86_64-linux-gnu/libc_malloc_debug.so.0", "/lib64/libc_malloc_debug.so.0"];
+
+#[test]
+fn memory_ends_at_the_limit_and_the_worker_goes_on() {
+    let leak = function("leak", &[("bytes", Pass::Value(Scalar::UnsignedLong))], INT);
+    let mut worker = Worker::start(&hello(plan(vec![leak]), Profile::Pure));
+    let mut got = |bytes| worker.result(0, &Values::none().int(bytes)) == Values::none().int(1).0;
+    assert_eq!([400 << 20, 400 << 20, 400 << 20, 1000].map(&mut got), [true, true, false, true]);
+}
+
+#[test]
+fn a_buffer_that_finds_no_memory_is_refused_before_the_call() {
+    let out = ("x", buffer(Scalar::Char, Direction::Out, Some(size_from(1)), Length::All));
+    let functions = vec![function("out_char", &[out, A_INT], Return::Void)];
+    let limits = Limits { memory: 64 << 20, outputs: 1 << 30, ..Limits::default() };
+    let mut worker = Worker::start(&hello(Plan { limits, ..plan(functions) }, Profile::Pure));
+    let reply = worker.call(0, &Values::none().int(100 << 20));
+    assert!(matches!(reply, Reply::Failed(Fault::NoMemory, _)), "{reply:?}");
+    assert!(matches!(worker.call(0, &Values::none().int(1000)), Reply::Values(_)));
+}
+
+#[test]
+fn descriptors_end_at_the_limit() {
+    let functions = vec![function("open_many", &[], INT)];
+    let mut worker = Worker::start(&hello(plan(functions), Profile::Deny));
+    let opened = worker.result(0, &Values::none());
+    // 0, 1 and 2 are taken.
+    assert_eq!(opened, Values::none().int(64 - 3).0);
+}
+
+#[test]
+fn an_overrun_heap_is_found_only_with_the_checking_allocator() {
+    let functions = || vec![function("smash_heap", &[A_INT], Return::Void)];
+    let Some(debug) = MALLOC_DEBUG.iter().find(|path| Path::new(path).exists()) else { return };
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dyn-worker"));
+    let mut worker = Worker::spawn_by(command.env("LD_PRELOAD", debug).env("MALLOC_CHECK_", "3"));
+    worker.greet(&hello(plan(functions()), Profile::Pure));
+    let reply = worker.call(0, &Values::none().int(1));
+    assert!(matches!(reply, Reply::Crashed(crash) if i32::from(crash.signal) == libc::SIGABRT), "{reply:?}");
+}

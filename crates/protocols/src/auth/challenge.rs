@@ -1,0 +1,73 @@
+//! Records of challenges: who is asked for what, and the one-time state of a browser on its way.
+
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+use toolmux_core::broker::ChallengeStatus;
+use toolmux_core::store::SealedKey;
+
+use super::broker::Owner;
+use super::seal::hex;
+
+/// How long a challenge waits for its user.
+pub(super) const LIFE: Duration = Duration::from_mins(10);
+/// How long a decided challenge can still be asked about.
+pub(super) const REMEMBERED: Duration = Duration::from_hours(1);
+/// A challenge this near to its end is not handed out again.
+pub(super) const TOO_LATE: Duration = Duration::from_mins(2);
+
+/// Who is asked for what. It names its owner, so that nobody else's token can come of it.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct ChallengeRecord {
+    pub(super) owner: Owner,
+    pub(super) scopes: Vec<String>,
+    pub(super) status: Status,
+}
+
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) enum Status {
+    Pending,
+    Completed,
+    Failed,
+}
+
+impl From<Status> for ChallengeStatus {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Pending => ChallengeStatus::Pending,
+            Status::Completed => ChallengeStatus::Completed,
+            Status::Failed => ChallengeStatus::Failed,
+        }
+    }
+}
+
+/// A browser on its way to the provider and back. Good once.
+#[derive(Serialize, Deserialize)]
+pub(super) struct StateRecord {
+    pub(super) challenge: String,
+    pub(super) verifier: String,
+    /// SHA-256 of what the browser must show when it comes back.
+    pub(super) browser: [u8; 32],
+}
+
+/// Where a challenge is kept.
+pub(super) fn challenge_place(id: &str) -> SealedKey {
+    SealedKey { kind: "challenge".to_owned(), name: id.to_owned() }
+}
+
+/// Where the challenge that waits for one owner and these scopes is found again.
+pub(super) fn waiting_place(owner: &Owner, scopes: &[String]) -> SealedKey {
+    let name = serde_json::json!([owner, scopes]).to_string();
+    SealedKey { kind: "challenge_of".to_owned(), name }
+}
+
+/// Where a state is kept: under its digest, so that a reader of the store cannot use it.
+pub(super) fn state_place(state: &str) -> SealedKey {
+    let digest = toolmux_core::secret::Secret::new(state).sha256();
+    SealedKey { kind: "state".to_owned(), name: hex(&digest) }
+}
+
+/// A moment from now.
+pub(super) fn after(pause: Duration) -> Option<SystemTime> {
+    SystemTime::now().checked_add(pause)
+}

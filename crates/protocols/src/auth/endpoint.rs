@@ -1,0 +1,162 @@
+//! What is said to a provider: codes and refresh tokens for tokens, tokens to be revoked.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::{HeaderMap, HeaderValue, Method, header};
+use reqwest::Url;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::provider::{ClientAuth, Endpoints, Provider};
+use crate::http_client::{HttpClient, HttpError};
+
+/// Why a provider gave no token.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum EndpointError {
+    #[error("the provider cannot be reached")]
+    Http(#[from] HttpError),
+    #[error("the provider says `{error}`{}", .description.as_ref().map(|text| format!(": {text}")).unwrap_or_default())]
+    Refused { error: String, description: Option<String> },
+    #[error("the provider cannot be used: {0}")]
+    Unusable(String),
+}
+
+impl EndpointError {
+    /// The grant is gone for good: only the user can give a new one.
+    pub(super) fn is_final(&self) -> bool {
+        matches!(self, EndpointError::Refused { error, .. } if error == "invalid_grant")
+    }
+}
+
+/// What a token endpoint gives.
+#[derive(Deserialize)]
+pub(super) struct TokenResponse {
+    pub(super) access_token: String,
+    pub(super) refresh_token: Option<String>,
+    pub(super) expires_in: Option<u64>,
+    pub(super) scope: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct ErrorResponse {
+    error: String,
+    error_description: Option<String>,
+}
+
+/// Asks the token endpoint.
+pub(super) async fn token(
+    http: &HttpClient,
+    provider: &Provider,
+    endpoints: &Endpoints,
+    form: &[(&str, &str)],
+) -> Result<TokenResponse, EndpointError> {
+    let body = post(http, provider, (&endpoints.token, endpoints.client_auth), form).await?;
+    read(&body)
+}
+
+/// Asks a provider to forget a token.
+pub(super) async fn revoke(
+    http: &HttpClient,
+    provider: &Provider,
+    endpoints: &Endpoints,
+    token: &str,
+) -> Result<(), EndpointError> {
+    let Some(url) = &endpoints.revoke else { return Ok(()) };
+    post(http, provider, (url, endpoints.client_auth), &[("token", token)]).await.map(drop)
+}
+
+/// Fetches a document.
+pub(super) async fn get_json<T: DeserializeOwned>(http: &HttpClient, url: &str) -> Result<T, EndpointError> {
+    let url: Url = url.parse().map_err(|_| EndpointError::Unusable(format!("`{url}` is not an address")))?;
+    let answer = http.send(Method::GET, &url, accepting_json(), Vec::new()).await?;
+    let status = answer.status();
+    let body = answer.body().await?;
+    serde_json::from_slice(&body)
+        .map_err(|error| EndpointError::Unusable(format!("`{url}` answered {status}: {error}")))
+}
+
+async fn post(
+    http: &HttpClient,
+    provider: &Provider,
+    (url, client_auth): (&Url, ClientAuth),
+    form: &[(&str, &str)],
+) -> Result<Vec<u8>, EndpointError> {
+    let mut form = form.to_vec();
+    let mut headers = accepting_json();
+    match (&provider.client_secret, client_auth) {
+        (Some(secret), ClientAuth::Basic) => {
+            // RFC 6749: both halves are form-encoded before they are joined.
+            let pair = format!("{}:{}", encoded(&provider.client_id), encoded(secret.expose()));
+            let value = HeaderValue::from_str(&format!("Basic {}", STANDARD.encode(pair)));
+            let mut value = value.map_err(|error| EndpointError::Unusable(error.to_string()))?;
+            value.set_sensitive(true);
+            headers.insert(header::AUTHORIZATION, value);
+        }
+        (Some(secret), ClientAuth::Post) => {
+            form.extend([("client_id", provider.client_id.as_str()), ("client_secret", secret.expose())]);
+        }
+        (None, _) => form.push(("client_id", &provider.client_id)),
+    }
+    let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
+    headers.insert(header::CONTENT_TYPE, kind);
+    let answer = http.send(Method::POST, url, headers, written(&form)).await?;
+    let status = answer.status();
+    let body = answer.body().await?;
+    if status.is_success() {
+        return Ok(body.to_vec());
+    }
+    Err(refused(&body).unwrap_or_else(|| EndpointError::Unusable(format!("it answered {status}"))))
+}
+
+/// A token, or an error: one large provider sends errors with status 200.
+fn read(body: &[u8]) -> Result<TokenResponse, EndpointError> {
+    serde_json::from_slice(body).map_err(|_| {
+        // The reason is not quoted: it could hold a token.
+        let unreadable = || EndpointError::Unusable("its answer holds no token".to_owned());
+        refused(body).unwrap_or_else(unreadable)
+    })
+}
+
+fn refused(body: &[u8]) -> Option<EndpointError> {
+    let ErrorResponse { error, error_description } = serde_json::from_slice(body).ok()?;
+    Some(EndpointError::Refused { error, description: error_description })
+}
+
+fn accepting_json() -> HeaderMap {
+    HeaderMap::from_iter([(header::ACCEPT, HeaderValue::from_static("application/json"))])
+}
+
+fn written(form: &[(&str, &str)]) -> String {
+    let url = Url::parse_with_params("form:", form).expect("a constant address is valid");
+    url.query().unwrap_or_default().to_owned()
+}
+
+fn encoded(text: &str) -> String {
+    written(&[("", text)]).trim_start_matches('=').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(body: &str, expect: &str) {
+        let read = read(body.as_bytes());
+        assert_eq!(read.map_or_else(|error| error.to_string(), |token| token.access_token), expect);
+    }
+
+    #[test]
+    fn answers_are_tokens_or_errors() {
+        check(r#"{"access_token":"t","token_type":"bearer"}"#, "t");
+        check(
+            r#"{"error":"bad_code","error_description":"too late"}"#,
+            "the provider says `bad_code`: too late",
+        );
+        check("<html>", "the provider cannot be used: its answer holds no token");
+    }
+
+    #[test]
+    fn forms_are_encoded() {
+        assert_eq!(written(&[("a b", "c&d=é"), ("e", "")]), "a+b=c%26d%3D%C3%A9&e=");
+        assert_eq!(encoded("a:b c"), "a%3Ab+c");
+    }
+}

@@ -1,0 +1,140 @@
+//! What the broker keeps, and how: each record as JSON, sealed for its place.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use toolmux_core::store::{SealedKey, Store, StoreError};
+
+use super::endpoint::TokenResponse;
+use super::seal::SealingKey;
+
+/// How long before its end a token is renewed, at most.
+const EARLY: Duration = Duration::from_mins(1);
+
+/// Sealed records in a store.
+pub(super) struct Kept {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) key: SealingKey,
+}
+
+impl Kept {
+    /// Keeps a record until `expires`.
+    pub(super) async fn put<T: Serialize>(
+        &self,
+        place: &SealedKey,
+        record: &T,
+        expires: Option<SystemTime>,
+    ) -> Result<(), StoreError> {
+        let plain = serde_json::to_vec(record).expect("records are plain data");
+        self.store.sealed_put(place, &self.key.seal(place, &plain), expires).await
+    }
+
+    /// A record. One that was sealed with another key is as good as none.
+    pub(super) async fn find<T: DeserializeOwned>(&self, place: &SealedKey) -> Result<Option<T>, StoreError> {
+        Ok(self.store.sealed_find(place).await?.and_then(|sealed| self.read(place, &sealed)))
+    }
+
+    /// The same, and removes it: of many who ask at once exactly one gets it.
+    pub(super) async fn take<T: DeserializeOwned>(&self, place: &SealedKey) -> Result<Option<T>, StoreError> {
+        Ok(self.store.sealed_take(place).await?.and_then(|sealed| self.read(place, &sealed)))
+    }
+
+    fn read<T: DeserializeOwned>(&self, place: &SealedKey, sealed: &[u8]) -> Option<T> {
+        serde_json::from_slice(&self.key.open(place, sealed)?).ok()
+    }
+}
+
+/// A token of a user. Times are seconds since 1970.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct KeptToken {
+    pub(super) access: String,
+    pub(super) refresh: Option<String>,
+    pub(super) scopes: Vec<String>,
+    obtained: u64,
+    expires: Option<u64>,
+}
+
+impl KeptToken {
+    /// What a provider gave; absent scopes mean those that were asked for.
+    pub(super) fn new(given: TokenResponse, asked: &[String]) -> Self {
+        let scopes = match &given.scope {
+            // One large provider separates by commas.
+            Some(scopes) => scopes.split([' ', ',']).filter(|s| !s.is_empty()).map(str::to_owned).collect(),
+            None => asked.to_vec(),
+        };
+        let obtained = now();
+        KeptToken {
+            access: given.access_token,
+            refresh: given.refresh_token,
+            scopes,
+            obtained,
+            expires: given.expires_in.map(|seconds| obtained.saturating_add(seconds)),
+        }
+    }
+
+    /// A renewed token keeps what the provider did not say again.
+    pub(super) fn renewed(&self, given: TokenResponse) -> Self {
+        let mut token = KeptToken::new(given, &self.scopes);
+        token.refresh = token.refresh.or_else(|| self.refresh.clone());
+        token
+    }
+
+    /// Good for a while yet.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.expires.is_none_or(|expires| {
+            let early = EARLY.as_secs().min((expires - self.obtained) / 4);
+            now() + early < expires
+        })
+    }
+
+    /// Good at this moment.
+    pub(super) fn is_alive(&self) -> bool {
+        self.expires.is_none_or(|expires| now() < expires)
+    }
+
+    pub(super) fn covers(&self, scopes: &[String]) -> bool {
+        scopes.iter().all(|scope| self.scopes.contains(scope))
+    }
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(expires_in: Option<u64>, expect: (bool, bool)) {
+        let given = TokenResponse {
+            access_token: "t".into(),
+            refresh_token: None,
+            expires_in,
+            scope: Some("a,b c".into()),
+        };
+        let token = KeptToken::new(given, &[]);
+        assert_eq!((token.is_fresh(), token.is_alive()), expect, "{expires_in:?}");
+        assert!(token.covers(&["a".into(), "c".into()]) && !token.covers(&["d".into()]));
+    }
+
+    #[test]
+    fn tokens_are_renewed_before_they_end() {
+        check(None, (true, true));
+        check(Some(3_600), (true, true));
+        check(Some(10), (true, true));
+        check(Some(0), (false, false));
+        let given = TokenResponse {
+            access_token: "t".into(),
+            refresh_token: None,
+            expires_in: Some(600),
+            scope: None,
+        };
+        let mut token = KeptToken::new(given, &[]);
+        token.obtained -= 550;
+        token.expires = token.expires.map(|expires| expires - 550);
+        assert!(!token.is_fresh() && token.is_alive());
+    }
+}

@@ -1,0 +1,16 @@
+//! The authorization broker: an OAuth 2.0 client that gets users' consent, keeps their tokens sealed, renews
+//! them, and the three pages a user's browser and a polling client see.
+
+mod broker;
+mod challenge;
+mod endpoint;
+mod kept;
+mod page;
+mod provider;
+mod seal;
+mod serve;
+
+pub use self::broker::{Base, OAuthBroker, Owner};
+pub use self::provider::{ClientAuth, Provider, ProviderError};
+pub use self::seal::SealingKey;
+pub(crate) use self::serve::SERVED;

@@ -1,0 +1,181 @@
+//! The bytes of the client's side: what we send, in the order of the specification, and what five public
+//! servers answer, with all their liberties.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use toolmux_core::json_text::RawJson;
+
+use super::exception::ClientError;
+use crate::sse;
+
+/// The code of answers that are not there, as the public client that tells them apart has it.
+const NULL_CODE: i64 = 500;
+/// How much of an answer that is no envelope is told.
+const MOST_QUOTED: usize = 200;
+
+/// A call to be made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FunctionCall {
+    /// Comes back with the answer.
+    pub id: String,
+    /// Which function.
+    pub name: String,
+    /// With what.
+    #[serde(default)]
+    pub arguments: Map<String, Value>,
+}
+
+/// What a call gave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolReturn {
+    /// The id of the call.
+    pub id: String,
+    /// What it gave.
+    pub result: Map<String, Value>,
+}
+
+impl FunctionCall {
+    /// A call.
+    pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: Map<String, Value>) -> Self {
+        FunctionCall { id: id.into(), name: name.into(), arguments }
+    }
+
+    /// Reads `{"id", "name", "arguments"}`.
+    pub fn from_json(json: &Value) -> Result<Self, serde_json::Error> {
+        FunctionCall::deserialize(json)
+    }
+
+    /// Writes the same.
+    pub fn to_json(&self) -> Value {
+        serde_json::json!({ "id": self.id, "name": self.name, "arguments": self.arguments })
+    }
+}
+
+impl ToolReturn {
+    /// What a call gave.
+    pub fn new(id: impl Into<String>, result: Map<String, Value>) -> Self {
+        ToolReturn { id: id.into(), result }
+    }
+
+    /// Reads `{"id", "result"}`.
+    pub fn from_json(json: &Value) -> Result<Self, serde_json::Error> {
+        ToolReturn::deserialize(json)
+    }
+
+    /// Writes the same.
+    pub fn to_json(&self) -> Value {
+        serde_json::json!({ "id": self.id, "result": self.result })
+    }
+}
+
+/// A request body.
+pub(super) fn request(id: &str, method: &str, params: &RawValue) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Body<'a> {
+        jsonrpc: &'static str,
+        method: &'a str,
+        params: &'a RawValue,
+        id: &'a str,
+    }
+    let body = Body { jsonrpc: "2.0", method, params, id };
+    serde_json::to_vec(&body).expect("an envelope around raw JSON is always writable")
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow, default)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+}
+
+/// An error with as little as public servers put in one.
+#[derive(Deserialize)]
+struct ErrorBody {
+    #[serde(default)]
+    code: Option<i64>,
+    message: Value,
+    #[serde(default)]
+    data: Option<RawJson>,
+}
+
+impl From<ErrorBody> for ClientError {
+    fn from(error: ErrorBody) -> Self {
+        let message = error.message.as_str().map_or_else(|| error.message.to_string(), str::to_owned);
+        ClientError::Call { code: error.code, message, data: error.data }
+    }
+}
+
+/// The result of an answer, as the server wrote it. Statuses other than 200 may still bring an envelope.
+pub(super) fn answer(status: u16, body: &[u8]) -> Result<RawJson, ClientError> {
+    let good = (200..300).contains(&status);
+    if body.trim_ascii().is_empty() {
+        return Err(if good {
+            ClientError::ResponseNull { code: NULL_CODE }
+        } else {
+            ClientError::call(Some(status.into()), format!("HTTP {status}"))
+        });
+    }
+    match serde_json::from_slice::<Envelope<'_>>(body) {
+        Ok(Envelope { error: Some(error), .. }) => Err(read_error(error.get())),
+        Ok(Envelope { result: Some(result), .. }) if good => object(result),
+        Ok(_) if good => Err(ClientError::ErrorNull { code: NULL_CODE }),
+        _ if good => Err(ClientError::call(None, format!("The answer cannot be read: {}", quoted(body)))),
+        _ => Err(ClientError::call(Some(status.into()), format!("HTTP {status}: {}", quoted(body)))),
+    }
+}
+
+fn object(result: &RawValue) -> Result<RawJson, ClientError> {
+    if result.get().starts_with('{') {
+        Ok(result.to_owned())
+    } else {
+        Err(ClientError::call(
+            None,
+            format!("The result is not an object: {}", quoted(result.get().as_bytes())),
+        ))
+    }
+}
+
+fn read_error(text: &str) -> ClientError {
+    let body: Result<ErrorBody, _> = serde_json::from_str(text);
+    body.map_or_else(|_| ClientError::call(None, quoted(text.as_bytes())), ClientError::from)
+}
+
+fn quoted(body: &[u8]) -> String {
+    String::from_utf8_lossy(body).trim().chars().take(MOST_QUOTED).collect()
+}
+
+/// The server's version; one public server has another name for it.
+pub(super) fn version(body: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Version {
+        #[serde(alias = "versionNumber")]
+        version: String,
+    }
+    serde_json::from_slice(body).ok().map(|Version { version }| version)
+}
+
+/// One event of a stream, as the server wrote it.
+#[derive(Debug)]
+pub(super) enum Told {
+    Start,
+    Data(RawJson),
+    Done,
+    /// An event of a name that nobody specified.
+    Other,
+}
+
+/// Reads an event. Errors come in an envelope when a tool tells them, bare when it broke.
+pub(super) fn event(event: &sse::Event) -> Result<Told, ClientError> {
+    match event.event.as_str() {
+        "start" => Ok(Told::Start),
+        "done" => Ok(Told::Done),
+        "data" => answer(200, event.data.as_bytes()).map(Told::Data),
+        "error" => match serde_json::from_str::<Envelope<'_>>(&event.data) {
+            Ok(Envelope { error: Some(error), .. }) => Err(read_error(error.get())),
+            _ => Err(read_error(&event.data)),
+        },
+        _ => Ok(Told::Other),
+    }
+}

@@ -1,0 +1,86 @@
+//! Answers as a stream of events: `start`, any number of `data`, then `done` or `error`. Every event is one
+//! piece of the body, because a public client loses events that arrive in two reads.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::stream;
+use http::{HeaderValue, header};
+use serde_json::value::RawValue;
+use tokio::sync::mpsc;
+use toolmux_core::BoxFuture;
+use toolmux_core::call::Caller;
+use toolmux_core::json_text::RawJson;
+use toolmux_core::outcome::Outcome;
+use toolmux_core::progress::{Progress, Update};
+use toolmux_core::refusal::Refusal;
+
+use super::wire::{self, Asked};
+use crate::web::Web;
+
+/// A call and whoever follows it. Dropping it, which a client that leaves does, cancels the tool.
+struct Following {
+    call: BoxFuture<'static, Result<Outcome, Refusal>>,
+    updates: mpsc::Receiver<Update>,
+    method: String,
+    id: RawJson,
+    ready: VecDeque<Bytes>,
+    ended: bool,
+}
+
+/// The answer to a call that is followed.
+pub(super) fn answer(web: &Arc<Web>, caller: Caller, asked: Asked<'_>) -> Response {
+    let (progress, updates) = Progress::channel();
+    let (gateway, request) = (Arc::clone(&web.gateway), asked.request);
+    let following = Following {
+        call: Box::pin(async move { gateway.call(&caller, request, &progress).await }),
+        updates,
+        ready: VecDeque::from([wire::start_event(&asked.method)]),
+        method: asked.method.into_owned(),
+        id: RawValue::to_owned(asked.id),
+        ended: false,
+    };
+    let events = stream::unfold(following, |mut following| async move {
+        let event = following.next().await?;
+        Some((Ok::<Bytes, Infallible>(event), following))
+    });
+    let mut response = Response::new(Body::from_stream(events));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // Proxies that gather pieces would gather events.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+impl Following {
+    async fn next(&mut self) -> Option<Bytes> {
+        if let Some(event) = self.ready.pop_front() {
+            return Some(event);
+        }
+        if self.ended {
+            return None;
+        }
+        tokio::select! {
+            biased;
+            Some(update) = self.updates.recv() => Some(wire::update_event(&self.id, update)),
+            answer = &mut self.call => {
+                self.end(answer);
+                self.ready.pop_front()
+            }
+        }
+    }
+
+    /// What the tool told last comes before what it gave.
+    fn end(&mut self, answer: Result<Outcome, Refusal>) {
+        while let Ok(update) = self.updates.try_recv() {
+            self.ready.push_back(wire::update_event(&self.id, update));
+        }
+        self.ready.extend(wire::end_events(&self.id, &self.method, answer));
+        self.ended = true;
+    }
+}

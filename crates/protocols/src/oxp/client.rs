@@ -1,0 +1,307 @@
+//! We ask as an OXP client: health, list, call, retries, challenges.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use reqwest::Url;
+use serde::Deserialize;
+use toolmux_core::outcome::{Outcome, Retry};
+use toolmux_core::refusal::{Challenge, Refusal};
+use toolmux_core::secret::Secret;
+use uuid::Uuid;
+
+use super::upstream::{Answered, ToolCall, ToolList, decode, decode_list, decode_refusal, encode};
+use super::version::{HEADER, OXP_VERSION};
+use super::wire::Form;
+use crate::http_client::{Answer, HttpClient, HttpError};
+
+/// How patient a client is.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// How often one call is tried at most.
+    pub attempts: u32,
+    /// The pause before a retry when the server names none; it doubles.
+    pub pause: Duration,
+    /// The longest pause a server can ask for before a failure is just reported.
+    pub longest_pause: Duration,
+    /// How often a challenge is looked at.
+    pub poll: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Patience {
+            attempts: 3,
+            pause: Duration::from_millis(200),
+            longest_pause: Duration::from_secs(30),
+            poll: Duration::from_secs(1),
+        }
+    }
+}
+
+/// Why a client got no outcome.
+#[derive(Debug, thiserror::Error)]
+pub enum OxpError {
+    /// The address is not one.
+    #[error("`{0}` is not the address of an OXP server")]
+    Address(String),
+    /// The exchange failed.
+    #[error("the exchange with the server failed")]
+    Http(#[from] HttpError),
+    /// The server says that the tool did not run.
+    #[error("the server refused the call ({})", .0.name())]
+    Refused(Refusal),
+    /// The server answered something else than OXP.
+    #[error("the server answered {status}, which is not OXP: {what}")]
+    NotOxp {
+        /// The status.
+        status: StatusCode,
+        /// What is wrong with it.
+        what: String,
+    },
+}
+
+/// How a challenge ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waited {
+    /// The user allowed it: call again.
+    Completed,
+    /// The user did not, or the challenge has expired.
+    Failed,
+    /// Neither within the time given, or the server has no way to tell.
+    Undecided,
+}
+
+/// An OXP server, from the outside.
+#[derive(Debug)]
+pub struct OxpClient {
+    http: HttpClient,
+    base: Url,
+    headers: HeaderMap,
+    patience: Patience,
+    form: OnceLock<Form>,
+}
+
+impl OxpClient {
+    /// A client of the server at `base`; `/tools` and the others are appended to it.
+    pub fn new(http: HttpClient, base: &str, key: Option<&Secret>) -> Result<Self, OxpError> {
+        let wrong = || OxpError::Address(base.to_owned());
+        let mut url: Url = base.parse().map_err(|_| wrong())?;
+        if url.cannot_be_a_base() || !matches!(url.scheme(), "http" | "https") {
+            return Err(wrong());
+        }
+        if !url.path().ends_with('/') {
+            let path = format!("{}/", url.path());
+            url.set_path(&path);
+        }
+        let mut headers = HeaderMap::new();
+        headers.insert(HEADER, HeaderValue::from_static(OXP_VERSION));
+        headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(key) = key {
+            authenticate(&mut headers, key).ok_or_else(wrong)?;
+        }
+        Ok(OxpClient { http, base: url, headers, patience: Patience::default(), form: OnceLock::new() })
+    }
+
+    /// The same with other patience.
+    pub fn patience(mut self, patience: Patience) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// The same with one more header on every request.
+    pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
+    }
+
+    /// True when the server accepts calls.
+    pub async fn health(&self) -> Result<bool, OxpError> {
+        Ok(self.send(Method::GET, "health", HeaderMap::new(), Vec::new()).await?.status().is_success())
+    }
+
+    /// Every version of every tool.
+    pub async fn tools(&self) -> Result<ToolList, OxpError> {
+        let answer = self.send(Method::GET, "tools", HeaderMap::new(), Vec::new()).await?;
+        let (status, modern) = (answer.status(), answer.headers().contains_key(HEADER));
+        let retry_after = retry_after(answer.headers());
+        let body = answer.body().await?;
+        if matches!(status, StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED) {
+            return Err(OxpError::Refused(decode_refusal(status, retry_after, &body)));
+        }
+        if status != StatusCode::OK {
+            return Err(not_oxp(status, "a list of tools was expected"));
+        }
+        let (list, older) = decode_list(&body).map_err(|error| not_oxp(status, error))?;
+        if modern || older {
+            // A server that shows neither sign is tried in both forms.
+            self.form.set(if modern { Form::Bare } else { Form::Enveloped }).ok();
+        }
+        Ok(list)
+    }
+
+    /// Calls a tool; when the tool says that trying again may help, does so with the same call id.
+    /// Dropping the future gives up.
+    pub async fn call(&self, call: &ToolCall) -> Result<Answered, OxpError> {
+        let call = ToolCall { call_id: Some(call_id(call)), ..call.clone() };
+        let mut attempt = 1;
+        loop {
+            let answered = self.call_once(&call, HeaderMap::new()).await;
+            let asked = match &answered {
+                Ok(Answered { outcome: Outcome::Failed(error), .. }) => match error.retry {
+                    Retry::Never => return answered,
+                    Retry::Now => None,
+                    Retry::After(after) => Some(after),
+                },
+                Err(OxpError::Http(HttpError::NotReached { .. })) => None,
+                Err(OxpError::Refused(Refusal::Busy { retry_after, .. })) => Some(*retry_after),
+                Ok(_) | Err(_) => return answered,
+            };
+            let pause = asked.unwrap_or(self.patience.pause * 2u32.saturating_pow(attempt - 1));
+            if attempt >= self.patience.attempts || pause > self.patience.longest_pause {
+                return answered;
+            }
+            tokio::time::sleep(jittered(pause)).await;
+            attempt += 1;
+        }
+    }
+
+    /// Calls a tool once, with more headers.
+    pub async fn call_once(&self, call: &ToolCall, headers: HeaderMap) -> Result<Answered, OxpError> {
+        let id = call_id(call);
+        if let Some(form) = self.form.get() {
+            return self.exchange(*form, &id, call, headers).await;
+        }
+        let first = self.exchange(Form::Bare, &id, call, headers.clone()).await;
+        let Err(OxpError::Refused(refusal)) = &first else { return first };
+        if self.form.get().is_some() {
+            return first;
+        }
+        // The tool did not run, maybe only because the server knows the older form alone.
+        let second = self.exchange(Form::Enveloped, &id, call, headers).await;
+        match &second {
+            Ok(_) => second,
+            Err(OxpError::Refused(other)) if is_telling(other) && !is_telling(refusal) => second,
+            Err(_) => first,
+        }
+    }
+
+    async fn exchange(
+        &self,
+        form: Form,
+        id: &str,
+        call: &ToolCall,
+        headers: HeaderMap,
+    ) -> Result<Answered, OxpError> {
+        let answer = self.send(Method::POST, "tools/call", headers, encode(form, id, call)).await?;
+        let (status, after) = (answer.status(), retry_after(answer.headers()));
+        let modern = answer.headers().contains_key(HEADER);
+        let body = answer.body().await?;
+        match status {
+            StatusCode::OK => {
+                let (form, answered) = decode(&body, id).map_err(|error| not_oxp(status, error))?;
+                self.form.set(form).ok();
+                Ok(answered)
+            }
+            StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY | StatusCode::UNAUTHORIZED => {
+                if modern {
+                    self.form.set(Form::Bare).ok();
+                }
+                Err(OxpError::Refused(decode_refusal(status, after, &body)))
+            }
+            _ => Err(not_oxp(status, "a call was to be answered")),
+        }
+    }
+
+    /// Waits until the user has decided on a challenge.
+    pub async fn wait(&self, challenge: &Challenge, patience: Duration) -> Result<Waited, OxpError> {
+        let Some(address) = &challenge.check_url else { return Ok(Waited::Undecided) };
+        let url: Url = address.parse().map_err(|_| OxpError::Address(address.clone()))?;
+        let watching = async {
+            loop {
+                match self.check(&url).await? {
+                    Waited::Undecided => tokio::time::sleep(self.patience.poll).await,
+                    decided => return Ok(decided),
+                }
+            }
+        };
+        tokio::time::timeout(patience, watching).await.unwrap_or(Ok(Waited::Undecided))
+    }
+
+    async fn check(&self, url: &Url) -> Result<Waited, OxpError> {
+        #[derive(Deserialize)]
+        struct Check {
+            status: String,
+        }
+        // Our key is for the server itself and for nobody it may point at.
+        let headers =
+            if url.origin() == self.base.origin() { self.headers.clone() } else { HeaderMap::new() };
+        let answer = self.http.send(Method::GET, url, headers, Vec::new()).await?;
+        let status = answer.status();
+        let check: Check =
+            serde_json::from_slice(&answer.body().await?).map_err(|error| not_oxp(status, error))?;
+        match check.status.as_str() {
+            "completed" => Ok(Waited::Completed),
+            "failed" => Ok(Waited::Failed),
+            "pending" => Ok(Waited::Undecided),
+            other => Err(not_oxp(status, format!("`{other}` is no status of a challenge"))),
+        }
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        more: HeaderMap,
+        body: Vec<u8>,
+    ) -> Result<Answer, OxpError> {
+        let url = self.base.join(path).map_err(|_| OxpError::Address(self.base.to_string()))?;
+        let mut headers = self.headers.clone();
+        headers.extend(more);
+        Ok(self.http.send(method, &url, headers, body).await?)
+    }
+}
+
+/// Says something of this very call, which a server that did not understand the body cannot.
+fn is_telling(refusal: &Refusal) -> bool {
+    match refusal {
+        Refusal::Challenged { .. } => true,
+        Refusal::Invalid { parameters } => parameters.iter().any(|fault| !fault.parameter.is_empty()),
+        _ => false,
+    }
+}
+
+fn call_id(call: &ToolCall) -> String {
+    call.call_id.clone().unwrap_or_else(|| Uuid::now_v7().to_string())
+}
+
+/// A token goes where tokens go; a plain key goes there too, because public servers look for it there.
+fn authenticate(headers: &mut HeaderMap, key: &Secret) -> Option<()> {
+    let sensitive = |text: String| {
+        let mut value = HeaderValue::from_str(&text).ok()?;
+        value.set_sensitive(true);
+        Some(value)
+    };
+    headers.insert(header::AUTHORIZATION, sensitive(format!("Bearer {}", key.expose()))?);
+    let is_token = key.expose().starts_with("eyJ") && key.expose().split('.').count() == 3;
+    if !is_token {
+        headers.insert("oxp-api-key", sensitive(key.expose().to_owned())?);
+    }
+    Some(())
+}
+
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    headers.get(header::RETRY_AFTER)?.to_str().ok()?.parse().ok().map(Duration::from_secs)
+}
+
+/// Up to a quarter more, so that many clients do not come back at one moment.
+fn jittered(pause: Duration) -> Duration {
+    let share = f64::from(Uuid::new_v4().as_fields().0) / f64::from(u32::MAX);
+    pause.mul_f64(1.0 + share / 4.0)
+}
+
+fn not_oxp(status: StatusCode, what: impl ToString) -> OxpError {
+    OxpError::NotOxp { status, what: what.to_string() }
+}

@@ -1,0 +1,187 @@
+//! An OXP server as a source: all versions of its tools, with its failures, retry hints and challenges.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use toolmux_core::BoxFuture;
+use toolmux_core::call::Call;
+use toolmux_core::json_text::raw_of;
+use toolmux_core::message::Message;
+use toolmux_core::outcome::Outcome;
+use toolmux_core::progress::Progress;
+use toolmux_core::refusal::Refusal;
+use toolmux_core::requirements::{Grants, Requirements};
+use toolmux_core::source::{Listing, Source, SourceError};
+use toolmux_core::tool::{Passthrough, Tool};
+use uuid::Uuid;
+
+use super::client::{OxpClient, OxpError};
+use super::upstream::{ListedTool, ToolCall, ToolList};
+use crate::http_client::{HttpClient, HttpLimits};
+use crate::registry::{OpenError, Opening, SecretSetting, SourceKind};
+
+pub(crate) const SOURCE: SourceKind =
+    SourceKind { kind: "oxp", settings: || schemars::schema_for!(OxpSettings), open };
+
+/// Under which the id of a tool over there is kept.
+const PROTOCOL: &str = "oxp";
+
+/// An OXP server.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct OxpSettings {
+    /// Its base: `/tools` and `/tools/call` are appended.
+    url: String,
+    /// Our key or token there.
+    key: Option<SecretSetting>,
+    /// Headers on every request.
+    #[serde(default)]
+    headers: BTreeMap<String, SecretSetting>,
+}
+
+struct OxpSource {
+    name: String,
+    client: OxpClient,
+}
+
+fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
+    let settings: OxpSettings = opening.settings()?;
+    let key = opening.secret(settings.key.as_ref())?;
+    let http = HttpClient::new(HttpLimits::default());
+    let mut client = OxpClient::new(http, &settings.url, key.as_ref()).map_err(|error| {
+        OpenError::new(error.to_string()).hint("write url = \"http://127.0.0.1:9800\" or the like")
+    })?;
+    for (name, setting) in &settings.headers {
+        let wrong = || OpenError::new(format!("header `{name}` cannot be sent"));
+        let secret = opening.secret(Some(setting))?.ok_or_else(wrong)?;
+        let value = HeaderValue::from_str(secret.expose()).map_err(|_| wrong())?;
+        client = client.header(name.parse().map_err(|_| wrong())?, value);
+    }
+    Ok(Arc::new(OxpSource { name: opening.name.to_owned(), client }))
+}
+
+impl Source for OxpSource {
+    fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
+        Box::pin(async {
+            let list = self.client.tools().await.map_err(|error| self.source_error(error))?;
+            Ok(listing(list))
+        })
+    }
+
+    fn call<'a>(&'a self, call: &'a Call, _: &'a Progress) -> BoxFuture<'a, Result<Outcome, SourceError>> {
+        Box::pin(async move {
+            let answered = self.client.call_once(&tool_call(call)?, headers(call)?).await;
+            answered.map(|answered| answered.outcome).map_err(|error| self.source_error(error))
+        })
+    }
+}
+
+impl OxpSource {
+    fn source_error(&self, error: OxpError) -> SourceError {
+        let told = |public: String| Message::public(public).caused_by(&error);
+        let unavailable =
+            |message: Message| SourceError::Refused(Refusal::Unavailable { message, retry_after: None });
+        match error {
+            OxpError::Http(error) => error.into(),
+            // It is our key that is not known there; our caller can do nothing about it.
+            OxpError::Refused(Refusal::Unauthenticated(message)) => unavailable(
+                Message::public(format!("Source `{}` does not accept our key", self.name))
+                    .developer(message.public),
+            ),
+            OxpError::Refused(refusal) => SourceError::Refused(refusal),
+            OxpError::Address(_) => unavailable(told(format!("Source `{}` has no address", self.name))),
+            OxpError::NotOxp {
+                status: StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS,
+                ..
+            } => SourceError::NotReached(told(format!("Source `{}` is not available", self.name))),
+            OxpError::NotOxp { status, .. } if status.is_client_error() || status.is_redirection() => {
+                unavailable(told(format!("Source `{}` does not answer as an OXP server", self.name)))
+            }
+            OxpError::NotOxp { .. } => {
+                SourceError::Lost(told(format!("Source `{}` gave an answer that cannot be read", self.name)))
+            }
+        }
+    }
+}
+
+/// Tools go by their own names; where two toolkits over there have one of the same name, with their toolkit.
+fn listing(list: ToolList) -> Listing {
+    let mut toolkits: HashMap<String, Vec<String>> = HashMap::new();
+    for tool in &list.tools {
+        let seen = toolkits.entry(tool.tool.clone()).or_default();
+        if !seen.contains(&tool.toolkit) {
+            seen.push(tool.toolkit.clone());
+        }
+    }
+    let name = |tool: &ListedTool| match toolkits.get(&tool.tool) {
+        Some(toolkits) if toolkits.len() > 1 => format!("{}_{}", tool.toolkit, tool.tool),
+        _ => tool.tool.clone(),
+    };
+    let tools = list.tools.iter().map(|tool| described(name(tool), tool)).collect();
+    Listing { tools, unusable: list.unusable }
+}
+
+fn described(name: String, listed: &ListedTool) -> Tool {
+    let mut tool = Tool::new(name, listed.description.as_str(), listed.input.clone());
+    tool.version = listed.version;
+    tool.returns = listed.returns.clone();
+    tool.requires = listed.requires.clone();
+    tool.extra = Passthrough::of(PROTOCOL, raw_of(&Value::String(listed.id())));
+    tool
+}
+
+fn tool_call(call: &Call) -> Result<ToolCall, SourceError> {
+    let known = call.entry().tool.extra.said_by(PROTOCOL);
+    let tool_id: String = known.and_then(|id| serde_json::from_str(id.get()).ok()).ok_or_else(|| {
+        SourceError::NotReached(Message::public(format!("There is no tool `{}`", call.tool_name())))
+    })?;
+    Ok(ToolCall {
+        tool_id,
+        call_id: Some(call_id(call)),
+        trace_id: call.trace().map(str::to_owned),
+        input: call.arguments().text().to_owned(),
+        grants: required(&call.entry().requires, call.grants()),
+    })
+}
+
+/// Over there all our callers are one, so that an id must tell them apart.
+fn call_id(call: &Call) -> String {
+    let Some(id) = call.id() else { return Uuid::now_v7().to_string() };
+    let digest =
+        Sha256::new().chain_update(call.caller().name()).chain_update([0]).chain_update(id).finalize();
+    let mut half = [0; 16];
+    half.copy_from_slice(&digest[..16]);
+    Uuid::from_bytes(half).to_string()
+}
+
+/// Only what the tool says it needs leaves the house.
+fn required(requires: &Requirements, grants: &Grants) -> Grants {
+    let tokens = requires
+        .authorization
+        .iter()
+        .filter_map(|needed| grants.token(&needed.id).map(|token| (needed.id.clone(), token.clone())));
+    let secrets =
+        requires.secrets.iter().filter_map(|id| grants.secret(id).map(|secret| (id.clone(), secret.clone())));
+    Grants {
+        authorization: tokens.collect(),
+        secrets: secrets.collect(),
+        user_id: grants.user_id.clone().filter(|_| requires.user_id || !requires.authorization.is_empty()),
+    }
+}
+
+fn headers(call: &Call) -> Result<HeaderMap, SourceError> {
+    let mut headers = HeaderMap::new();
+    for (name, secret) in call.headers() {
+        let wrong =
+            || SourceError::NotReached(Message::public(format!("The header `{name}` cannot be sent")));
+        let mut value = HeaderValue::from_str(secret.expose()).map_err(|_| wrong())?;
+        value.set_sensitive(true);
+        headers.insert(name.parse::<HeaderName>().map_err(|_| wrong())?, value);
+    }
+    Ok(headers)
+}

@@ -1,0 +1,11 @@
+//! OpenWorkflow: a straight line of calls, each with what earlier ones gave, served as one tool.
+
+mod document;
+mod order;
+mod reference;
+mod run;
+mod shape;
+mod source;
+
+pub use self::document::check;
+pub(crate) use self::source::SOURCE;

@@ -1,0 +1,115 @@
+//! A workflow as a tool. What it takes is what its first step takes, where the document gives a value for
+//! everything; what it gives is what its last step gives.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use toolmux_core::BoxFuture;
+use toolmux_core::call::Call;
+use toolmux_core::outcome::Outcome;
+use toolmux_core::progress::Progress;
+use toolmux_core::schema::Schema;
+use toolmux_core::source::{Listing, Source, SourceError};
+use toolmux_core::tool::Tool;
+use toolmux_core::version::Version;
+
+use super::document::{Workflow, read};
+use super::reference::Reference;
+use super::run::Runner;
+use crate::registry::{OpenError, Opening, SourceKind};
+
+/// How long a step may take when nothing else is said.
+const STEP_TIMEOUT: Duration = Duration::from_mins(1);
+
+pub(crate) const SOURCE: SourceKind =
+    SourceKind { kind: "workflow", settings: || schemars::schema_for!(WorkflowSettings), open };
+
+/// A workflow over the tools of all sources.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct WorkflowSettings {
+    /// An OpenWorkflow document.
+    document: PathBuf,
+    /// The name of the tool; the title of the document when absent.
+    #[serde(default)]
+    name: Option<String>,
+    /// How long each step may take, such as `30s`; a minute when absent.
+    #[serde(default)]
+    step_timeout: Option<String>,
+}
+
+struct WorkflowTool {
+    tool: Tool,
+    runner: Runner,
+}
+
+fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
+    let settings: WorkflowSettings = opening.settings()?;
+    let file = opening.folder.join(&settings.document);
+    let text = std::fs::read_to_string(&file)
+        .map_err(|error| OpenError::new(format!("cannot read `{}`: {error}", file.display())))?;
+    let (workflow, faults) = read(&text);
+    let workflow = workflow.ok_or_else(|| {
+        let told: Vec<String> = faults.iter().map(|fault| format!("{fault}; {}", fault.remedy)).collect();
+        OpenError::new(format!("`{}` is no workflow that can run\n{}", file.display(), told.join("\n")))
+            .hint(format!("toolmux check {}", file.display()))
+    })?;
+    let step_timeout = match &settings.step_timeout {
+        None => STEP_TIMEOUT,
+        Some(text) => humantime::parse_duration(text)
+            .map_err(|error| OpenError::new(format!("`step_timeout` is `{text}`: {error}")))?,
+    };
+    let tool = describe(&workflow, settings.name.as_deref());
+    let runner = Runner { workflow, step_timeout };
+    Ok(Arc::new(WorkflowTool { tool, runner }))
+}
+
+fn describe(workflow: &Workflow, name: Option<&str>) -> Tool {
+    let first = workflow.steps.first().map(|step| &step.arguments);
+    let literal =
+        |(_, value): &(&String, &Value)| value.as_str().is_none_or(|text| Reference::read(text).is_none());
+    let properties: Map<String, Value> = first
+        .into_iter()
+        .flatten()
+        .filter(literal)
+        .map(|(name, value)| (name.clone(), parameter(value)))
+        .collect();
+    let input = json!({ "type": "object", "properties": properties, "additionalProperties": false });
+    let calls: Vec<&str> = workflow.steps.iter().map(|step| step.function.as_str()).collect();
+    let about = workflow.description.as_deref().unwrap_or(&workflow.title);
+    let description = format!("{about} (calls {})", calls.join(", "));
+    let mut tool = Tool::new(name.unwrap_or(&workflow.title), description, Schema::new(input));
+    tool.version = Version::nearest(&workflow.version);
+    tool
+}
+
+/// A parameter of the same type as the value that the document has for it.
+fn parameter(value: &Value) -> Value {
+    let kind = match value {
+        Value::Null => return json!({ "default": null }),
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    json!({ "type": kind, "default": value })
+}
+
+impl Source for WorkflowTool {
+    fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
+        Box::pin(std::future::ready(Ok(vec![self.tool.clone()].into())))
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: &'a Call,
+        progress: &'a Progress,
+    ) -> BoxFuture<'a, Result<Outcome, SourceError>> {
+        Box::pin(self.runner.run(call, progress))
+    }
+}

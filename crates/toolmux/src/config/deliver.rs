@@ -1,0 +1,84 @@
+//! How credentials reach a tool, as people write it: `deliver = [{ token = "github", header = "Authorization" }]`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use toolmux_core::delivery::{Delivery, GrantName, Place};
+
+/// One credential and where it goes.
+#[derive(Deserialize)]
+#[serde(try_from = "WrittenDelivery")]
+pub(super) struct RawDelivery(Delivery);
+
+impl RawDelivery {
+    pub(super) fn delivery(self) -> Delivery {
+        self.0
+    }
+}
+
+/// One of `token`, `secret`, `user_id`, and one of `header`, `env`, `argument`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WrittenDelivery {
+    /// The token of a provider.
+    token: Option<String>,
+    /// A secret by its name.
+    secret: Option<String>,
+    /// The id of the user.
+    #[serde(default)]
+    user_id: bool,
+    /// A header of the request to the source.
+    header: Option<String>,
+    /// What stands before the credential in the header; `Bearer ` for a token in `Authorization`.
+    prefix: Option<String>,
+    /// A variable in the environment of the command.
+    env: Option<String>,
+    /// An argument of the tool, which models neither see nor fill.
+    argument: Option<String>,
+}
+
+impl TryFrom<WrittenDelivery> for RawDelivery {
+    type Error = String;
+
+    fn try_from(written: WrittenDelivery) -> Result<Self, String> {
+        let grant = match (written.token, written.secret, written.user_id) {
+            (Some(provider), None, false) => GrantName::Token(provider),
+            (None, Some(id), false) => GrantName::Secret(id),
+            (None, None, true) => GrantName::User,
+            _ => return Err("`deliver` takes one of `token`, `secret` and `user_id`".to_owned()),
+        };
+        let place = match (written.header, written.env, written.argument) {
+            (Some(name), None, None) => {
+                let bearer =
+                    name.eq_ignore_ascii_case("authorization") && matches!(grant, GrantName::Token(_));
+                let usual = if bearer { "Bearer " } else { "" };
+                Place::Header { name, prefix: written.prefix.unwrap_or_else(|| usual.to_owned()) }
+            }
+            (None, Some(name), None) => Place::Environment(name),
+            (None, None, Some(name)) => Place::Argument(name),
+            _ => return Err("`deliver` takes one of `header`, `env` and `argument`".to_owned()),
+        };
+        Ok(RawDelivery(Delivery { grant, place }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expect: Result<Delivery, &str>) {
+        let read = toml::from_str::<RawDelivery>(text).map(RawDelivery::delivery);
+        assert_eq!(read.map_err(|error| error.message().to_owned()), expect.map_err(str::to_owned), "{text}");
+    }
+
+    #[test]
+    fn one_credential_goes_to_one_place() {
+        let grant = GrantName::Token("github".into());
+        let place = Place::Header { name: "Authorization".into(), prefix: "Bearer ".into() };
+        check("token = 'github'\nheader = 'Authorization'", Ok(Delivery { grant, place }));
+        let grant = GrantName::Secret("KEY".into());
+        let place = Place::Environment("KEY".into());
+        check("secret = 'KEY'\nenv = 'KEY'", Ok(Delivery { grant, place }));
+        check("user_id = true", Err("`deliver` takes one of `header`, `env` and `argument`"));
+        check("env = 'X'", Err("`deliver` takes one of `token`, `secret` and `user_id`"));
+    }
+}
