@@ -3,6 +3,7 @@
 //! To add a suite, write it in a file of its own and add it to `SUITES`.
 
 mod environment;
+mod mcp;
 mod node;
 mod oxp;
 mod python;
@@ -19,7 +20,7 @@ use crate::workspace::Workspace;
 
 pub(crate) use self::suite::Suite;
 
-pub(crate) const SUITES: &[Suite] = &[oxp::SDK, oxp::FUZZ, oxp::CONSENT];
+pub(crate) const SUITES: &[Suite] = &[oxp::SDK, oxp::FUZZ, oxp::CONSENT, mcp::CONFORMANCE, mcp::WORLD];
 
 pub(crate) fn run(workspace: &Workspace, suites: &[Suite], tally: &mut Tally) -> anyhow::Result<()> {
     if suites.is_empty() {
