@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::arguments::Arguments;
 use crate::catalog::Entry;
 use crate::delivery::{Filled, Place, find};
@@ -16,7 +18,7 @@ use crate::tool::Passthrough;
 pub type CallId = Box<str>;
 
 /// Who asks. Made by [`crate::gateway::Gateway::admit`] alone.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caller {
     pub(crate) name: Arc<str>,
     pub(crate) user: Option<Arc<str>>,

@@ -25,6 +25,7 @@ pub mod schema;
 pub mod secret;
 pub mod source;
 pub mod store;
+pub mod task;
 pub mod tool;
 pub mod toolset;
 pub mod version;

@@ -23,6 +23,14 @@ pub struct Limits {
     pub list_timeout: Duration,
     /// How many tools one source may have.
     pub tools_per_source: usize,
+    /// How many tasks run at a time.
+    pub task_concurrency: usize,
+    /// How many tasks of one caller may wait for their turn.
+    pub task_backlog: u64,
+    /// How long a task waits for a tool that is not there.
+    pub task_patience: Duration,
+    /// The largest result of a task that is kept.
+    pub task_result_bytes: usize,
 }
 
 impl Default for Limits {
@@ -37,6 +45,10 @@ impl Default for Limits {
             refresh: Duration::from_mins(1),
             list_timeout: Duration::from_secs(30),
             tools_per_source: 20_000,
+            task_concurrency: 256,
+            task_backlog: 10_000,
+            task_patience: Duration::from_mins(5),
+            task_result_bytes: 8 << 20,
         }
     }
 }

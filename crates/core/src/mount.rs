@@ -12,6 +12,7 @@ use crate::catalog::{Entry, Unserved};
 use crate::delivery::{Delivery, hide};
 use crate::gateway::Settings;
 pub use crate::gateway::{Breaker, Gate};
+use crate::message::Message;
 use crate::names::{ToolId, flat_name, plain_name};
 use crate::requirements::Requirements;
 use crate::source::{Listing, Source};
@@ -42,6 +43,9 @@ pub struct ToolSettings {
     pub hints: Hints,
 }
 
+/// Makes a source anew from the same settings.
+pub type Reopen = Arc<dyn Fn() -> Result<Arc<dyn Source>, Message> + Send + Sync>;
+
 /// A source in its place.
 pub struct Mount {
     /// The name of the source in the configuration.
@@ -51,6 +55,7 @@ pub struct Mount {
     /// How its tools are named where names are flat.
     pub naming: Naming,
     pub(crate) source: Arc<dyn Source>,
+    pub(crate) reopen: Option<Reopen>,
     pub(crate) breaker: Breaker,
     /// Calls in flight: a source is closed only after them.
     pub(crate) calls: TaskTracker,
@@ -74,10 +79,26 @@ impl Mount {
             toolkit: toolkit.into(),
             naming,
             source,
+            reopen: None,
             breaker: Breaker::default(),
             calls: TaskTracker::new(),
             gates: Mutex::default(),
         }
+    }
+
+    /// Says how the source can be made anew, which is what reconnecting it does.
+    pub fn reopened_by(mut self, reopen: Reopen) -> Self {
+        self.reopen = Some(reopen);
+        self
+    }
+
+    /// The same place with a source made anew, if it can be.
+    pub(crate) fn anew(&self) -> Option<Result<Mount, Message>> {
+        let reopen = self.reopen.clone()?;
+        Some(
+            reopen()
+                .map(|source| Mount::new(&self.name, &self.toolkit, self.naming, source).reopened_by(reopen)),
+        )
     }
 
     /// What the source lists, as entries. A tool that cannot be served costs only itself.

@@ -44,6 +44,18 @@ impl Output {
     }
 }
 
+impl Output {
+    /// The content blocks; when the tool gave none, its value as a block of text, and nothing for `null`.
+    pub fn blocks(&self) -> Vec<Content> {
+        match serde_json::from_str::<serde_json::Value>(self.value.get()) {
+            _ if !self.content.is_empty() => self.content.clone(),
+            Ok(serde_json::Value::Null) => Vec::new(),
+            Ok(serde_json::Value::String(text)) => vec![Content::text(&text)],
+            _ => vec![Content::text(self.value.get())],
+        }
+    }
+}
+
 /// One block of content in the shape that MCP gave the field: `{"type": "text", "text": …}` and others.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -2,12 +2,15 @@
 //!
 //! To add one: a folder, a `mod` line, and an entry in [`SERVED`] or [`SOURCES`].
 
+pub mod ats;
 pub mod auth;
 mod child;
 mod command;
 pub mod fault;
 pub mod http_client;
 pub mod jsonrpc;
+pub mod mcp;
+pub mod model;
 pub mod opentool;
 mod operations;
 pub mod oxp;
@@ -19,10 +22,19 @@ pub mod workflow;
 use crate::registry::{DocumentKind, Served, SourceKind};
 
 /// How agents talk to us.
-pub const SERVED: &[Served] = &[opentool::SERVED, oxp::SERVED, auth::SERVED, operations::SERVED];
+pub const SERVED: &[Served] = &[
+    opentool::SERVED,
+    oxp::SERVED,
+    ats::SERVED,
+    mcp::SERVED,
+    model::SERVED,
+    auth::SERVED,
+    operations::SERVED,
+];
 
 /// Where tools come from.
-pub const SOURCES: &[SourceKind] = &[command::SOURCE, opentool::SOURCE, oxp::SOURCE, workflow::SOURCE];
+pub const SOURCES: &[SourceKind] =
+    &[command::SOURCE, opentool::SOURCE, oxp::SOURCE, ats::SOURCE, mcp::SOURCE, workflow::SOURCE];
 
 /// What people write and `check` reads.
 pub const DOCUMENTS: &[DocumentKind] = &[opentool::DOCUMENT, workflow::DOCUMENT];

@@ -1,1 +1,66 @@
-//! Skeleton.
+//! The durable stores behind core's `Store` port: SQLite for one machine, PostgreSQL for many.
+//!
+//! Every statement is written once, in `sql/`; what differs between the engines is their migrations and a
+//! few lines in `sqlite.rs` and `postgres.rs`.
+
+mod calls;
+mod database;
+mod postgres;
+mod sealed;
+mod sql;
+mod sqlite;
+mod store;
+mod tasks;
+mod upkeep;
+mod write;
+mod writer;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use toolmux_core::store::{MemoryStore, Retention, Store};
+
+pub use self::store::SqlStore;
+
+/// How a durable store behaves.
+#[derive(Clone, Copy, Debug)]
+pub struct StoreSettings {
+    /// How long a server that says nothing is taken to be alive.
+    pub lease: Duration,
+    /// What is kept and for how long.
+    pub retention: Retention,
+    /// How long a database that does not answer is waited for.
+    pub patience: Duration,
+}
+
+impl Default for StoreSettings {
+    fn default() -> Self {
+        StoreSettings {
+            lease: Duration::from_secs(10),
+            retention: Retention::default(),
+            patience: Duration::from_secs(3),
+        }
+    }
+}
+
+/// Why a store cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The address is of no kind we know.
+    #[error("`{0}` is no store: write `memory`, `sqlite:FILE` or `postgres://USER@HOST/DATABASE`")]
+    Unknown(String),
+    /// The database did not let us in.
+    #[error("the store cannot be opened")]
+    Connect(#[source] sqlx::Error),
+    /// The tables could not be brought up to date.
+    #[error("the tables of the store cannot be brought up to date")]
+    Migrate(#[source] sqlx::migrate::MigrateError),
+}
+
+/// Opens the store an address names and brings its tables up to date.
+pub async fn open(url: &str, settings: StoreSettings) -> Result<Arc<dyn Store>, OpenError> {
+    if url == "memory" {
+        return Ok(Arc::new(MemoryStore::default()));
+    }
+    Ok(Arc::new(SqlStore::open(url, settings).await?))
+}

@@ -6,8 +6,9 @@ use anyhow::Context;
 use arc_swap::ArcSwap;
 use jsonwebtoken::jwk::JwkSet;
 use toolmux_core::gateway::{Gateway, JwtRules, Settings};
+use toolmux_core::message::Message;
 use toolmux_core::mount::Mount;
-use toolmux_core::store::{MemoryStore, Store};
+use toolmux_core::store::Store;
 
 use crate::config::{Config, SourceConfig};
 use crate::jwks;
@@ -21,11 +22,11 @@ pub(crate) struct Assembly {
 }
 
 impl Assembly {
-    /// Opens the store and every source; connects in the background.
-    pub(crate) fn new(config: &Config) -> anyhow::Result<Self> {
+    /// Opens every source; connects in the background.
+    pub(crate) fn new(config: &Config, store: Arc<dyn Store>) -> anyhow::Result<Self> {
         let keys: Arc<ArcSwap<JwkSet>> = Arc::new(ArcSwap::from_pointee(JwkSet { keys: Vec::new() }));
         let mounts = config.sources.iter().map(mount).collect::<anyhow::Result<Vec<_>>>()?;
-        let gateway = Gateway::new(settings(config, &keys), store(&config.store)?);
+        let gateway = Gateway::new(settings(config, &keys), store);
         for mount in mounts {
             gateway.mount(mount);
         }
@@ -56,7 +57,9 @@ impl Assembly {
 
 fn mount(source: &SourceConfig) -> anyhow::Result<Mount> {
     let opened = source.open().with_context(|| format!("source `{}` cannot be opened", source.name))?;
-    Ok(Mount::new(&source.name, &source.toolkit, source.naming, opened))
+    let again = source.clone();
+    let reopen = move || again.open().map_err(|error| Message::public(error.to_string()));
+    Ok(Mount::new(&source.name, &source.toolkit, source.naming, opened).reopened_by(Arc::new(reopen)))
 }
 
 fn settings(config: &Config, keys: &Arc<ArcSwap<JwkSet>>) -> Settings {
@@ -75,9 +78,16 @@ fn settings(config: &Config, keys: &Arc<ArcSwap<JwkSet>>) -> Settings {
     }
 }
 
-fn store(url: &str) -> anyhow::Result<Arc<dyn Store>> {
-    match url {
-        "memory" => Ok(Arc::new(MemoryStore::default())),
-        other => anyhow::bail!("there is no store `{other}`"),
+/// Opens the store an address names.
+pub(crate) async fn store(url: &str) -> anyhow::Result<Arc<dyn Store>> {
+    let opened = toolmux_store::open(url, toolmux_store::StoreSettings::default()).await;
+    opened.with_context(|| format!("cannot open the store `{}`", without_password(url)))
+}
+
+/// What may be shown of the address of a store.
+pub(crate) fn without_password(url: &str) -> String {
+    match (url.split_once("://"), url.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://…@{host}"),
+        _ => url.to_owned(),
     }
 }

@@ -145,6 +145,7 @@ impl Running {
         let tcp = TcpListener::bind(&on.address).await;
         let tcp = tcp.with_context(|| format!("cannot listen on `{}`", on.address))?;
         let address = tcp.local_addr()?;
+        gateway.run_tasks();
         let web = Web { gateway: Arc::clone(&gateway), limits: on.web, stop: stopped_by_callers };
         let front = Arc::new(
             Front::new(Arc::new(web), HostRules::new(address, &on.hosts, &on.origins)).version(on.version),

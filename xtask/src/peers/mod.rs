@@ -4,6 +4,7 @@
 
 mod environment;
 mod node;
+mod opentool;
 mod python;
 mod stamp;
 mod suite;
@@ -18,7 +19,7 @@ use crate::workspace::Workspace;
 
 pub(crate) use self::suite::Suite;
 
-pub(crate) const SUITES: &[Suite] = &[];
+pub(crate) const SUITES: &[Suite] = &[opentool::SUITE];
 
 pub(crate) fn run(workspace: &Workspace, suites: &[Suite], tally: &mut Tally) -> anyhow::Result<()> {
     if suites.is_empty() {

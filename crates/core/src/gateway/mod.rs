@@ -11,15 +11,18 @@ mod onward;
 mod permit;
 mod record;
 mod refresh;
+mod relay;
 mod require;
 mod resolve;
+mod runner;
 mod settings;
+mod tasks;
 mod validate;
 
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -28,9 +31,11 @@ pub use self::breaker::Breaker;
 pub use self::gate::Gate;
 pub(crate) use self::onward::Onward;
 pub use self::refresh::{SourceReport, SourceStatus};
+pub use self::relay::Offer;
 pub use self::settings::Settings;
+pub use self::tasks::Follow;
 use crate::broker::Broker;
-use crate::call::{Caller, Request};
+use crate::call::{Call, Caller, Request};
 use crate::catalog::Catalog;
 use crate::metrics::Metrics;
 use crate::outcome::Outcome;
@@ -46,6 +51,8 @@ pub struct Gateway {
     metrics: Metrics,
     shelves: Mutex<Vec<refresh::Shelf>>,
     revision: watch::Sender<u64>,
+    runner: runner::Runner,
+    reconnects: Semaphore,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -55,8 +62,10 @@ impl Gateway {
     pub fn new(settings: Settings, store: Arc<dyn Store>) -> Arc<Self> {
         Arc::new(Gateway {
             catalog: ArcSwap::default(),
+            runner: runner::Runner::new(&settings.limits),
             settings: ArcSwap::from_pointee(settings),
             store,
+            reconnects: Semaphore::new(1),
             metrics: Metrics::default(),
             shelves: Mutex::default(),
             revision: watch::Sender::new(0),
@@ -101,9 +110,20 @@ impl Gateway {
         self: &Arc<Self>,
         depth: u8,
         caller: &Caller,
-        mut request: Request,
+        request: Request,
         progress: &Progress,
     ) -> Result<Outcome, Refusal> {
+        let call = self.check(depth, caller, request).await?;
+        record::record(self, call, progress).await
+    }
+
+    /// Every step of the path up to the call.
+    async fn check(
+        self: &Arc<Self>,
+        depth: u8,
+        caller: &Caller,
+        mut request: Request,
+    ) -> Result<Call, Refusal> {
         let entry = {
             let catalog = self.catalog.load();
             let place = resolve::resolve(&catalog, caller, &request.tool)?;
@@ -113,9 +133,7 @@ impl Gateway {
         if !entry.requires.is_empty() {
             require::require(&self.settings.load_full(), &entry, caller, &mut request.grants).await?;
         }
-        let onward = Onward { gateway: Arc::clone(self), depth };
-        let call = validate::validate(entry, caller, request, onward)?;
-        record::record(self, call, progress).await
+        validate::validate(entry, caller, request, Onward { gateway: Arc::clone(self), depth })
     }
 
     /// The present snapshot.
@@ -131,6 +149,11 @@ impl Gateway {
     /// Who keeps tokens of users.
     pub fn broker(&self) -> Option<Arc<dyn Broker>> {
         self.settings.load().broker.clone()
+    }
+
+    /// Ends when the gateway is being closed, for whoever holds a stream open.
+    pub async fn closing(&self) {
+        self.stop.cancelled().await;
     }
 
     /// True once [`Gateway::close`] has begun: no call should be sent here any more.

@@ -4,11 +4,12 @@ use std::fmt::Write;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::runtime::Handle;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_util::task::TaskTracker;
 
 use super::Gateway;
@@ -20,6 +21,12 @@ use crate::outcome::{Outcome, Retry};
 use crate::progress::Progress;
 use crate::refusal::Refusal;
 use crate::store::{Begun, CallDigest, CallKey, StoreError};
+use crate::task::may_have_run;
+
+/// The pause before the end of a call is recorded again, when the store was away; it doubles.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+/// The longest such pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// Runs a call at most once per id. A call without an id, or of a tool that only reads, needs no record.
 pub(super) async fn record(
@@ -36,6 +43,14 @@ pub(super) async fn record(
     loop {
         match gateway.store.call_begin(&key, &digest).await.map_err(unavailable)? {
             Begun::Fresh => return run(gateway, key, call, progress.clone()).await,
+            Begun::Abandoned if call.entry.hints.repeatable() => {
+                return run(gateway, key, call, progress.clone()).await;
+            }
+            Begun::Abandoned => {
+                let outcome = may_have_run();
+                gateway.store.call_finish(&key, &outcome).await.map_err(unavailable)?;
+                return Ok(outcome);
+            }
             Begun::Ended(outcome) => return Ok(outcome),
             Begun::Conflict => return Err(Refusal::Conflict { call_id: key.id.into() }),
             Begun::Running => {
@@ -58,11 +73,11 @@ async fn run(
     let owner = Arc::clone(gateway);
     let running = Box::pin(async move {
         let answer = dispatch(&owner, &call, &progress).await;
-        match &answer {
-            Ok(outcome) if is_final(outcome) => owner.store.call_finish(&key, outcome).await,
-            Ok(_) | Err(_) => owner.store.call_forget(&key).await,
+        if let Err(error) = note(&owner, &key, &answer).await {
+            // The tool ran or did not, and its caller hears which, even while the store is away.
+            let (late, tracker) = (answer.clone(), owner.tasks.clone());
+            tracker.spawn(note_later(owner, key, late, error));
         }
-        .map_err(unavailable)?;
         answer
     });
     Unstoppable { running: Some(running), tasks: gateway.tasks.clone() }.await
@@ -93,6 +108,34 @@ impl Drop for Unstoppable {
     }
 }
 
+/// Until the store took it. When the server stops first, whoever asks again hears that it may have run.
+async fn note_later(
+    gateway: Arc<Gateway>,
+    key: CallKey,
+    answer: Result<Outcome, Refusal>,
+    mut error: StoreError,
+) {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        tracing::warn!(call = %key.id, developer = error.0.developer, "the end of a call is not recorded yet");
+        if gateway.stop.run_until_cancelled(sleep(pause)).await.is_none() {
+            return;
+        }
+        pause = (pause * 2).min(LONGEST_PAUSE);
+        match note(&gateway, &key, &answer).await {
+            Ok(()) => return,
+            Err(next) => error = next,
+        }
+    }
+}
+
+async fn note(gateway: &Gateway, key: &CallKey, answer: &Result<Outcome, Refusal>) -> Result<(), StoreError> {
+    match answer {
+        Ok(outcome) if is_final(outcome) => gateway.store.call_finish(key, outcome).await,
+        Ok(_) | Err(_) => gateway.store.call_forget(key).await,
+    }
+}
+
 /// A failure worth retrying is not kept: clients retry with the same id, and must reach the tool.
 fn is_final(outcome: &Outcome) -> bool {
     match outcome {
@@ -108,13 +151,13 @@ fn still_running(call: &Call) -> Refusal {
     }
 }
 
-fn unavailable(error: StoreError) -> Refusal {
+pub(super) fn unavailable(error: StoreError) -> Refusal {
     Refusal::Unavailable { message: error.0, retry_after: None }
 }
 
 /// Tool and arguments, the same whatever the order of keys. Delivered credentials are not part of it: a
 /// token that was renewed between two tries does not make another call.
-fn digest(call: &Call) -> CallDigest {
+pub(super) fn digest(call: &Call) -> CallDigest {
     let mut text = call.entry.id.to_string();
     write_sorted(call.given().value(), &mut text);
     Sha256::digest(text).into()

@@ -12,6 +12,7 @@ use crate::catalog::{Catalog, Entry, Unserved};
 use crate::message::Message;
 use crate::mount::Mount;
 use crate::source::{Listing, SourceError};
+use crate::tool::Passthrough;
 
 /// The pause after a first failure to list; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
@@ -42,8 +43,9 @@ pub struct SourceReport {
 
 /// What one source contributes.
 pub(super) struct Shelf {
-    mount: Arc<Mount>,
+    pub(super) mount: Arc<Mount>,
     listing: Listing,
+    pub(super) beside: Passthrough,
     entries: Vec<Arc<Entry>>,
     unserved: Vec<Unserved>,
     status: SourceStatus,
@@ -54,6 +56,10 @@ impl Gateway {
     /// Takes a source in; its tools appear as soon as it lists them. A source of the same name keeps
     /// serving until then, and leaves.
     pub fn mount(self: &Arc<Self>, mount: Mount) {
+        self.place(mount);
+    }
+
+    fn place(self: &Arc<Self>, mount: Mount) -> Arc<Mount> {
         let (mount, stop) = (Arc::new(mount), self.stop.child_token());
         self.shelves(|shelves| {
             let place =
@@ -61,6 +67,7 @@ impl Gateway {
             let shelf = Shelf {
                 mount: Arc::clone(&mount),
                 listing: Listing::default(),
+                beside: Passthrough::default(),
                 entries: Vec::new(),
                 unserved: Vec::new(),
                 status: SourceStatus::Connecting,
@@ -68,13 +75,58 @@ impl Gateway {
             };
             shelves.insert(place, shelf);
         });
-        let gateway = Arc::clone(self);
+        let (gateway, placed) = (Arc::clone(self), Arc::clone(&mount));
         self.tasks.spawn(async move {
             stop.run_until_cancelled(gateway.follow(&mount)).await;
             mount.calls.close();
             timeout(gateway.settings.load().limits.drain, mount.calls.wait()).await.ok();
             mount.source.close().await;
         });
+        placed
+    }
+
+    /// Makes every source anew, where that can be done, and waits until each has been heard of. The old
+    /// one serves until its successor lists its tools, and finishes its calls; a successor that fails is
+    /// let go, and the old one stays.
+    pub async fn reconnect(self: &Arc<Self>) -> Vec<SourceReport> {
+        // Whoever comes second finds everything reconnected, and does it once more.
+        let Ok(_turn) = self.reconnects.acquire().await else { return self.sources() };
+        let mounts = self.shelves(|shelves| shelves.iter().map(|s| Arc::clone(&s.mount)).collect::<Vec<_>>());
+        let mut failed = Vec::new();
+        let mut successors = Vec::new();
+        for mount in mounts {
+            match mount.anew() {
+                None => {}
+                Some(Ok(successor)) => successors.push(self.place(successor)),
+                Some(Err(message)) => {
+                    failed.push((mount.name.clone(), SourceStatus::Failing(message)));
+                }
+            }
+        }
+        self.settled(self.settings.load().limits.list_timeout).await;
+        failed.extend(successors.iter().filter_map(|successor| self.let_go(successor)));
+        let mut reports = self.sources();
+        for report in &mut reports {
+            if let Some((_, status)) = failed.iter().find(|(name, _)| *name == report.name) {
+                report.status = status.clone();
+            }
+        }
+        reports
+    }
+
+    /// Removes a successor that did not list its tools; gives its name and status if it did not.
+    fn let_go(&self, successor: &Arc<Mount>) -> Option<(String, SourceStatus)> {
+        self.shelves(|shelves| {
+            let place = shelves.iter().position(|shelf| Arc::ptr_eq(&shelf.mount, successor))?;
+            let status = shelves[place].status.clone();
+            if status == SourceStatus::Ready {
+                return None;
+            }
+            let shelf = shelves.remove(place);
+            shelf.stop.cancel();
+            self.swap(shelves);
+            Some((shelf.mount.name.clone(), status))
+        })
     }
 
     /// Lets a source go: its tools disappear, calls in flight finish, then it is closed.
@@ -133,6 +185,7 @@ impl Gateway {
         self.stop.cancel();
         self.tasks.close();
         timeout(patience, self.tasks.wait()).await.ok();
+        self.store.close().await;
     }
 
     async fn follow(self: &Arc<Self>, mount: &Arc<Mount>) {
@@ -161,36 +214,37 @@ impl Gateway {
     }
 
     async fn listed(self: &Arc<Self>, mount: &Arc<Mount>, listing: Listing) {
+        let beside = mount.source.beside();
         let known = self.shelves(|shelves| {
-            shelves
-                .iter()
-                .find(|shelf| Arc::ptr_eq(&shelf.mount, mount))
-                .is_some_and(|shelf| shelf.status == SourceStatus::Ready && shelf.listing == listing)
+            shelves.iter().find(|shelf| Arc::ptr_eq(&shelf.mount, mount)).is_some_and(|shelf| {
+                shelf.status == SourceStatus::Ready && shelf.listing == listing && shelf.beside == beside
+            })
         });
         if known {
             return;
         }
         // Compiling thousands of schemas takes long enough to keep it off the threads that answer.
         let (gateway, mount) = (Arc::clone(self), Arc::clone(mount));
-        tokio::task::spawn_blocking(move || gateway.shelve(&mount, listing)).await.ok();
+        tokio::task::spawn_blocking(move || gateway.shelve(&mount, listing, beside)).await.ok();
     }
 
-    fn shelve(&self, mount: &Arc<Mount>, listing: Listing) {
+    fn shelve(&self, mount: &Arc<Mount>, listing: Listing, beside: Passthrough) {
         let (entries, unserved) = mount.shelve(&listing, &self.settings.load());
         for tool in &unserved {
             tracing::warn!(source = mount.name, tool = tool.tool, "tool is not served: {}", tool.reason);
         }
         self.metrics.source(&mount.name, true, entries.len());
         self.shelves(|shelves| {
-            let replaced =
-                |shelf: &Shelf| shelf.mount.name == mount.name && !Arc::ptr_eq(&shelf.mount, mount);
-            for old in shelves.extract_if(.., |shelf| replaced(shelf)) {
+            // A successor stands before the source it replaces.
+            let place = shelves.iter().position(|shelf| Arc::ptr_eq(&shelf.mount, mount));
+            let Some(place) = place else { return };
+            for old in shelves.extract_if(place + 1.., |shelf| shelf.mount.name == mount.name) {
                 old.stop.cancel();
             }
         });
         self.update(mount, |shelf| {
             (shelf.listing, shelf.entries, shelf.unserved) = (listing, entries, unserved);
-            shelf.status = SourceStatus::Ready;
+            (shelf.beside, shelf.status) = (beside, SourceStatus::Ready);
         });
     }
 
@@ -228,7 +282,7 @@ impl Gateway {
         self.revision.send_modify(|revision| *revision += 1);
     }
 
-    fn shelves<T>(&self, read: impl FnOnce(&mut Vec<Shelf>) -> T) -> T {
+    pub(super) fn shelves<T>(&self, read: impl FnOnce(&mut Vec<Shelf>) -> T) -> T {
         read(&mut self.shelves.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -5,3 +5,4 @@ mod catalogue;
 mod fixture;
 mod ledger;
 mod path;
+mod tasks;

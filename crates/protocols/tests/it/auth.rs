@@ -6,13 +6,11 @@ use std::time::SystemTime;
 
 use http::{HeaderMap, Method, StatusCode};
 use serde_json::{Value, json};
-use toolmux_core::BoxFuture;
 use toolmux_core::gateway::{Admission, ApiKey, Gateway, Settings};
 use toolmux_core::mount::{Mount, Naming, ToolSettings};
-use toolmux_core::outcome::Outcome;
 use toolmux_core::requirements::{Authorization, Requirements};
 use toolmux_core::secret::Secret;
-use toolmux_core::store::{Begun, CallDigest, CallKey, MemoryStore, SealedKey, Store, StoreError};
+use toolmux_core::store::{MemoryStore, SealedKey, Store};
 use toolmux_core::toolset::Pattern;
 use toolmux_protocols::auth::{self, Base, OAuthBroker, Owner, SealingKey};
 use toolmux_protocols::http_client::{HttpClient, HttpLimits};
@@ -52,10 +50,7 @@ fn settings(broker: Arc<OAuthBroker>) -> Settings {
 }
 
 async fn stage() -> Stage {
-    stage_on(Arc::new(MemoryStore::default())).await
-}
-
-async fn stage_on(store: Arc<dyn Store>) -> Stage {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
     let provider = Provider::start().await;
     let github = auth::Provider::discovered(&provider.base, CLIENT)
         .expect("an address")
@@ -286,60 +281,23 @@ async fn what_is_kept_is_sealed() {
     assert!(!String::from_utf8_lossy(&sealed).contains("access1"));
 }
 
-/// A store in which everything that can expire has.
-struct Late(MemoryStore);
-
-impl Store for Late {
-    fn call_begin<'a>(
-        &'a self,
-        key: &'a CallKey,
-        digest: &'a CallDigest,
-    ) -> BoxFuture<'a, Result<Begun, StoreError>> {
-        self.0.call_begin(key, digest)
-    }
-
-    fn call_finish<'a>(
-        &'a self,
-        key: &'a CallKey,
-        outcome: &'a Outcome,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
-        self.0.call_finish(key, outcome)
-    }
-
-    fn call_forget<'a>(&'a self, key: &'a CallKey) -> BoxFuture<'a, Result<(), StoreError>> {
-        self.0.call_forget(key)
-    }
-
-    fn call_wait<'a>(&'a self, key: &'a CallKey) -> BoxFuture<'a, Result<Option<Outcome>, StoreError>> {
-        self.0.call_wait(key)
-    }
-
-    fn sealed_put<'a>(
-        &'a self,
-        key: &'a SealedKey,
-        bytes: &'a [u8],
-        expires: Option<SystemTime>,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
-        self.0.sealed_put(key, bytes, expires.map(|_| SystemTime::UNIX_EPOCH))
-    }
-
-    fn sealed_find<'a>(&'a self, key: &'a SealedKey) -> BoxFuture<'a, Result<Option<Vec<u8>>, StoreError>> {
-        self.0.sealed_find(key)
-    }
-
-    fn sealed_take<'a>(&'a self, key: &'a SealedKey) -> BoxFuture<'a, Result<Option<Vec<u8>>, StoreError>> {
-        self.0.sealed_take(key)
-    }
-
-    fn sealed_list<'a>(&'a self, kind: &'a str) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
-        self.0.sealed_list(kind)
+/// Lets everything of a kind that can expire expire now.
+async fn expire(store: &dyn Store, kind: &str) {
+    let names = store.sealed_list(kind).await.unwrap_or_else(|error| panic!("{}", error.0.public));
+    for name in names {
+        let key = SealedKey { kind: kind.to_owned(), name };
+        let put = store.sealed_put(&key, b"", Some(SystemTime::UNIX_EPOCH)).await;
+        put.unwrap_or_else(|error| panic!("{}", error.0.public));
     }
 }
 
 #[tokio::test]
 async fn challenges_expire() {
-    let stage = stage_on(Arc::new(Late(MemoryStore::default()))).await;
+    let stage = stage().await;
     let challenge = stage.challenge("alice", None).await;
+    for kind in ["challenge", "challenge_of", "state"] {
+        expire(&*stage.store, kind).await;
+    }
     assert_eq!(stage.status(&challenge).await, "failed");
     assert_eq!(get(&url(&challenge, "url"), None).await.0, StatusCode::BAD_REQUEST);
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -11,6 +12,7 @@ use toolmux_core::gateway::{Gateway, SourceStatus};
 use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::Progress;
+use toolmux_core::store::MemoryStore;
 
 use super::failure::Failure;
 use crate::assembly::Assembly;
@@ -42,7 +44,7 @@ impl CallTool {
         let mut config = Config::load(&self.config)?;
         // Whoever can read the configuration may call what it serves.
         (config.keys, config.jwt) = (Vec::new(), None);
-        let assembly = Assembly::new(&config)?;
+        let assembly = Assembly::new(&config, Arc::new(MemoryStore::default()))?;
         let answered = self.answer(&assembly.gateway).await;
         assembly.gateway.close(PATIENCE).await;
         match answered? {
@@ -54,7 +56,7 @@ impl CallTool {
         }
     }
 
-    async fn answer(&self, gateway: &std::sync::Arc<Gateway>) -> Result<Outcome, Failure> {
+    async fn answer(&self, gateway: &Arc<Gateway>) -> Result<Outcome, Failure> {
         let tool = ToolRef::either(&self.tool);
         wait_for(gateway, &tool).await;
         let arguments = match &self.json {

@@ -5,6 +5,7 @@ mod check;
 mod completions;
 mod failure;
 mod man;
+mod mcp;
 mod run;
 mod serve;
 mod start;
@@ -42,6 +43,7 @@ enum Command {
     Call(call::CallTool),
     Run(run::RunWorkflow),
     Check(check::Check),
+    Mcp(mcp::Mcp),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -85,6 +87,7 @@ impl Command {
             Command::Call(command) => command.run().await,
             Command::Run(command) => command.run().await,
             Command::Check(command) => Ok(command.run()),
+            Command::Mcp(command) => command.run().await,
             Command::Completions(command) => Ok(command.run()),
             Command::Man(_) => man::Man::run(),
         }

@@ -15,6 +15,7 @@ use toolmux_core::mount::{Mount, Naming, ToolSettings};
 use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::{Progress, Update};
+use toolmux_core::store::MemoryStore;
 use toolmux_core::toolset::Pattern;
 
 use super::call::{named, schema};
@@ -56,7 +57,7 @@ impl RunWorkflow {
         let whole = ToolSettings { timeout: Some(WHOLE), ..ToolSettings::default() };
         config.tools.push((Pattern::new(format!("{TOOLKIT}.{TOOL}")), whole));
         let workflow = self.workflow()?;
-        let assembly = Assembly::new(&config)?;
+        let assembly = Assembly::new(&config, Arc::new(MemoryStore::default()))?;
         assembly.gateway.mount(workflow);
         assembly.gateway.settled(PATIENCE).await;
         let answered = self.follow(&assembly.gateway).await;

@@ -11,7 +11,7 @@ use toolmux_protocols::SERVED;
 
 use super::ConfigArgument;
 use super::failure::Failure;
-use crate::assembly::Assembly;
+use crate::assembly::{Assembly, store};
 use crate::config::Config;
 use crate::server::{ListenOn, Running};
 use crate::{reload, signals};
@@ -61,7 +61,8 @@ pub(super) async fn serve(
     version: Option<String>,
     file: Option<&Path>,
 ) -> Result<ExitCode, Failure> {
-    let (assembly, stop) = (Assembly::new(config)?, CancellationToken::new());
+    let store = store(&config.store).await?;
+    let (assembly, stop) = (Assembly::new(config, store)?, CancellationToken::new());
     let running = Running::start(
         assembly.gateway.clone(),
         ListenOn { version, ..listen_on(config) },

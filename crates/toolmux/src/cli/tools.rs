@@ -1,12 +1,14 @@
 //! `toolmux tools`: what a configuration serves.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use toolmux_core::catalog::{Catalog, Entry};
 use toolmux_core::gateway::{Credential, SourceStatus};
+use toolmux_core::store::MemoryStore;
 use toolmux_protocols::opentool::OpenTool;
 
 use super::ConfigArgument;
@@ -45,7 +47,7 @@ impl Tools {
         let mut config = Config::load(&self.config.config)?;
         // Whoever can read the configuration may see what it serves.
         (config.keys, config.jwt) = (Vec::new(), None);
-        let assembly = Assembly::new(&config)?;
+        let assembly = Assembly::new(&config, Arc::new(MemoryStore::default()))?;
         let gateway = &assembly.gateway;
         gateway.settled(PATIENCE).await;
         let catalog = gateway.catalog();

@@ -1,0 +1,250 @@
+//! Runs tasks: as many at a time as allowed, callers in turn, every one to an end that is recorded.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use tokio::sync::mpsc::Receiver;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::time::{sleep, timeout};
+
+use super::Gateway;
+use super::dispatch::dispatch;
+use super::tasks::KeptRequest;
+use crate::call::Call;
+use crate::limits::Limits;
+use crate::outcome::{Outcome, ToolError};
+use crate::progress::{Progress, Update};
+use crate::refusal::Refusal;
+use crate::store::ClaimedTask;
+use crate::task::{TaskId, refused};
+
+/// How often waiting tasks are looked for although no bell rang.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// The pause before a store that was away is asked again; it doubles.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+/// The longest such pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// How long a task waits before its tool is looked for again.
+const TOOL_PAUSE: Duration = Duration::from_secs(2);
+/// How many updates of one task are kept.
+const MOST_UPDATES: usize = 10_000;
+
+/// What runs here.
+pub(super) struct Runner {
+    slots: Arc<Semaphore>,
+    most: usize,
+    freed: Notify,
+    /// Calls whose credentials are kept nowhere else, until their turn comes.
+    held: Mutex<HashMap<TaskId, Call>>,
+    started: OnceLock<()>,
+}
+
+impl Runner {
+    pub(super) fn new(limits: &Limits) -> Self {
+        let most = limits.task_concurrency.clamp(1, Semaphore::MAX_PERMITS);
+        Runner {
+            slots: Arc::new(Semaphore::new(most)),
+            most,
+            freed: Notify::new(),
+            held: Mutex::default(),
+            started: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn slot(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.slots).try_acquire_owned().ok()
+    }
+
+    pub(super) fn hold(&self, id: &TaskId, call: Call) {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), call);
+    }
+
+    pub(super) fn held(&self, id: &TaskId) -> Option<Call> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(id)
+    }
+}
+
+impl Gateway {
+    /// Begins to run the tasks that wait in the store, whoever accepted them. Submitting does this too.
+    pub fn run_tasks(self: &Arc<Self>) {
+        if self.runner.started.set(()).is_ok() {
+            let gateway = Arc::clone(self);
+            self.tasks.spawn(async move {
+                gateway.stop.run_until_cancelled(gateway.take_turns()).await;
+            });
+        }
+    }
+
+    /// Runs a task that was just accepted here.
+    pub(super) fn begin_here(self: &Arc<Self>, id: TaskId, call: Call, slot: OwnedSemaphorePermit) {
+        let gateway = Arc::clone(self);
+        self.tasks.spawn(async move {
+            // Somebody else may have claimed or cancelled it by now; a store that went away has it claimed
+            // again later.
+            if let Ok(true) = gateway.store.task_start(&id).await {
+                gateway.run_task(&id, &call).await;
+            }
+            drop(slot);
+            gateway.runner.freed.notify_one();
+        });
+    }
+
+    async fn take_turns(self: &Arc<Self>) {
+        // After a start, tools appear only once their sources have been heard of.
+        self.settled(self.settings.load().limits.list_timeout).await;
+        let mut bell = self.store.work_bell();
+        loop {
+            let free = self.runner.slots.available_permits();
+            // Claiming one by one would look through the whole backlog for each.
+            if free * 4 >= self.runner.most {
+                match self.store.task_claim(free).await {
+                    Ok(claimed) => claimed.into_iter().for_each(|task| self.begin_claimed(task)),
+                    Err(error) => {
+                        tracing::warn!(developer = error.0.developer, "waiting tasks cannot be claimed");
+                    }
+                }
+            }
+            tokio::select! {
+                () = bell.heard() => {}
+                () = self.runner.freed.notified() => {}
+                () = sleep(LOOK_AGAIN) => {}
+            }
+        }
+    }
+
+    fn begin_claimed(self: &Arc<Self>, task: ClaimedTask) {
+        let gateway = Arc::clone(self);
+        self.tasks.spawn(async move {
+            let Ok(slot) = Arc::clone(&gateway.runner.slots).acquire_owned().await else { return };
+            let call = match gateway.runner.held(&task.id) {
+                Some(call) => Ok(call),
+                None => match KeptRequest::read(&task.request) {
+                    Ok((caller, ask)) => gateway.check(0, &caller, ask).await,
+                    Err(refusal) => Err(refusal),
+                },
+            };
+            match call {
+                Ok(call) => gateway.run_task(&task.id, &call).await,
+                Err(refusal) => gateway.put_off(&task, &refusal).await,
+            }
+            drop(slot);
+            gateway.runner.freed.notify_one();
+        });
+    }
+
+    /// A tool that is not here now may be soon, or be elsewhere; not for ever.
+    async fn put_off(self: &Arc<Self>, task: &ClaimedTask, refusal: &Refusal) {
+        let patience = self.settings.load().limits.task_patience;
+        let waited = SystemTime::now().duration_since(task.created).unwrap_or_default();
+        match refusal {
+            Refusal::UnknownTool { .. } if waited < patience => self.put_back(&task.id, TOOL_PAUSE).await,
+            _ => self.finish(&task.id, &refused(refusal)).await,
+        }
+    }
+
+    async fn run_task(self: &Arc<Self>, id: &TaskId, call: &Call) {
+        let mut bell = self.store.task_bell(id);
+        let answer = tokio::select! {
+            answer = self.dispatch_told(id, call) => answer,
+            // Somebody cancelled it, or took it over because we seemed dead: dropping the call ends it.
+            () = self.taken_away(id, &mut bell) => return,
+        };
+        match answer {
+            Ok(outcome) => self.finish(id, &self.bounded(outcome)).await,
+            Err(Refusal::Busy { retry_after, .. }) => {
+                if !call.request.grants.secrets.is_empty() || !call.request.grants.authorization.is_empty() {
+                    self.runner.hold(id, call.clone());
+                }
+                self.put_back(id, retry_after).await;
+            }
+            Err(refusal) => self.finish(id, &refused(&refusal)).await,
+        }
+    }
+
+    async fn dispatch_told(self: &Arc<Self>, id: &TaskId, call: &Call) -> Result<Outcome, Refusal> {
+        let (progress, updates) = Progress::channel();
+        let run = async {
+            let answer = dispatch(self, call, &progress).await;
+            drop(progress);
+            answer
+        };
+        tokio::join!(run, self.tell(id, updates)).0
+    }
+
+    async fn tell(&self, id: &TaskId, mut updates: Receiver<Update>) {
+        let mut told = 0;
+        while let Some(mut update) = updates.recv().await {
+            // Of progress that came while the last was written, the newest says all.
+            while let Update::Progress { .. } = update
+                && let Ok(next) = updates.try_recv()
+            {
+                if !matches!(next, Update::Progress { .. }) {
+                    self.store.task_tell(id, &update).await.ok();
+                }
+                update = next;
+            }
+            if told < MOST_UPDATES {
+                // An update that cannot be written is not worth failing a task for.
+                self.store.task_tell(id, &update).await.ok();
+                told += 1;
+            }
+        }
+    }
+
+    async fn taken_away(&self, id: &TaskId, bell: &mut crate::store::Listener) {
+        loop {
+            bell.heard().await;
+            if let Ok(false) = self.store.task_is_ours(id).await {
+                return;
+            }
+        }
+    }
+
+    fn bounded(&self, outcome: Outcome) -> Outcome {
+        let most = self.settings.load().limits.task_result_bytes;
+        let size = match &outcome {
+            Outcome::Returned(output) => {
+                output.value.get().len() + output.content.iter().map(|c| c.json().get().len()).sum::<usize>()
+            }
+            Outcome::Failed(error) => error.content.iter().map(|c| c.json().get().len()).sum(),
+        };
+        if size <= most {
+            return outcome;
+        }
+        let text = format!("The tool ran, but its result of {size} bytes is over the limit of {most} bytes");
+        Outcome::Failed(ToolError::new(text))
+    }
+
+    async fn finish(&self, id: &TaskId, outcome: &Outcome) {
+        self.settle(id, Settled::Ended(outcome)).await;
+    }
+
+    async fn put_back(&self, id: &TaskId, pause: Duration) {
+        self.settle(id, Settled::PutBack(pause)).await;
+    }
+
+    /// Until the store took it. When the server stops first, the rules for dead servers end the task.
+    async fn settle(&self, id: &TaskId, settled: Settled<'_>) {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let written = match settled {
+                Settled::Ended(outcome) => self.store.task_finish(id, outcome).await.map(drop),
+                Settled::PutBack(pause) => self.store.task_return(id, pause).await,
+            };
+            let Err(error) = written else { return };
+            tracing::warn!(developer = error.0.developer, "the end of a task is not recorded yet");
+            if timeout(pause, self.stop.cancelled()).await.is_ok() {
+                return;
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+}
+
+/// What became of a task that ran here.
+#[derive(Clone, Copy)]
+enum Settled<'a> {
+    Ended(&'a Outcome),
+    PutBack(Duration),
+}

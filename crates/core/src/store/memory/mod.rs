@@ -1,0 +1,209 @@
+//! Keeps records as long as the process lives.
+
+mod calls;
+mod tasks;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use self::calls::Calls;
+use self::tasks::Tasks;
+use super::{
+    Begun, Bells, CallDigest, CallKey, ClaimedTask, FoundTask, Listener, NewTask, Pruned, Retention,
+    SealedKey, Store, StoreFuture, StoreStatus, Submitted,
+};
+use crate::BoxFuture;
+use crate::outcome::Outcome;
+use crate::progress::Update;
+use crate::task::{Task, TaskId, TaskStatus};
+
+const WORK: &str = "work";
+
+/// Keeps records as long as the process lives.
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    records: Mutex<Records>,
+    bells: Arc<Bells>,
+}
+
+#[derive(Debug, Default)]
+struct Records {
+    calls: Calls,
+    tasks: Tasks,
+    sealed: BTreeMap<SealedKey, (Vec<u8>, Option<SystemTime>)>,
+}
+
+impl MemoryStore {
+    fn records<T>(&self, read: impl FnOnce(&mut Records) -> T) -> T {
+        read(&mut self.records.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn tasks<T: Send + 'static>(&self, read: impl FnOnce(&mut Tasks) -> T) -> StoreFuture<'_, T> {
+        ready(self.records(|records| read(&mut records.tasks)))
+    }
+
+    /// Changes a task and tells whoever listens.
+    fn change<T: Send + 'static>(
+        &self,
+        id: &TaskId,
+        change: impl FnOnce(&mut Tasks) -> T,
+    ) -> StoreFuture<'_, T> {
+        let changed = self.records(|records| change(&mut records.tasks));
+        self.bells.ring(id.as_str());
+        ready(changed)
+    }
+}
+
+fn ready<'a, T: Send + 'a>(value: T) -> StoreFuture<'a, T> {
+    Box::pin(std::future::ready(Ok(value)))
+}
+
+impl Store for MemoryStore {
+    fn call_begin<'a>(&'a self, key: &'a CallKey, digest: &'a CallDigest) -> StoreFuture<'a, Begun> {
+        ready(self.records(|records| records.calls.begin(key, digest)))
+    }
+
+    fn call_finish<'a>(&'a self, key: &'a CallKey, outcome: &'a Outcome) -> StoreFuture<'a, ()> {
+        self.records(|records| records.calls.finish(key, outcome));
+        ready(())
+    }
+
+    fn call_forget<'a>(&'a self, key: &'a CallKey) -> StoreFuture<'a, ()> {
+        self.records(|records| records.calls.forget(key));
+        ready(())
+    }
+
+    fn call_wait<'a>(&'a self, key: &'a CallKey) -> StoreFuture<'a, Option<Outcome>> {
+        let watched = self.records(|records| records.calls.watch(key));
+        Box::pin(async move {
+            let Some(mut watched) = watched else { return Ok(None) };
+            // The sender goes when the record is forgotten, which ends the wait too.
+            Ok(watched.wait_for(Option::is_some).await.ok().and_then(|outcome| outcome.clone()))
+        })
+    }
+
+    fn sealed_put<'a>(
+        &'a self,
+        key: &'a SealedKey,
+        bytes: &'a [u8],
+        expires: Option<SystemTime>,
+    ) -> StoreFuture<'a, ()> {
+        self.records(|records| records.sealed.insert(key.clone(), (bytes.to_vec(), expires)));
+        ready(())
+    }
+
+    fn sealed_find<'a>(&'a self, key: &'a SealedKey) -> StoreFuture<'a, Option<Vec<u8>>> {
+        ready(self.records(|records| {
+            records.sealed.retain(|_, kept| !expired(kept));
+            records.sealed.get(key).map(|(bytes, _)| bytes.clone())
+        }))
+    }
+
+    fn sealed_take<'a>(&'a self, key: &'a SealedKey) -> StoreFuture<'a, Option<Vec<u8>>> {
+        let taken = self.records(|records| records.sealed.remove(key));
+        ready(taken.filter(|kept| !expired(kept)).map(|(bytes, _)| bytes))
+    }
+
+    fn sealed_list<'a>(&'a self, kind: &'a str) -> StoreFuture<'a, Vec<String>> {
+        ready(self.records(|records| {
+            let of_kind = records.sealed.iter().filter(|(key, kept)| key.kind == kind && !expired(kept));
+            of_kind.map(|(key, _)| key.name.clone()).collect()
+        }))
+    }
+
+    fn task_submit<'a>(&'a self, task: &'a NewTask) -> StoreFuture<'a, Submitted> {
+        let submitted = self.records(|records| records.tasks.submit(task));
+        self.bells.ring(WORK);
+        ready(submitted)
+    }
+
+    fn task_start<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, bool> {
+        self.change(id, |tasks| tasks.start(id))
+    }
+
+    fn task_claim(&self, most: usize) -> StoreFuture<'_, Vec<ClaimedTask>> {
+        let claimed = self.records(|records| records.tasks.claim(most));
+        for task in &claimed {
+            self.bells.ring(task.id.as_str());
+        }
+        ready(claimed)
+    }
+
+    fn task_return<'a>(&'a self, id: &'a TaskId, pause: Duration) -> StoreFuture<'a, ()> {
+        self.change(id, |tasks| tasks.put_back(id, pause))
+    }
+
+    fn task_tell<'a>(&'a self, id: &'a TaskId, update: &'a Update) -> StoreFuture<'a, ()> {
+        self.change(id, |tasks| tasks.tell(id, update))
+    }
+
+    fn task_finish<'a>(&'a self, id: &'a TaskId, outcome: &'a Outcome) -> StoreFuture<'a, bool> {
+        self.change(id, |tasks| tasks.end(id, TaskStatus::of(outcome), Some(outcome)))
+    }
+
+    fn task_cancel<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, bool> {
+        self.change(id, |tasks| tasks.end(id, TaskStatus::Cancelled, None))
+    }
+
+    fn task_is_ours<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, bool> {
+        self.tasks(|tasks| tasks.is_running(id))
+    }
+
+    fn task_find<'a>(&'a self, id: &'a TaskId, after: u64) -> StoreFuture<'a, Option<FoundTask>> {
+        self.tasks(|tasks| tasks.find(id, after))
+    }
+
+    fn task_list<'a>(
+        &'a self,
+        caller: &'a str,
+        before: Option<&'a TaskId>,
+        most: usize,
+    ) -> StoreFuture<'a, Vec<Task>> {
+        self.tasks(|tasks| tasks.list(caller, before, most))
+    }
+
+    fn task_backlog<'a>(&'a self, caller: &'a str) -> StoreFuture<'a, u64> {
+        self.tasks(|tasks| tasks.backlog(caller))
+    }
+
+    fn task_bell(&self, id: &TaskId) -> Listener {
+        self.bells.listen(id.as_str())
+    }
+
+    fn work_bell(&self) -> Listener {
+        self.bells.listen(WORK)
+    }
+
+    fn status(&self) -> StoreFuture<'_, StoreStatus> {
+        ready(self.records(|records| StoreStatus {
+            kind: "memory",
+            schema: 0,
+            servers: 1,
+            calls: records.calls.count(),
+            tasks: records.tasks.count(),
+            sealed: records.sealed.len() as u64,
+            bytes: None,
+        }))
+    }
+
+    fn prune<'a>(&'a self, retention: &'a Retention) -> StoreFuture<'a, Pruned> {
+        ready(self.records(|records| {
+            let sealed = records.sealed.len();
+            records.sealed.retain(|_, kept| !expired(kept));
+            Pruned {
+                calls: records.calls.prune(retention),
+                tasks: records.tasks.prune(),
+                sealed: (sealed - records.sealed.len()) as u64,
+            }
+        }))
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+fn expired((_, expires): &(Vec<u8>, Option<SystemTime>)) -> bool {
+    expires.is_some_and(|expires| expires <= SystemTime::now())
+}

@@ -1,0 +1,249 @@
+//! The port that records go out by, and the store that keeps them in memory.
+
+mod bells;
+mod memory;
+
+use std::time::{Duration, SystemTime};
+
+pub use self::bells::{Bells, Listener};
+pub use self::memory::MemoryStore;
+use crate::BoxFuture;
+use crate::message::Message;
+use crate::outcome::Outcome;
+use crate::progress::Update;
+use crate::task::{Task, TaskEvent, TaskId};
+
+/// A recorded call: who gave it which id.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CallKey {
+    /// The caller's name; ids of different callers never meet.
+    pub caller: Box<str>,
+    /// The id the caller gave.
+    pub id: Box<str>,
+}
+
+/// A digest of tool and arguments: the same id with another digest is a conflict.
+pub type CallDigest = [u8; 32];
+
+/// What a store says when a call begins.
+#[derive(Clone, Debug)]
+pub enum Begun {
+    /// Nobody had this id: run the tool.
+    Fresh,
+    /// The same call is running: wait for it.
+    Running,
+    /// The same call has ended.
+    Ended(Outcome),
+    /// The same call was running on a server that is gone. It is the asker's now, who runs it again if
+    /// that does no harm, and otherwise records that it may have run.
+    Abandoned,
+    /// The id belongs to another call.
+    Conflict,
+}
+
+/// The store cannot answer.
+#[derive(Clone, Debug)]
+pub struct StoreError(pub Message);
+
+/// What a store answers, in time.
+pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
+
+/// Where records are kept. Method names begin with the noun.
+pub trait Store: Send + Sync {
+    /// Claims an id. Of many callers at once exactly one gets [`Begun::Fresh`].
+    fn call_begin<'a>(&'a self, key: &'a CallKey, digest: &'a CallDigest) -> StoreFuture<'a, Begun>;
+
+    /// Records how a call ended; wakes all who wait for it.
+    fn call_finish<'a>(&'a self, key: &'a CallKey, outcome: &'a Outcome) -> StoreFuture<'a, ()>;
+
+    /// Gives an id back because its tool did not run; those who wait must begin anew.
+    fn call_forget<'a>(&'a self, key: &'a CallKey) -> StoreFuture<'a, ()>;
+
+    /// Waits until a running call has ended; `None` when it was forgotten or abandoned.
+    fn call_wait<'a>(&'a self, key: &'a CallKey) -> StoreFuture<'a, Option<Outcome>>;
+
+    /// Keeps bytes that only their owner can read (tokens, challenges) until `expires`; replaces.
+    fn sealed_put<'a>(
+        &'a self,
+        key: &'a SealedKey,
+        bytes: &'a [u8],
+        expires: Option<SystemTime>,
+    ) -> StoreFuture<'a, ()>;
+
+    /// Bytes kept under a key, unless they expired.
+    fn sealed_find<'a>(&'a self, key: &'a SealedKey) -> StoreFuture<'a, Option<Vec<u8>>>;
+
+    /// The same, and removes them: of many who ask at once exactly one gets them.
+    fn sealed_take<'a>(&'a self, key: &'a SealedKey) -> StoreFuture<'a, Option<Vec<u8>>>;
+
+    /// The names kept of one kind, in order.
+    fn sealed_list<'a>(&'a self, kind: &'a str) -> StoreFuture<'a, Vec<String>>;
+
+    /// Keeps a new task, pending. When this ends well the task outlives us.
+    fn task_submit<'a>(&'a self, task: &'a NewTask) -> StoreFuture<'a, Submitted>;
+
+    /// Takes one pending task to run it here; false when it is not pending any more.
+    fn task_start<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, bool>;
+
+    /// Takes up to `most` pending tasks to run them here, callers in turn.
+    fn task_claim(&self, most: usize) -> StoreFuture<'_, Vec<ClaimedTask>>;
+
+    /// Puts a task that runs here back among the pending: its tool did not run. It is not claimed again
+    /// before `pause` has passed.
+    fn task_return<'a>(&'a self, id: &'a TaskId, pause: Duration) -> StoreFuture<'a, ()>;
+
+    /// Adds what the tool of a task that runs here told.
+    fn task_tell<'a>(&'a self, id: &'a TaskId, update: &'a Update) -> StoreFuture<'a, ()>;
+
+    /// Records how a task that runs here ended; false when it is not ours any more.
+    fn task_finish<'a>(&'a self, id: &'a TaskId, outcome: &'a Outcome) -> StoreFuture<'a, bool>;
+
+    /// Cancels a task wherever it is; false when it had ended. Whoever runs it hears its bell.
+    fn task_cancel<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, bool>;
+
+    /// True while a task runs here.
+    fn task_is_ours<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, bool>;
+
+    /// A task as it is now, with what happened to it after event `after`.
+    fn task_find<'a>(&'a self, id: &'a TaskId, after: u64) -> StoreFuture<'a, Option<FoundTask>>;
+
+    /// The tasks of a caller, newest first, older than `before`.
+    fn task_list<'a>(
+        &'a self,
+        caller: &'a str,
+        before: Option<&'a TaskId>,
+        most: usize,
+    ) -> StoreFuture<'a, Vec<Task>>;
+
+    /// How many tasks of a caller are pending.
+    fn task_backlog<'a>(&'a self, caller: &'a str) -> StoreFuture<'a, u64>;
+
+    /// Rings whenever anything happens to a task.
+    fn task_bell(&self, id: &TaskId) -> Listener;
+
+    /// Rings whenever there may be a task to claim.
+    fn work_bell(&self) -> Listener;
+
+    /// What is kept now.
+    fn status(&self) -> StoreFuture<'_, StoreStatus>;
+
+    /// Removes what is older or more than allowed.
+    fn prune<'a>(&'a self, retention: &'a Retention) -> StoreFuture<'a, Pruned>;
+
+    /// Ends what the store runs and lets others take over at once what it held.
+    fn close(&self) -> BoxFuture<'_, ()>;
+}
+
+/// Under what sealed bytes are kept.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SealedKey {
+    /// What they are: `token`, `challenge`.
+    pub kind: String,
+    /// Whose they are.
+    pub name: String,
+}
+
+/// A task to be kept.
+#[derive(Clone, Debug)]
+pub struct NewTask {
+    /// Its id.
+    pub id: TaskId,
+    /// Whose it is.
+    pub caller: Box<str>,
+    /// The flat name of its tool.
+    pub tool: Box<str>,
+    /// All that is needed to run it, as JSON.
+    pub request: Box<str>,
+    /// Running the tool twice does no harm.
+    pub repeatable: bool,
+    /// It can run elsewhere; false when it came with credentials, which are kept nowhere.
+    pub portable: bool,
+    /// The id its submitter gave, which makes the same again the same task.
+    pub key: Option<(CallKey, CallDigest)>,
+    /// How long it is kept after it ended.
+    pub keep: Duration,
+}
+
+/// What a store says when a task is submitted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Submitted {
+    /// It is kept.
+    Fresh,
+    /// The same was submitted before.
+    Known(TaskId),
+    /// The id its submitter gave belongs to another task.
+    Conflict,
+}
+
+/// A task that is ours to run now.
+#[derive(Clone, Debug)]
+pub struct ClaimedTask {
+    /// Its id.
+    pub id: TaskId,
+    /// All that is needed to run it, as JSON.
+    pub request: String,
+    /// When it was accepted.
+    pub created: SystemTime,
+}
+
+/// A task, whose it is, and what happened to it lately.
+#[derive(Clone, Debug)]
+pub struct FoundTask {
+    /// Whose it is.
+    pub caller: Box<str>,
+    /// As it is now.
+    pub task: Task,
+    /// What happened, in order.
+    pub events: Vec<TaskEvent>,
+}
+
+/// How much is kept and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retention {
+    /// How long ended calls are kept.
+    pub calls_for: Duration,
+    /// How many calls are kept at most, the newest.
+    pub calls: u64,
+    /// How long a task may wait for its turn.
+    pub pending_for: Duration,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Retention {
+            calls_for: Duration::from_hours(24 * 7),
+            calls: 1_000_000,
+            pending_for: Duration::from_hours(24),
+        }
+    }
+}
+
+/// What is kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StoreStatus {
+    /// `memory`, `sqlite` or `postgres`.
+    pub kind: &'static str,
+    /// The version of its tables.
+    pub schema: i64,
+    /// Servers that hold records now.
+    pub servers: u64,
+    /// Calls, and how many of them run.
+    pub calls: [u64; 2],
+    /// Tasks by state: pending, running, ended.
+    pub tasks: [u64; 3],
+    /// Sealed records.
+    pub sealed: u64,
+    /// Bytes on disk, when known.
+    pub bytes: Option<u64>,
+}
+
+/// What was removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// Calls.
+    pub calls: u64,
+    /// Ended tasks past their time.
+    pub tasks: u64,
+    /// Sealed records past theirs.
+    pub sealed: u64,
+}

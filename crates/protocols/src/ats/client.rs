@@ -1,0 +1,249 @@
+//! We ask as an ATS client: list, call, follow, cancel.
+
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use reqwest::Url;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use toolmux_core::secret::Secret;
+
+use super::wire::{ListedTool, TaskDocument};
+use crate::http_client::{Answer, HttpClient, HttpError};
+use crate::sse::{Decoder, TooLarge};
+
+/// The largest event.
+const EVENT_BYTES: usize = 64 << 20;
+/// How often a broken stream is taken up again.
+const RESUMES: u32 = 5;
+/// The pause before it is.
+const RESUME_PAUSE: Duration = Duration::from_millis(200);
+
+/// Why a client got no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum AtsError {
+    /// The address is not one.
+    #[error("`{0}` is not the address of an ATS server")]
+    Address(String),
+    /// The exchange failed.
+    #[error("the exchange with the server failed")]
+    Http(#[from] HttpError),
+    /// The server says no.
+    #[error("the server answered {status}: {detail}")]
+    Refused {
+        /// The status.
+        status: StatusCode,
+        /// What it says.
+        detail: String,
+        /// When to try again, if it says so.
+        retry_after: Option<Duration>,
+    },
+    /// The task is not known there, or not any more.
+    #[error("the task is not known there: {0}")]
+    NoSuchTask(String),
+    /// The server answered something else than ATS.
+    #[error("the answer is not ATS: {0}")]
+    NotAts(String),
+}
+
+impl From<TooLarge> for AtsError {
+    fn from(error: TooLarge) -> Self {
+        AtsError::NotAts(error.to_string())
+    }
+}
+
+/// An ATS server, from the outside.
+#[derive(Clone, Debug)]
+pub struct AtsClient {
+    http: HttpClient,
+    base: Url,
+    headers: HeaderMap,
+}
+
+impl AtsClient {
+    /// A client of the server at `base`.
+    pub fn new(http: HttpClient, base: &str, key: Option<&Secret>) -> Result<Self, AtsError> {
+        let wrong = || AtsError::Address(base.to_owned());
+        let mut url: Url = base.parse().map_err(|_| wrong())?;
+        if url.cannot_be_a_base() || !matches!(url.scheme(), "http" | "https") {
+            return Err(wrong());
+        }
+        if !url.path().ends_with('/') {
+            let path = format!("{}/", url.path());
+            url.set_path(&path);
+        }
+        let mut headers = HeaderMap::new();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(key) = key {
+            let value = HeaderValue::from_str(&format!("Bearer {}", key.expose()));
+            let mut value = value.map_err(|_| wrong())?;
+            value.set_sensitive(true);
+            headers.insert(header::AUTHORIZATION, value);
+        }
+        Ok(AtsClient { http, base: url, headers })
+    }
+
+    /// True when the server accepts calls.
+    pub async fn health(&self) -> Result<bool, AtsError> {
+        Ok(self.get(&["health"], HeaderMap::new()).await?.status().is_success())
+    }
+
+    /// The tools, or those of one agent.
+    pub async fn tools(&self, agent: Option<&str>) -> Result<Vec<ListedTool<'static>>, AtsError> {
+        let mut path = vec!["get_tool"];
+        path.extend(agent);
+        let body = good(self.get(&path, HeaderMap::new()).await?).await?.body().await?;
+        serde_json::from_slice(&body).map_err(|error| AtsError::NotAts(error.to_string()))
+    }
+
+    /// Starts a task; gives its id. `key` makes the same call again the same task, where the server knows
+    /// such keys.
+    pub async fn call(
+        &self,
+        tool: &str,
+        arguments: &RawValue,
+        key: Option<&str>,
+    ) -> Result<String, AtsError> {
+        #[derive(Deserialize)]
+        struct Started {
+            task_id: String,
+        }
+        let mut headers = self.headers.clone();
+        if let Some(key) = key.and_then(|key| HeaderValue::from_str(key).ok()) {
+            headers.insert("idempotency-key", key);
+        }
+        let url = self.url(&["call_tool", tool]);
+        let answer = self.http.send(Method::POST, &url, headers, arguments.get().to_owned()).await?;
+        let body = good(answer).await?.body().await?;
+        let started: Result<Started, _> = serde_json::from_slice(&body);
+        started.map(|started| started.task_id).map_err(|error| AtsError::NotAts(error.to_string()))
+    }
+
+    /// What happens to a task.
+    pub fn follow(&self, task: &str) -> Followed {
+        Followed {
+            client: self.clone(),
+            task: task.to_owned(),
+            line: None,
+            seen: None,
+            waiting: Vec::new(),
+            resumes: RESUMES,
+        }
+    }
+
+    /// Cancels a task; gives it as it is then.
+    pub async fn cancel(&self, task: &str) -> Result<TaskDocument, AtsError> {
+        #[derive(Deserialize)]
+        struct Cancelled {
+            data: TaskDocument,
+        }
+        let body = good(self.get(&["cancel", task], HeaderMap::new()).await?).await?.body().await?;
+        let cancelled: Result<Cancelled, _> = serde_json::from_slice(&body);
+        cancelled.map(|cancelled| cancelled.data).map_err(|error| AtsError::NotAts(error.to_string()))
+    }
+
+    async fn get(&self, path: &[&str], more: HeaderMap) -> Result<Answer, AtsError> {
+        let mut headers = self.headers.clone();
+        headers.extend(more);
+        Ok(self.http.send(Method::GET, &self.url(path), headers, "").await?)
+    }
+
+    fn url(&self, path: &[&str]) -> Url {
+        let mut url = self.base.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(path);
+        }
+        url
+    }
+}
+
+/// Events of one task, over as many connections as it takes.
+#[derive(Debug)]
+pub struct Followed {
+    client: AtsClient,
+    task: String,
+    line: Option<(Answer, Decoder)>,
+    seen: Option<String>,
+    waiting: Vec<TaskDocument>,
+    resumes: u32,
+}
+
+impl Followed {
+    /// The next event. After one that ended the task there is none worth asking for.
+    pub async fn next(&mut self) -> Result<TaskDocument, AtsError> {
+        loop {
+            if !self.waiting.is_empty() {
+                return Ok(self.waiting.remove(0));
+            }
+            match self.read().await {
+                Ok(()) => {}
+                Err(AtsError::Http(_)) if self.resumes > 0 => {
+                    self.resumes -= 1;
+                    self.line = None;
+                    tokio::time::sleep(RESUME_PAUSE).await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    async fn read(&mut self) -> Result<(), AtsError> {
+        let (answer, decoder) = match &mut self.line {
+            Some(line) => line,
+            None => {
+                let mut headers = HeaderMap::new();
+                headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
+                if let Some(seen) = self.seen.as_ref().and_then(|seen| HeaderValue::from_str(seen).ok()) {
+                    headers.insert("last-event-id", seen);
+                }
+                let answer = good(self.client.get(&["callback", &self.task], headers).await?).await?;
+                self.line.insert((answer, Decoder::new(EVENT_BYTES)))
+            }
+        };
+        let Some(piece) = answer.piece().await? else {
+            return self.broken();
+        };
+        for event in decoder.push(&piece)? {
+            if event.event == "error" {
+                return Err(AtsError::NoSuchTask(event.data));
+            }
+            let document = serde_json::from_str(&event.data);
+            self.waiting.push(document.map_err(|error| AtsError::NotAts(error.to_string()))?);
+            self.seen = event.id.or(self.seen.take());
+        }
+        Ok(())
+    }
+
+    /// The stream ended before the task did.
+    fn broken(&mut self) -> Result<(), AtsError> {
+        if self.resumes == 0 {
+            return Err(AtsError::NotAts("the events ended before the task did".to_owned()));
+        }
+        self.resumes -= 1;
+        self.line = None;
+        Ok(())
+    }
+}
+
+/// An answer that is not a refusal.
+async fn good(answer: Answer) -> Result<Answer, AtsError> {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Told {
+        detail: serde_json::Value,
+    }
+    let status = answer.status();
+    if status.is_success() {
+        return Ok(answer);
+    }
+    let retry_after =
+        answer.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+    let body = answer.body().await?;
+    let told: Told = serde_json::from_slice(&body).unwrap_or_default();
+    let detail = match told.detail {
+        serde_json::Value::String(text) => text,
+        serde_json::Value::Null => String::from_utf8_lossy(&body).chars().take(200).collect(),
+        other => other.to_string(),
+    };
+    Err(AtsError::Refused { status, detail, retry_after: retry_after.map(Duration::from_secs) })
+}

@@ -1,0 +1,67 @@
+//! How a task is shown to who follows it: a stream of events, or one document.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::stream::unfold;
+use http::{HeaderValue, StatusCode, header};
+use tokio::time::timeout;
+use toolmux_core::call::Caller;
+use toolmux_core::gateway::Follow;
+use toolmux_core::task::TaskId;
+
+use super::wire;
+use crate::sse::{KEEP_ALIVE, encode};
+use crate::web::{Web, json};
+
+/// How long nothing is said before a comment shows that the line is alive.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// Every event at once as it happens; the stream ends with the task. Of an unknown task, one event of the
+/// name `error`.
+pub(super) fn stream(follow: Option<Follow>) -> Response {
+    let body = match follow {
+        Some(follow) => Body::from_stream(unfold(Some(follow), next)),
+        None => Body::from(encode(Some("error"), None, wire::NO_SUCH_TASK)),
+    };
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+type Piece = (Result<Bytes, Infallible>, Option<Follow>);
+
+async fn next(follow: Option<Follow>) -> Option<Piece> {
+    let mut follow = follow?;
+    let piece = match timeout(HEARTBEAT, follow.next()).await {
+        Err(_) => Bytes::from_static(KEEP_ALIVE),
+        Ok(Ok(Some(event))) => {
+            encode(None, Some(&event.seq.to_string()), &wire::written(&wire::event(&event.change)))
+        }
+        Ok(Ok(None)) => return None,
+        // The follower comes back with the last number it saw.
+        Ok(Err(refusal)) => return Some((Ok(encode(Some("error"), None, &refusal.message().public)), None)),
+    };
+    Some((Ok(piece), Some(follow)))
+}
+
+/// One document, when the task has ended. Dropping the future costs the task nothing.
+pub(super) async fn document(web: &Web, caller: &Caller, id: &TaskId) -> Response {
+    let ended = async {
+        if let Some(mut follow) = web.gateway.task_follow(caller, id, 0).await? {
+            while follow.next().await?.is_some() {}
+        }
+        web.gateway.task(caller, id).await
+    };
+    match ended.await {
+        Ok(Some(task)) => json(StatusCode::OK, wire::written(&wire::task(&task))),
+        Ok(None) => wire::no_such_task(),
+        Err(refusal) => wire::refuse(&refusal),
+    }
+}

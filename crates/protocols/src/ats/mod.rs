@@ -1,0 +1,12 @@
+//! ATS (AgentToolService): tools are called as tasks, and tasks are followed over server-sent events.
+
+mod client;
+mod follow;
+mod serve;
+mod source;
+mod wire;
+
+pub use self::client::{AtsClient, AtsError, Followed};
+pub(crate) use self::serve::SERVED;
+pub(crate) use self::source::SOURCE;
+pub use self::wire::{ListedTool, TaskDocument, TaskError};

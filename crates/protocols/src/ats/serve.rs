@@ -1,0 +1,136 @@
+//! We answer as an ATS server.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Path, Request, State};
+use axum::response::Response;
+use axum::routing::{get, post};
+use http::{HeaderMap, StatusCode, header};
+use toolmux_core::call::{CallId, Caller};
+use toolmux_core::refusal::Refusal;
+use toolmux_core::task::{KEPT, TaskId};
+
+use super::follow::{document, stream};
+use super::wire;
+use crate::registry::Served;
+use crate::web::{AskedToolset, Web, json};
+
+/// The longest key that makes the same call again the same task.
+const LONGEST_KEY: usize = 256;
+
+pub(crate) const SERVED: Served = Served {
+    name: "ATS",
+    path: "/call_tool",
+    routes,
+    try_it: |base, tool| {
+        let body = toolmux_core::example::example_arguments(tool.tool.input.value());
+        let call = format!("curl -s {base}/call_tool/{} -d '{body}' | cut -d'\"' -f4", tool.flat);
+        Some(format!("curl -N {base}/callback/$({call})"))
+    },
+};
+
+fn routes() -> Router<Arc<Web>> {
+    Router::new()
+        .route("/reset", get(reset))
+        .route("/get_tool", get(tools))
+        .route("/get_tool/{agent}", get(tools_of))
+        .route("/call_tool/{tool}", post(call))
+        .route("/callback/{task}", get(callback))
+        .route("/cancel/{task}", get(cancel).post(cancel))
+}
+
+async fn tools(State(web): State<Arc<Web>>, request: Request) -> Response {
+    match web.admit(&request.into_parts().0) {
+        Ok(caller) => list(&web, &caller),
+        Err(refusal) => wire::refuse(&refusal),
+    }
+}
+
+/// The toolset of one agent; an agent without one, or with an empty one, gets every tool.
+async fn tools_of(State(web): State<Arc<Web>>, Path(agent): Path<String>, request: Request) -> Response {
+    let mut parts = request.into_parts().0;
+    let all = match web.admit(&parts) {
+        Ok(caller) => caller,
+        Err(refusal) => return wire::refuse(&refusal),
+    };
+    let catalog = web.gateway.catalog();
+    if catalog.has_toolset(&agent) {
+        parts.extensions.insert(AskedToolset(agent.into()));
+        if let Ok(own) = web.admit(&parts)
+            && catalog.newest(&own).next().is_some()
+        {
+            return list(&web, &own);
+        }
+    }
+    list(&web, &all)
+}
+
+fn list(web: &Web, caller: &Caller) -> Response {
+    let catalog = web.gateway.catalog();
+    json(StatusCode::OK, catalog.prepared("ats", caller, || wire::list(&catalog, caller)))
+}
+
+async fn call(State(web): State<Arc<Web>>, Path(tool): Path<String>, request: Request) -> Response {
+    match submit(&web, &tool, request).await {
+        Ok(id) => json(StatusCode::OK, serde_json::json!({ "task_id": id.as_str() }).to_string()),
+        Err(refusal) => wire::refuse(&refusal),
+    }
+}
+
+async fn submit(web: &Web, tool: &str, request: Request) -> Result<TaskId, Refusal> {
+    let (caller, parts, body) = web.open(request).await?;
+    let mut request = wire::decode(tool, &body)?;
+    request.id = idempotency_key(&parts.headers);
+    web.gateway.submit(&caller, request, KEPT).await
+}
+
+fn idempotency_key(headers: &HeaderMap) -> Option<CallId> {
+    let key = headers.get("idempotency-key").and_then(|key| key.to_str().ok())?;
+    (1..=LONGEST_KEY).contains(&key.len()).then(|| key.into())
+}
+
+/// Events as they happen, or one document at the end for who asks for JSON.
+async fn callback(State(web): State<Arc<Web>>, Path(task): Path<String>, request: Request) -> Response {
+    let parts = request.into_parts().0;
+    let caller = match web.admit(&parts) {
+        Ok(caller) => caller,
+        Err(refusal) => return wire::refuse(&refusal),
+    };
+    let (id, text) = (TaskId::new(&task), |name| parts.headers.get(name).and_then(|v| v.to_str().ok()));
+    if text(header::ACCEPT).is_some_and(wants_json) {
+        return document(&web, &caller, &id).await;
+    }
+    let after = text(header::HeaderName::from_static("last-event-id")).and_then(|seen| seen.parse().ok());
+    match web.gateway.task_follow(&caller, &id, after.unwrap_or(0)).await {
+        Ok(follow) => stream(follow),
+        Err(refusal) => wire::refuse(&refusal),
+    }
+}
+
+/// Every kind of list that names JSON and not server-sent events.
+fn wants_json(accept: &str) -> bool {
+    accept.contains("application/json") && !accept.contains("text/event-stream")
+}
+
+async fn cancel(State(web): State<Arc<Web>>, Path(task): Path<String>, request: Request) -> Response {
+    let caller = match web.admit(&request.into_parts().0) {
+        Ok(caller) => caller,
+        Err(refusal) => return wire::refuse(&refusal),
+    };
+    match web.gateway.task_cancel(&caller, &TaskId::new(&task)).await {
+        Ok(Some(task)) => {
+            let body = serde_json::json!({ "data": wire::task(&task) });
+            json(StatusCode::OK, body.to_string())
+        }
+        Ok(None) => wire::no_such_task(),
+        Err(refusal) => wire::refuse(&refusal),
+    }
+}
+
+async fn reset(State(web): State<Arc<Web>>, request: Request) -> Response {
+    match web.admit(&request.into_parts().0) {
+        Ok(_) => json(StatusCode::OK, wire::reset(&web.gateway.reconnect().await)),
+        Err(refusal) => wire::refuse(&refusal),
+    }
+}

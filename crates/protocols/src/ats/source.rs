@@ -1,0 +1,219 @@
+//! An ATS server as a source: a call is a task over there, followed to its end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::StatusCode;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio::sync::oneshot;
+use tokio_util::task::TaskTracker;
+use toolmux_core::BoxFuture;
+use toolmux_core::call::Call;
+use toolmux_core::json_text::{RawJson, raw_of};
+use toolmux_core::message::Message;
+use toolmux_core::outcome::{Outcome, Output, Retry, ToolError};
+use toolmux_core::progress::Progress;
+use toolmux_core::refusal::Refusal;
+use toolmux_core::schema::Schema;
+use toolmux_core::source::{Listing, Source, SourceError};
+use toolmux_core::task::TaskStatus;
+use toolmux_core::tool::Tool;
+
+use super::client::{AtsClient, AtsError};
+use super::wire::{TaskDocument, TaskError};
+use crate::http_client::{HttpClient, HttpLimits};
+use crate::registry::{OpenError, Opening, SecretSetting, SourceKind};
+
+pub(crate) const SOURCE: SourceKind =
+    SourceKind { kind: "ats", settings: || schemars::schema_for!(AtsSettings), open };
+
+/// An ATS server.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct AtsSettings {
+    /// Its base: `/get_tool`, `/call_tool` and the others are appended.
+    url: String,
+    /// Our key there.
+    key: Option<SecretSetting>,
+    /// The agent whose tools we want; absent means all.
+    agent: Option<String>,
+}
+
+struct AtsSource {
+    name: String,
+    client: AtsClient,
+    agent: Option<String>,
+    background: TaskTracker,
+}
+
+fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
+    let settings: AtsSettings = opening.settings()?;
+    let key = opening.secret(settings.key.as_ref())?;
+    let client = AtsClient::new(HttpClient::new(HttpLimits::default()), &settings.url, key.as_ref());
+    let client = client.map_err(|error| {
+        OpenError::new(error.to_string()).hint("write url = \"http://127.0.0.1:8848\" or the like")
+    })?;
+    let (name, agent) = (opening.name.to_owned(), settings.agent);
+    Ok(Arc::new(AtsSource { name, client, agent, background: TaskTracker::new() }))
+}
+
+impl Source for AtsSource {
+    fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
+        Box::pin(async {
+            let listed = self.client.tools(self.agent.as_deref()).await;
+            let listed = listed.map_err(|error| self.not_run(error))?;
+            let tools = listed.into_iter().map(|tool| {
+                let schema = Schema::new(tool.input_schema.into_owned());
+                Tool::new(&*tool.name, tool.description, schema)
+            });
+            Ok(tools.collect::<Vec<_>>().into())
+        })
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: &'a Call,
+        progress: &'a Progress,
+    ) -> BoxFuture<'a, Result<Outcome, SourceError>> {
+        Box::pin(self.run(call, progress))
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            self.background.close();
+            self.background.wait().await;
+        })
+    }
+}
+
+impl AtsSource {
+    /// Dropping the future background the task over there.
+    async fn run(&self, call: &Call, progress: &Progress) -> Result<Outcome, SourceError> {
+        let task = self.start(call).await?;
+        let mut running = Running { source: self, task: Some(task.clone()) };
+        let mut followed = self.client.follow(&task);
+        loop {
+            let document = followed.next().await.map_err(|error| self.lost(&error))?;
+            if let Some(update) = document.update.clone() {
+                progress.send(update).await;
+            }
+            if let Some(outcome) = outcome(document) {
+                running.task = None;
+                return Ok(outcome);
+            }
+        }
+    }
+
+    /// Who leaves while the task is being accepted would leave it without anybody who knows its id.
+    async fn start(&self, call: &Call) -> Result<String, SourceError> {
+        let (client, (tell, told)) = (self.client.clone(), oneshot::channel());
+        let (tool, arguments) = (call.tool_name().to_owned(), call.arguments().text().to_owned());
+        self.background.spawn(async move {
+            let started = client.call(&tool, &arguments, None).await;
+            if let Err(Ok(task)) = tell.send(started) {
+                cancel(&client, &task).await;
+            }
+        });
+        let lost = |_| SourceError::Lost(Message::public(format!("Source `{}` was closed", self.name)));
+        told.await.map_err(lost)?.map_err(|error| self.not_run(error))
+    }
+
+    /// The task was not accepted.
+    fn not_run(&self, error: AtsError) -> SourceError {
+        let told = |public: String| Message::public(public).caused_by(&error);
+        let unavailable =
+            |message, retry_after| SourceError::Refused(Refusal::Unavailable { message, retry_after });
+        match error {
+            AtsError::Http(error) => error.into(),
+            AtsError::Refused { status: StatusCode::TOO_MANY_REQUESTS, ref detail, retry_after } => {
+                let retry_after = retry_after.unwrap_or(Duration::from_secs(1));
+                SourceError::Refused(Refusal::Busy { message: told(detail.clone()), retry_after })
+            }
+            AtsError::Refused { status: StatusCode::SERVICE_UNAVAILABLE, ref detail, .. } => {
+                SourceError::NotReached(told(detail.clone()))
+            }
+            AtsError::Refused { ref detail, retry_after, .. } => {
+                let public = format!("Source `{}` did not take the call: {detail}", self.name);
+                unavailable(told(public), retry_after)
+            }
+            AtsError::Address(_) | AtsError::NoSuchTask(_) | AtsError::NotAts(_) => {
+                unavailable(told(format!("Source `{}` does not answer as an ATS server", self.name)), None)
+            }
+        }
+    }
+
+    fn lost(&self, error: &AtsError) -> SourceError {
+        let public = format!("Source `{}` lost the task", self.name);
+        SourceError::Lost(Message::public(public).caused_by(error))
+    }
+}
+
+/// A task over there that is cancelled when nobody waits for it any more.
+struct Running<'a> {
+    source: &'a AtsSource,
+    task: Option<String>,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if let (Some(task), Ok(runtime)) = (self.task.take(), tokio::runtime::Handle::try_current()) {
+            let client = self.source.client.clone();
+            self.source.background.spawn_on(async move { cancel(&client, &task).await }, &runtime);
+        }
+    }
+}
+
+async fn cancel(client: &AtsClient, task: &str) {
+    if let Err(error) = client.cancel(task).await {
+        tracing::debug!(%error, task, "a task could not be cancelled");
+    }
+}
+
+/// What came of a task that has ended.
+fn outcome(document: TaskDocument) -> Option<Outcome> {
+    // Its code spells one of them `pendding`: whatever is not an end is not one.
+    match TaskStatus::read(&document.status)? {
+        TaskStatus::Pending | TaskStatus::Running => None,
+        TaskStatus::Completed => Some(Outcome::Returned(output(document))),
+        TaskStatus::Cancelled => Some(Outcome::Failed(ToolError::new("The task was cancelled"))),
+        TaskStatus::Failed => Some(Outcome::Failed(match document.error {
+            Some(error) => tool_error(error),
+            None => ToolError::new("The task failed"),
+        })),
+    }
+}
+
+fn output(document: TaskDocument) -> Output {
+    let content = document.result.unwrap_or_default();
+    match (document.value, content.as_slice()) {
+        (Some(value), _) => {
+            let plain = Output::value(value);
+            let same =
+                plain.blocks().iter().map(|b| b.json().get()).eq(content.iter().map(|b| b.json().get()));
+            if same { plain } else { Output { content, ..plain } }
+        }
+        (None, [only]) => {
+            let value = only.as_text().map_or_else(|| only.json().to_owned(), |text| read(&text));
+            Output { content, ..Output::value(value) }
+        }
+        (None, _) => {
+            let value = serde_json::to_value(&content).unwrap_or_default();
+            Output { content, ..Output::value(raw_of(&value)) }
+        }
+    }
+}
+
+/// A tool that writes JSON into its text meant the value.
+fn read(text: &str) -> RawJson {
+    serde_json::from_str(text).unwrap_or_else(|_| raw_of(&text.into()))
+}
+
+fn tool_error(error: TaskError) -> ToolError {
+    let retry = match (error.can_retry, error.retry_after_ms) {
+        (false, _) => Retry::Never,
+        (true, None) => Retry::Now,
+        (true, Some(pause)) => Retry::After(Duration::from_millis(pause)),
+    };
+    ToolError { prompt: error.additional_prompt_content, ..ToolError::new(error.message).retry(retry) }
+}

@@ -1,0 +1,295 @@
+//! The bytes of ATS: the list, the task document of every event, refusals.
+
+use std::borrow::Cow;
+
+use axum::response::Response;
+use bytes::Bytes;
+use http::{HeaderValue, StatusCode, header};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use toolmux_core::arguments::Arguments;
+use toolmux_core::call::{Caller, Request};
+use toolmux_core::catalog::Catalog;
+use toolmux_core::gateway::{SourceReport, SourceStatus};
+use toolmux_core::json_text::RawJson;
+use toolmux_core::message::Message;
+use toolmux_core::names::ToolRef;
+use toolmux_core::outcome::{Content, Outcome, Retry, ToolError};
+use toolmux_core::progress::Update;
+use toolmux_core::refusal::Refusal;
+use toolmux_core::task::{Task, TaskChange, TaskStatus};
+
+use crate::web::json;
+
+/// What a follower of an unknown task is told.
+pub(super) const NO_SUCH_TASK: &str = "The task does not exist or has been cleared";
+
+/// A tool as the list shows it.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct ListedTool<'a> {
+    /// Its flat name.
+    pub name: Cow<'a, str>,
+    /// What it does.
+    #[serde(default)]
+    pub description: Cow<'a, str>,
+    /// What it takes.
+    pub input_schema: Cow<'a, Value>,
+}
+
+/// What every event and every look at a task says.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct TaskDocument {
+    /// `pending`, `running`, `completed`, `failed` or `cancelled`.
+    pub status: String,
+    /// Content blocks, once completed.
+    pub result: Option<Vec<Content>>,
+    /// Why it failed.
+    pub error: Option<TaskError>,
+    /// The value itself, once completed: `result` shows it as text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<RawJson>,
+    /// What the tool told while it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub update: Option<Update>,
+}
+
+/// Why a task failed, with what may help. Other servers write a plain text here.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(from = "ErrorForms")]
+pub struct TaskError {
+    /// In words.
+    pub message: String,
+    /// Trying again may help.
+    pub can_retry: bool,
+    /// Not before this has passed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
+    /// Something for the model to read before it tries again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub additional_prompt_content: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum ErrorForms {
+    Text(String),
+    Object {
+        message: String,
+        #[serde(default)]
+        can_retry: bool,
+        #[serde(default)]
+        retry_after_ms: Option<u64>,
+        #[serde(default)]
+        additional_prompt_content: Option<String>,
+    },
+    Other(Value),
+}
+
+impl From<ErrorForms> for TaskError {
+    fn from(form: ErrorForms) -> Self {
+        let plain = |message: String| TaskError {
+            message,
+            can_retry: false,
+            retry_after_ms: None,
+            additional_prompt_content: None,
+        };
+        match form {
+            ErrorForms::Text(message) => plain(message),
+            ErrorForms::Other(value) => plain(value.to_string()),
+            ErrorForms::Object { message, can_retry, retry_after_ms, additional_prompt_content } => {
+                TaskError { message, can_retry, retry_after_ms, additional_prompt_content }
+            }
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Refused<'a> {
+    detail: &'a str,
+    error: TaskError,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parameter_errors: Vec<Parameter<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    authorization: Vec<Missing<'a>>,
+}
+
+#[derive(Serialize)]
+struct Parameter<'a> {
+    parameter: &'a str,
+    message: &'a str,
+}
+
+#[derive(Serialize)]
+struct Missing<'a> {
+    id: &'a str,
+    authorization_url: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Reset<'a> {
+    status: &'static str,
+    sources: Vec<ResetSource<'a>>,
+}
+
+#[derive(Serialize)]
+struct ResetSource<'a> {
+    name: &'a str,
+    status: &'static str,
+    tools: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+}
+
+/// The list of tools.
+pub(super) fn list(catalog: &Catalog, caller: &Caller) -> Bytes {
+    let tools: Vec<ListedTool<'_>> = catalog
+        .newest(caller)
+        .map(|entry| ListedTool {
+            name: (&*entry.flat).into(),
+            description: entry.tool.description.as_str().into(),
+            input_schema: Cow::Borrowed(entry.tool.input.value()),
+        })
+        .collect();
+    written(&tools).into()
+}
+
+/// A call as it came: the body is the arguments.
+pub(super) fn decode(tool: &str, body: &[u8]) -> Result<Request, Refusal> {
+    let malformed = |error: &dyn std::error::Error| {
+        Refusal::Malformed(Message::public(format!(
+            "The body must be the arguments as a JSON object: {error}"
+        )))
+    };
+    let text: Option<&RawValue> = match body.trim_ascii() {
+        [] => None,
+        body => Some(serde_json::from_slice(body).map_err(|error| malformed(&error))?),
+    };
+    let arguments = Arguments::read(text).map_err(|error| malformed(&error))?;
+    Ok(Request::new(ToolRef::either(tool), arguments))
+}
+
+/// The document of one event.
+pub(super) fn event(change: &TaskChange) -> TaskDocument {
+    match change {
+        TaskChange::Status(status) => document(*status, None),
+        TaskChange::Ended(status, outcome) => document(*status, outcome.as_ref()),
+        TaskChange::Update(update) => {
+            TaskDocument { update: Some(update.clone()), ..document(TaskStatus::Running, None) }
+        }
+    }
+}
+
+/// The document of a task as it is.
+pub(super) fn task(task: &Task) -> TaskDocument {
+    document(task.status, task.outcome.as_ref())
+}
+
+fn document(status: TaskStatus, outcome: Option<&Outcome>) -> TaskDocument {
+    let (result, error, value) = match outcome {
+        Some(Outcome::Returned(output)) => (Some(output.blocks()), None, Some(output.value.clone())),
+        Some(Outcome::Failed(error)) => (None, Some(TaskError::from(error)), None),
+        None => (None, None, None),
+    };
+    TaskDocument { status: status.as_str().to_owned(), result, error, value, update: None }
+}
+
+impl From<&ToolError> for TaskError {
+    fn from(error: &ToolError) -> Self {
+        let (can_retry, retry_after_ms) = match error.retry {
+            Retry::Never => (false, None),
+            Retry::Now => (true, None),
+            Retry::After(pause) => (true, Some(millis(pause))),
+        };
+        TaskError {
+            message: error.message.public.clone(),
+            can_retry,
+            retry_after_ms,
+            additional_prompt_content: error.prompt.clone(),
+        }
+    }
+}
+
+/// The answer to a refused request.
+pub(super) fn refuse(refusal: &Refusal) -> Response {
+    let message = refusal.message();
+    let (status, retry_after) = status(refusal);
+    let error = TaskError {
+        message: message.public.clone(),
+        can_retry: retry_after.is_some() || status == StatusCode::SERVICE_UNAVAILABLE,
+        retry_after_ms: retry_after.map(millis),
+        additional_prompt_content: None,
+    };
+    let body = Refused {
+        detail: &message.public,
+        error,
+        parameter_errors: parameters(refusal),
+        authorization: missing(refusal),
+    };
+    let mut response = json(status, written(&body));
+    if let Some(pause) = retry_after {
+        let seconds = pause.as_millis().div_ceil(1000);
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds as u64));
+    }
+    response
+}
+
+fn status(refusal: &Refusal) -> (StatusCode, Option<std::time::Duration>) {
+    match refusal {
+        Refusal::Malformed(_) | Refusal::Challenged { .. } => (StatusCode::BAD_REQUEST, None),
+        Refusal::Unauthenticated(_) => (StatusCode::UNAUTHORIZED, None),
+        Refusal::UnknownTool { .. } | Refusal::NotPermitted { .. } => (StatusCode::NOT_FOUND, None),
+        Refusal::Invalid { .. } => (StatusCode::UNPROCESSABLE_ENTITY, None),
+        Refusal::Conflict { .. } => (StatusCode::CONFLICT, None),
+        Refusal::Busy { retry_after, .. } => (StatusCode::TOO_MANY_REQUESTS, Some(*retry_after)),
+        Refusal::Unavailable { retry_after, .. } => (StatusCode::SERVICE_UNAVAILABLE, *retry_after),
+        Refusal::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, None),
+    }
+}
+
+fn parameters(refusal: &Refusal) -> Vec<Parameter<'_>> {
+    let Refusal::Invalid { parameters } = refusal else { return Vec::new() };
+    parameters
+        .iter()
+        .map(|fault| Parameter { parameter: &fault.parameter, message: &fault.message })
+        .collect()
+}
+
+fn missing(refusal: &Refusal) -> Vec<Missing<'_>> {
+    let Refusal::Challenged { authorization, .. } = refusal else { return Vec::new() };
+    authorization
+        .iter()
+        .map(|challenge| Missing { id: &challenge.id, authorization_url: challenge.url.as_deref() })
+        .collect()
+}
+
+/// How reconnecting went: no source is left out silently.
+pub(super) fn reset(reports: &[SourceReport]) -> Bytes {
+    let sources: Vec<ResetSource<'_>> = reports
+        .iter()
+        .map(|report| {
+            let (status, error) = match &report.status {
+                SourceStatus::Ready => ("ok", None),
+                SourceStatus::Connecting => ("unready", None),
+                SourceStatus::Failing(message) => ("error", Some(message.public.as_str())),
+            };
+            ResetSource { name: &report.name, status, tools: report.tools, error }
+        })
+        .collect();
+    let worst = ["error", "unready"].into_iter().find(|word| sources.iter().any(|s| s.status == *word));
+    written(&Reset { status: worst.unwrap_or("ok"), sources }).into()
+}
+
+/// The answer to a look at a task that is unknown.
+pub(super) fn no_such_task() -> Response {
+    let body = serde_json::json!({ "detail": NO_SUCH_TASK });
+    json(StatusCode::NOT_FOUND, body.to_string())
+}
+
+pub(super) fn written<T: Serialize + ?Sized>(value: &T) -> String {
+    serde_json::to_string(value).expect("wire shapes are always writable")
+}
+
+fn millis(pause: std::time::Duration) -> u64 {
+    u64::try_from(pause.as_millis()).unwrap_or(u64::MAX)
+}

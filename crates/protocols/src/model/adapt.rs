@@ -1,0 +1,218 @@
+//! Schemas as vendors want them. Whatever a vendor's form cannot say is left out there and still checked
+//! by us.
+
+use serde_json::{Map, Value, json};
+
+/// How deep a reference is followed.
+const DEEPEST: usize = 12;
+/// What may not stand at the top of a schema for most vendors.
+const NOT_ON_TOP: [&str; 6] = ["anyOf", "oneOf", "allOf", "not", "enum", "const"];
+/// What strict mode understands.
+const STRICT: [&str; 24] = [
+    "type",
+    "description",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "enum",
+    "const",
+    "anyOf",
+    "$ref",
+    "$defs",
+    "title",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "pattern",
+    "format",
+    "minItems",
+    "maxItems",
+    "default",
+    "$schema",
+    "examples",
+];
+
+/// An object with properties, and nothing above them that chooses between alternatives.
+pub(super) fn object_on_top(schema: &Value) -> Value {
+    let mut schema = schema.as_object().cloned().unwrap_or_default();
+    for word in NOT_ON_TOP {
+        schema.remove(word);
+    }
+    schema.remove("$schema");
+    schema.insert("type".into(), json!("object"));
+    schema.entry("properties").or_insert_with(|| json!({}));
+    Value::Object(schema)
+}
+
+/// True when a schema keeps the rules of strict mode as it is: every object closed, every property
+/// required, no word outside the set.
+pub(super) fn is_strict(schema: &Value) -> bool {
+    let Value::Object(schema) = schema else { return false };
+    if schema.keys().any(|word| !STRICT.contains(&word.as_str())) {
+        return false;
+    }
+    let below = |word: &str| schema.get(word).and_then(Value::as_object).into_iter().flat_map(Map::values);
+    let listed = |word: &str| schema.get(word).and_then(Value::as_array).into_iter().flatten();
+    let closed = !is_object(schema) || {
+        let required: Vec<&str> = listed("required").filter_map(Value::as_str).collect();
+        let properties = schema.get("properties").and_then(Value::as_object);
+        schema.get("additionalProperties") == Some(&Value::Bool(false))
+            && properties.is_some_and(|all| all.keys().all(|name| required.contains(&name.as_str())))
+    };
+    closed
+        && below("properties").chain(below("$defs")).chain(listed("anyOf")).all(is_strict)
+        && schema.get("items").is_none_or(is_strict)
+}
+
+fn is_object(schema: &Map<String, Value>) -> bool {
+    schema.contains_key("properties") || schema.get("type").is_some_and(|kind| kind == "object")
+}
+
+/// The part of OpenAPI's schemas that Gemini reads: no references, one type each, texts as choices.
+pub(super) fn for_gemini(schema: &Value) -> Value {
+    gemini(schema, schema, 0)
+}
+
+fn gemini(schema: &Value, root: &Value, depth: usize) -> Value {
+    let Value::Object(schema) = schema else { return json!({ "type": "string" }) };
+    if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
+        let found = root.pointer(target.trim_start_matches('#')).filter(|_| depth < DEEPEST);
+        return found.map_or_else(|| json!({ "type": "object" }), |found| gemini(found, root, depth + 1));
+    }
+    let mut kept = Map::new();
+    for word in [
+        "title",
+        "description",
+        "minimum",
+        "maximum",
+        "minItems",
+        "maxItems",
+        "minLength",
+        "maxLength",
+        "pattern",
+        "required",
+    ] {
+        if let Some(value) = schema.get(word) {
+            kept.insert(word.into(), value.clone());
+        }
+    }
+    add_type(schema, &mut kept);
+    if let Some(choices) = choices(schema) {
+        kept.insert("type".into(), json!("string"));
+        kept.insert("enum".into(), choices);
+    }
+    if let Some(format) = schema.get("format").filter(|format| {
+        ["date-time", "float", "double", "int32", "int64"].iter().any(|known| **format == json!(known))
+    }) {
+        kept.insert("format".into(), format.clone());
+    }
+    if let Some(items) = schema.get("items") {
+        kept.insert("items".into(), gemini(items, root, depth + 1));
+    } else if kept.get("type") == Some(&json!("array")) {
+        kept.insert("items".into(), json!({ "type": "string" }));
+    }
+    if let Some(Value::Object(properties)) = schema.get("properties") {
+        let properties: Map<String, Value> =
+            properties.iter().map(|(name, one)| (name.clone(), gemini(one, root, depth + 1))).collect();
+        kept.insert("type".into(), json!("object"));
+        kept.insert("properties".into(), Value::Object(properties));
+    }
+    if let Some(Value::Array(all)) = schema.get("anyOf").or_else(|| schema.get("oneOf")) {
+        add_alternatives(all, root, depth, &mut kept);
+    }
+    Value::Object(kept)
+}
+
+fn add_type(schema: &Map<String, Value>, kept: &mut Map<String, Value>) {
+    let kinds: Vec<&str> = match schema.get("type") {
+        Some(Value::String(kind)) => vec![kind],
+        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    if kinds.contains(&"null") {
+        kept.insert("nullable".into(), json!(true));
+    }
+    if let Some(kind) = kinds.iter().find(|kind| **kind != "null") {
+        kept.insert("type".into(), json!(kind));
+    }
+}
+
+/// Choices are texts there; a choice of other kinds is left to us to check.
+fn choices(schema: &Map<String, Value>) -> Option<Value> {
+    let one = schema.get("const").map(std::slice::from_ref);
+    let many = schema.get("enum").and_then(Value::as_array).map(Vec::as_slice);
+    let choices = many.or(one)?;
+    choices.iter().all(Value::is_string).then(|| json!(choices))
+}
+
+fn add_alternatives(all: &[Value], root: &Value, depth: usize, kept: &mut Map<String, Value>) {
+    let is_null = |one: &&Value| one.get("type") == Some(&json!("null"));
+    if all.iter().any(|one| is_null(&one)) {
+        kept.insert("nullable".into(), json!(true));
+    }
+    let others: Vec<Value> =
+        all.iter().filter(|one| !is_null(one)).map(|one| gemini(one, root, depth + 1)).collect();
+    match others.as_slice() {
+        [Value::Object(only)] => {
+            for (word, value) in only {
+                kept.entry(word.clone()).or_insert_with(|| value.clone());
+            }
+        }
+        _ => {
+            kept.insert("anyOf".into(), json!(others));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(schema: Value, expect: Value) {
+        assert_eq!(for_gemini(&schema), expect);
+    }
+
+    #[test]
+    fn gemini_gets_references_written_out_and_one_type_each() {
+        check(
+            json!({ "type": "object", "additionalProperties": false, "required": ["a"],
+                "$defs": { "n": { "type": ["number", "null"], "exclusiveMinimum": 0 } },
+                "properties": { "a": { "$ref": "#/$defs/n" }, "u": { "enum": ["c", "f"] }, "e": { "const": 1, "type": "integer" },
+                    "x": { "anyOf": [{ "type": "integer" }, { "type": "null" }] },
+                    "l": { "type": "array" } } }),
+            json!({ "required": ["a"], "type": "object", "properties": {
+                "a": { "nullable": true, "type": "number" }, "u": { "type": "string", "enum": ["c", "f"] },
+                "e": { "type": "integer" }, "x": { "nullable": true, "type": "integer" },
+                "l": { "type": "array", "items": { "type": "string" } } } }),
+        );
+    }
+
+    #[test]
+    fn a_schema_that_refers_to_itself_ends() {
+        let schema = json!({ "properties": { "x": { "$ref": "#" } } });
+        assert!(for_gemini(&schema).to_string().len() < 10_000);
+    }
+
+    #[test]
+    fn strict_mode_is_claimed_only_where_it_holds() {
+        let closed = json!({ "type": "object", "properties": { "a": { "type": "number" } },
+            "required": ["a"], "additionalProperties": false });
+        assert!(is_strict(&closed));
+        for (word, value) in
+            [("required", json!([])), ("additionalProperties", json!(true)), ("patternProperties", json!({}))]
+        {
+            let mut open = closed.clone();
+            open[word] = value;
+            assert!(!is_strict(&open), "{word}");
+        }
+    }
+
+    #[test]
+    fn nothing_chooses_above_the_properties() {
+        let schema = json!({ "anyOf": [{ "required": ["a"] }], "properties": { "a": {} } });
+        assert_eq!(object_on_top(&schema), json!({ "properties": { "a": {} }, "type": "object" }));
+    }
+}

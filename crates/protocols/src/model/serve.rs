@@ -1,0 +1,92 @@
+//! We answer programs that talk to a model and want its calls done.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Path, Request, State};
+use axum::response::Response;
+use axum::routing::{get, post};
+use http::{HeaderValue, StatusCode, header};
+use serde_json::{Value, json};
+use toolmux_core::message::Message;
+use toolmux_core::refusal::Refusal;
+
+use super::bridge::{Turn, Vendor, run, tools, vendor};
+use crate::registry::Served;
+use crate::web::{Web, json as answer};
+
+/// The longest key that makes the same answer again the same calls.
+const LONGEST_KEY: usize = 128;
+
+pub(crate) const SERVED: Served = Served {
+    name: "models",
+    path: "/model",
+    routes,
+    try_it: |base, _| Some(format!("curl {base}/model/anthropic/tools")),
+};
+
+fn routes() -> Router<Arc<Web>> {
+    Router::new().route("/model/{vendor}/tools", get(list)).route("/model/{vendor}/run", post(answered))
+}
+
+async fn list(State(web): State<Arc<Web>>, Path(name): Path<String>, request: Request) -> Response {
+    let caller = match web.admit(&request.into_parts().0) {
+        Ok(caller) => caller,
+        Err(refusal) => return refuse(&refusal),
+    };
+    match vendor(&name) {
+        Some(vendor) => {
+            let catalog = web.gateway.catalog();
+            let list = || json!({ "tools": tools(vendor, &catalog, &caller) }).to_string().into();
+            answer(StatusCode::OK, catalog.prepared(vendor.name, &caller, list))
+        }
+        None => no_such_vendor(&name),
+    }
+}
+
+async fn answered(State(web): State<Arc<Web>>, Path(name): Path<String>, request: Request) -> Response {
+    let Some(vendor) = vendor(&name) else { return no_such_vendor(&name) };
+    match turn(&web, vendor, request).await {
+        Ok(turn) => {
+            let body = json!({ "messages": turn.messages, "text": turn.text, "calls": turn.results.len(), "done": turn.is_last() });
+            answer(StatusCode::OK, body.to_string())
+        }
+        Err(refusal) => refuse(&refusal),
+    }
+}
+
+async fn turn(web: &Web, vendor: &Vendor, request: Request) -> Result<Turn, Refusal> {
+    let malformed = |text: String| Refusal::Malformed(Message::public(text));
+    let (caller, parts, body) = web.open(request).await?;
+    let body: Value =
+        serde_json::from_slice(&body).map_err(|error| malformed(format!("The body is not JSON: {error}")))?;
+    let key = parts.headers.get("idempotency-key").and_then(|key| key.to_str().ok());
+    let key = key.filter(|key| (1..=LONGEST_KEY).contains(&key.len()));
+    run(&web.gateway, &caller, vendor, &body, key).await.map_err(|error| malformed(error.to_string()))
+}
+
+fn no_such_vendor(name: &str) -> Response {
+    let known: Vec<&str> = super::VENDORS.iter().map(|vendor| vendor.name).collect();
+    let text = format!("There is no vendor `{name}`; there are {}", known.join(", "));
+    answer(StatusCode::NOT_FOUND, json!({ "error": text }).to_string())
+}
+
+/// Whatever is wrong with a call is its result; what comes here is wrong with the request.
+fn refuse(refusal: &Refusal) -> Response {
+    let status = match refusal {
+        Refusal::Malformed(_)
+        | Refusal::Challenged { .. }
+        | Refusal::Invalid { .. }
+        | Refusal::Conflict { .. } => StatusCode::BAD_REQUEST,
+        Refusal::Unauthenticated(_) => StatusCode::UNAUTHORIZED,
+        Refusal::UnknownTool { .. } | Refusal::NotPermitted { .. } => StatusCode::NOT_FOUND,
+        Refusal::Busy { .. } => StatusCode::TOO_MANY_REQUESTS,
+        Refusal::Unavailable { .. } => StatusCode::SERVICE_UNAVAILABLE,
+        Refusal::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    let mut response = answer(status, json!({ "error": refusal.message().public }).to_string());
+    if status == StatusCode::UNAUTHORIZED {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    response
+}

@@ -1,0 +1,114 @@
+//! An ATS server as a source of another gateway: what goes in on one side comes out on the other.
+
+use std::sync::Arc;
+
+use http::Method;
+use serde_json::{Value, json};
+use toolmux_core::arguments::Arguments;
+use toolmux_core::call::Request;
+use toolmux_core::gateway::{Credential, Gateway, Settings};
+use toolmux_core::mount::{Mount, Naming};
+use toolmux_core::names::ToolRef;
+use toolmux_core::outcome::{Outcome, Retry};
+use toolmux_core::progress::Progress;
+use toolmux_core::refusal::Refusal;
+use toolmux_core::store::MemoryStore;
+use toolmux_protocols::SOURCES;
+use toolmux_protocols::registry::Opening;
+
+use crate::oxp::{SETTLE, Scripted, Server};
+
+struct Pair {
+    scripted: Arc<Scripted>,
+    upstream: Server,
+    near: Arc<Gateway>,
+}
+
+async fn pair() -> Pair {
+    let scripted = Scripted::new();
+    let upstream = Server::start(Settings::default(), scripted.clone()).await;
+    let kind = SOURCES.iter().find(|kind| kind.kind == "ats").expect("the kind is registered");
+    let opening = Opening {
+        name: "far",
+        table: json!({ "url": upstream.base }),
+        folder: std::path::Path::new("."),
+        secrets: &|_| Err("no secrets here".to_owned()),
+    };
+    let near = Gateway::new(Settings::default(), Arc::new(MemoryStore::default()));
+    near.mount(Mount::new("far", "Far", Naming::Bare, (kind.open)(&opening).expect("opens")));
+    near.settled(SETTLE).await;
+    Pair { scripted, upstream, near }
+}
+
+impl Pair {
+    async fn call(&self, tool: &str, arguments: Value) -> Result<Outcome, Refusal> {
+        let caller = self.near.admit(Credential::None, None).expect("open");
+        let Value::Object(map) = arguments else { panic!("arguments are an object") };
+        let request = Request::new(ToolRef::flat(tool), Arguments::from_map(map));
+        self.near.call(&caller, request, &Progress::unheard()).await
+    }
+}
+
+#[tokio::test]
+async fn values_come_through_as_they_are() {
+    let pair = pair().await;
+    let Ok(Outcome::Returned(output)) = pair.call("Kit_Add", json!({ "a": 1, "b": 2 })).await else {
+        panic!("it returns")
+    };
+    assert_eq!((output.value.get(), output.content.len()), ("3.0", 0));
+}
+
+#[tokio::test]
+async fn failures_keep_their_hints() {
+    let pair = pair().await;
+    let Ok(Outcome::Failed(error)) = pair.call("Kit_Stumble", json!({})).await else { panic!("it fails") };
+    assert_eq!(error.message.public, "Doorbell ID not found");
+    assert_eq!(error.retry, Retry::After(std::time::Duration::from_millis(500)));
+    assert_eq!(error.prompt.as_deref(), Some("ids: doorbell42,doorbell84"));
+}
+
+#[tokio::test]
+async fn what_the_schema_forbids_does_not_travel() {
+    let pair = pair().await;
+    let refused = pair.call("Kit_Add", json!({ "a": "x" })).await.expect_err("refused");
+    assert_eq!(refused.name(), "invalid");
+    assert_eq!(pair.scripted.runs(), 0);
+}
+
+#[tokio::test]
+async fn a_call_nobody_waits_for_is_cancelled_over_there() {
+    let pair = pair().await;
+    let waiting = pair.call("Kit_Slow", json!({}));
+    let ran = async {
+        while pair.scripted.runs() == 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        _ = waiting => panic!("it does not end by itself"),
+        () = ran => {}
+    }
+    let caller = pair.upstream.gateway.admit(Credential::None, None).expect("open");
+    let started = std::time::Instant::now();
+    loop {
+        let tasks = pair.upstream.gateway.task_list(&caller, None).await.expect("the store answers");
+        if tasks.iter().all(|task| task.status.as_str() == "cancelled") {
+            break;
+        }
+        assert!(started.elapsed() < SETTLE, "{tasks:?}");
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_gone_is_unavailable() {
+    let pair = pair().await;
+    let base = pair.upstream.base.clone();
+    let Pair { upstream, near, scripted } = pair;
+    upstream.ask(Method::GET, "/health", &[], "").await;
+    drop(upstream);
+    let pair = Pair { upstream: Server::start(Settings::default(), Scripted::new()).await, near, scripted };
+    assert_ne!(pair.upstream.base, base);
+    let refused = pair.call("Kit_Nothing", json!({})).await;
+    assert!(matches!(&refused, Err(Refusal::Unavailable { .. }) | Ok(Outcome::Failed(_))), "{refused:?}");
+}

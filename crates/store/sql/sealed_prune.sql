@@ -1,0 +1,1 @@
+DELETE FROM sealed WHERE expires <= $1

@@ -1,0 +1,1 @@
+DELETE FROM sealed WHERE kind = $1 AND name = $2 RETURNING bytes, expires

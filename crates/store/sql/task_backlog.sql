@@ -1,0 +1,1 @@
+SELECT count(*) FROM tasks WHERE status = 'pending' AND caller = $1

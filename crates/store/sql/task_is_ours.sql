@@ -1,0 +1,1 @@
+SELECT count(*) FROM tasks WHERE id = $1 AND status = 'running' AND holder = $2

@@ -1,0 +1,1 @@
+SELECT id, digest FROM tasks WHERE id = $1 OR call = $2

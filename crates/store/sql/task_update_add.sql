@@ -1,0 +1,1 @@
+INSERT INTO task_updates (task, seq, body) VALUES ($1, $2, $3)

@@ -1,0 +1,1 @@
+SELECT seq, body FROM task_updates WHERE task = $1 AND seq > $2 ORDER BY seq

@@ -1,0 +1,119 @@
+//! Calls: claimed once over all servers, waited for, taken over from the dead.
+
+use sha2::{Digest, Sha256};
+use sqlx::Row;
+use toolmux_core::outcome::Outcome;
+use toolmux_core::store::{Begun, CallDigest, CallKey, StoreError};
+
+use crate::database::failed;
+use crate::sql::sql;
+use crate::store::{SqlStore, read_outcome, write_outcome};
+use crate::write::{RecordId, Write, call_bell};
+
+/// How a call stands.
+enum Standing {
+    Ended(Outcome),
+    Running,
+    /// Its server is gone: who held it, and by which turn.
+    Abandoned(String, i64),
+    Ours,
+    Conflict,
+}
+
+impl SqlStore {
+    pub(crate) async fn begin_call(&self, key: &CallKey, digest: &CallDigest) -> Result<Begun, StoreError> {
+        let (id, turn) = (record_id(key), self.database.next_turn());
+        loop {
+            let begin = Write::CallBegin { id, caller: plain(&key.caller), digest: digest.to_vec(), turn };
+            if self.writer.write(begin).await? {
+                return Ok(Begun::Fresh);
+            }
+            match self.standing(&id, Some(digest), turn).await? {
+                // Forgotten or pruned in between.
+                None => {}
+                Some(Standing::Ended(outcome)) => return Ok(Begun::Ended(outcome)),
+                Some(Standing::Running) => return Ok(Begun::Running),
+                Some(Standing::Conflict) => return Ok(Begun::Conflict),
+                // The first answer was lost, the write was not.
+                Some(Standing::Ours) => return Ok(Begun::Fresh),
+                Some(Standing::Abandoned(holder, old)) => {
+                    let take = sqlx::query(sql!("call_take_over")).bind(self.database.holder.as_str());
+                    let take = take.bind(turn).bind(id.to_vec()).bind(holder).bind(old);
+                    let taken = take.execute(&self.database.write).await.map_err(failed)?;
+                    if taken.rows_affected() > 0 {
+                        return Ok(Begun::Abandoned);
+                    }
+                }
+            }
+        }
+    }
+
+    pub(crate) async fn finish_call(&self, key: &CallKey, outcome: &Outcome) -> Result<(), StoreError> {
+        let finish = Write::CallFinish { id: record_id(key), outcome: write_outcome(outcome) };
+        self.writer.write(finish).await.map(drop)
+    }
+
+    pub(crate) async fn forget_call(&self, key: &CallKey) -> Result<(), StoreError> {
+        self.writer.write(Write::CallForget { id: record_id(key) }).await.map(drop)
+    }
+
+    pub(crate) async fn wait_call(&self, key: &CallKey) -> Result<Option<Outcome>, StoreError> {
+        let id = record_id(key);
+        let mut bell = self.database.bells.listen(&call_bell(&id));
+        loop {
+            match self.standing(&id, None, 0).await? {
+                Some(Standing::Ended(outcome)) => return Ok(Some(outcome)),
+                Some(Standing::Running | Standing::Ours) => {}
+                None | Some(Standing::Abandoned(..) | Standing::Conflict) => return Ok(None),
+            }
+            // The dead ring no bell.
+            tokio::time::timeout(self.database.settings.lease, bell.heard()).await.ok();
+        }
+    }
+
+    async fn standing(
+        &self,
+        id: &RecordId,
+        digest: Option<&CallDigest>,
+        turn: i64,
+    ) -> Result<Option<Standing>, StoreError> {
+        let find = sqlx::query(sql!("call_find")).bind(id.to_vec());
+        let Some(row) = find.fetch_optional(&self.database.read).await.map_err(failed)? else {
+            return Ok(None);
+        };
+        let read = || -> Result<_, sqlx::Error> {
+            let known: Vec<u8> = row.try_get(0)?;
+            let (holder, held): (String, i64) = (row.try_get(1)?, row.try_get(2)?);
+            let (outcome, until): (Option<String>, Option<i64>) = (row.try_get(3)?, row.try_get(4)?);
+            Ok((known, holder, held, outcome, until))
+        };
+        let (known, holder, held, outcome, until) = read().map_err(failed)?;
+        if digest.is_some_and(|digest| *digest != *known) {
+            return Ok(Some(Standing::Conflict));
+        }
+        if let Some(outcome) = outcome {
+            return read_outcome(&outcome).map(|outcome| Some(Standing::Ended(outcome)));
+        }
+        let alive = until.is_some_and(|until| until >= self.database.now());
+        Ok(Some(match holder == self.database.holder {
+            true if held == turn => Standing::Ours,
+            true => Standing::Running,
+            false if alive => Standing::Running,
+            false => Standing::Abandoned(holder, held),
+        }))
+    }
+}
+
+/// Names of callers and their ids are theirs to choose, so they are kept as a digest of fixed size.
+pub(crate) fn record_id(key: &CallKey) -> RecordId {
+    let mut hash = Sha256::new();
+    hash.update(key.caller.len().to_le_bytes());
+    hash.update(key.caller.as_bytes());
+    hash.update(key.id.as_bytes());
+    hash.finalize().into()
+}
+
+/// A name for people to read: PostgreSQL keeps no NUL in a text.
+pub(crate) fn plain(name: &str) -> String {
+    name.replace('\0', "\u{fffd}")
+}

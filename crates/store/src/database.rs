@@ -1,0 +1,180 @@
+//! The database of either kind: its connections, its clock, its bells, and who we are in it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use sqlx::any::{AnyPoolOptions, install_default_drivers};
+use sqlx::migrate::{Migration, MigrationType, Migrator};
+use sqlx::{AnyConnection, AnyPool, Row, SqlSafeStr};
+use toolmux_core::BoxFuture;
+use toolmux_core::message::Message;
+use toolmux_core::store::{Bells, StoreError};
+
+use crate::sql::sql;
+use crate::{OpenError, StoreSettings};
+
+/// The longest notification; PostgreSQL allows 8,000 bytes.
+const MOST_ANNOUNCED: usize = 7_000;
+
+/// What differs between the two kinds.
+pub(crate) struct Engine {
+    pub(crate) name: &'static str,
+    /// Said on every new connection.
+    pub(crate) setup: &'static [&'static str],
+    pub(crate) migrations: &'static [(i64, &'static str, &'static str)],
+    pub(crate) writers: u32,
+    pub(crate) readers: u32,
+    /// Behind a `SELECT` whose rows others may be taking.
+    pub(crate) skip_locked: &'static str,
+    /// Tells other servers which bells to ring.
+    pub(crate) announce: Option<&'static str>,
+    /// The milliseconds of the database's own clock, when machines share it.
+    pub(crate) clock: Option<&'static str>,
+    /// The size of everything.
+    pub(crate) bytes: &'static str,
+    /// Rings the bells for what other servers do, as long as it is polled.
+    pub(crate) watch: fn(Arc<Database>) -> BoxFuture<'static, ()>,
+}
+
+pub(crate) struct Database {
+    pub(crate) engine: &'static Engine,
+    pub(crate) url: String,
+    pub(crate) read: AnyPool,
+    pub(crate) write: AnyPool,
+    pub(crate) bells: Arc<Bells>,
+    /// Our own name among the servers that share the database.
+    pub(crate) holder: String,
+    pub(crate) settings: StoreSettings,
+    claim: String,
+    turn: AtomicI64,
+    offset: AtomicI64,
+}
+
+impl Database {
+    pub(crate) async fn open(
+        url: &str,
+        engine: &'static Engine,
+        settings: StoreSettings,
+    ) -> Result<Self, OpenError> {
+        install_default_drivers();
+        let write = pool(url, engine, engine.writers, settings.patience).await.map_err(OpenError::Connect)?;
+        let migrations = engine.migrations.iter().map(|(version, name, text)| {
+            let kind = MigrationType::Simple;
+            Migration::new(*version, (*name).into(), kind, (*text).into_sql_str(), false)
+        });
+        let migrator = Migrator::with_migrations(migrations.collect());
+        migrator.run(&write).await.map_err(OpenError::Migrate)?;
+        let read = pool(url, engine, engine.readers, settings.patience).await.map_err(OpenError::Connect)?;
+        Ok(Database {
+            engine,
+            url: url.to_owned(),
+            read,
+            write,
+            bells: Arc::default(),
+            holder: uuid::Uuid::new_v4().to_string(),
+            settings,
+            claim: sql!("task_claim").replace("/* skip locked */", engine.skip_locked),
+            turn: AtomicI64::new(1),
+            offset: AtomicI64::new(0),
+        })
+    }
+
+    pub(crate) fn claim(&self) -> String {
+        self.claim.clone()
+    }
+
+    /// A number nobody else of this server has: tells our own writes apart when an answer was lost.
+    pub(crate) fn next_turn(&self) -> i64 {
+        self.turn.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Milliseconds by the clock all servers share.
+    pub(crate) fn now(&self) -> i64 {
+        millis(SystemTime::now()) + self.offset.load(Ordering::Relaxed)
+    }
+
+    /// Sets our clock by the database's.
+    pub(crate) async fn set_clock(&self) -> Result<(), sqlx::Error> {
+        if let Some(clock) = self.engine.clock {
+            let theirs: i64 = sqlx::query(clock).fetch_one(&self.write).await?.try_get(0)?;
+            self.offset.store(theirs - millis(SystemTime::now()), Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Tells other servers which bells to ring, as part of a transaction where that matters.
+    pub(crate) async fn announce(
+        &self,
+        connection: &mut AnyConnection,
+        bells: &[String],
+    ) -> Result<(), sqlx::Error> {
+        let Some(announce) = self.engine.announce else { return Ok(()) };
+        let mut rest = bells;
+        while !rest.is_empty() {
+            let mut length = 0;
+            let fits = rest.iter().take_while(|bell| {
+                length += bell.len() + 1;
+                length <= MOST_ANNOUNCED
+            });
+            let (now, later) = rest.split_at(fits.count().max(1));
+            sqlx::query(announce).bind(now.join(",")).execute(&mut *connection).await?;
+            rest = later;
+        }
+        Ok(())
+    }
+
+    /// Tells everybody, ourselves included.
+    pub(crate) async fn ring(&self, bells: &[String]) -> Result<(), sqlx::Error> {
+        if self.engine.announce.is_some() && !bells.is_empty() {
+            let mut connection = self.write.acquire().await?;
+            self.announce(&mut connection, bells).await?;
+        }
+        for bell in bells {
+            self.bells.ring(bell);
+        }
+        Ok(())
+    }
+}
+
+async fn pool(
+    url: &str,
+    engine: &'static Engine,
+    most: u32,
+    patience: Duration,
+) -> Result<AnyPool, sqlx::Error> {
+    AnyPoolOptions::new()
+        .max_connections(most)
+        .min_connections(1)
+        .acquire_timeout(patience)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .after_connect(move |connection, _| {
+            Box::pin(async move {
+                for statement in engine.setup {
+                    sqlx::query(*statement).execute(&mut *connection).await?;
+                }
+                Ok(())
+            })
+        })
+        .connect(url)
+        .await
+}
+
+pub(crate) fn millis(time: SystemTime) -> i64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+pub(crate) fn span(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX >> 8)
+}
+
+pub(crate) fn time(millis: i64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_millis(millis.unsigned_abs())
+}
+
+/// What callers hear when the database failed them.
+pub(crate) fn failed(error: sqlx::Error) -> StoreError {
+    StoreError(Message::public("The record store cannot be reached").caused_by(&error))
+}

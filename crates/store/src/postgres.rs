@@ -1,0 +1,52 @@
+//! What is PostgreSQL's own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::postgres::PgListener;
+use tokio::time::sleep;
+use toolmux_core::BoxFuture;
+
+use crate::database::{Database, Engine};
+
+const CHANNEL: &str = "toolmux";
+/// The pause before we listen again after the connection was lost.
+const LISTEN_AGAIN: Duration = Duration::from_millis(500);
+
+pub(crate) const POSTGRES: Engine = Engine {
+    name: "postgres",
+    setup: &[],
+    migrations: &[(1, "records", include_str!("../migrations/postgres/1_records.sql"))],
+    writers: 8,
+    readers: 8,
+    skip_locked: "FOR UPDATE SKIP LOCKED",
+    announce: Some("SELECT pg_notify('toolmux', $1)::text"),
+    clock: Some("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"),
+    bytes: "SELECT pg_database_size(current_database())",
+    watch,
+};
+
+/// Rings the bells that other servers announce. Whenever the connection was away, all of them.
+fn watch(database: Arc<Database>) -> BoxFuture<'static, ()> {
+    Box::pin(async move {
+        loop {
+            if let Err(error) = listen(&database).await {
+                tracing::debug!(%error, "notifications of the store were lost");
+            }
+            database.bells.ring_all();
+            sleep(LISTEN_AGAIN).await;
+        }
+    })
+}
+
+async fn listen(database: &Database) -> Result<(), sqlx::Error> {
+    let mut listener = PgListener::connect(&database.url).await?;
+    listener.listen(CHANNEL).await?;
+    database.bells.ring_all();
+    while let Some(told) = listener.try_recv().await? {
+        for bell in told.payload().split(',') {
+            database.bells.ring(bell);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,48 @@
+//! What is SQLite's own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::Row;
+use tokio::time::sleep;
+use toolmux_core::BoxFuture;
+
+use crate::database::{Database, Engine};
+
+/// How often we look whether another process changed the file.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+pub(crate) const SQLITE: Engine = Engine {
+    name: "sqlite",
+    setup: &[
+        "PRAGMA busy_timeout = 10000",
+        "PRAGMA journal_mode = WAL",
+        // In WAL mode only `FULL` survives a power failure; group commit pays for it.
+        "PRAGMA synchronous = FULL",
+        "PRAGMA journal_size_limit = 67108864",
+    ],
+    migrations: &[(1, "records", include_str!("../migrations/sqlite/1_records.sql"))],
+    writers: 1,
+    readers: 4,
+    skip_locked: "",
+    announce: None,
+    clock: None,
+    bytes: "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
+    watch,
+};
+
+/// All our writes take one connection, whose `data_version` moves only when somebody else writes.
+fn watch(database: Arc<Database>) -> BoxFuture<'static, ()> {
+    Box::pin(async move {
+        let mut seen = None;
+        loop {
+            sleep(LOOK_EVERY).await;
+            let version = sqlx::query("PRAGMA data_version").fetch_one(&database.write).await;
+            let version = version.and_then(|row| row.try_get::<i64, _>(0)).ok();
+            if seen.is_some() && version != seen {
+                database.bells.ring_all();
+            }
+            seen = version;
+        }
+    })
+}

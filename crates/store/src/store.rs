@@ -1,0 +1,217 @@
+//! A database as core's `Store`.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use sqlx::Row;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use toolmux_core::BoxFuture;
+use toolmux_core::message::Message;
+use toolmux_core::outcome::Outcome;
+use toolmux_core::progress::Update;
+use toolmux_core::store::{
+    Begun, CallDigest, CallKey, ClaimedTask, FoundTask, Listener, NewTask, Pruned, Retention, SealedKey,
+    Store, StoreError, StoreFuture, StoreStatus, Submitted,
+};
+use toolmux_core::task::{Task, TaskId};
+
+use crate::database::{Database, Engine, failed};
+use crate::postgres::POSTGRES;
+use crate::sql::sql;
+use crate::sqlite::SQLITE;
+use crate::write::{WORK, task_bell};
+use crate::writer::Writer;
+use crate::{OpenError, StoreSettings, upkeep};
+
+/// Records in SQLite or PostgreSQL. Dropping it without [`Store::close`] is like a crash: others take over
+/// what it held once its lease is over.
+pub struct SqlStore {
+    pub(crate) database: Arc<Database>,
+    pub(crate) writer: Writer,
+    doubtful: Mutex<Vec<i64>>,
+    background: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl SqlStore {
+    /// Connects, brings the tables up to date, and takes over what dead servers left.
+    pub async fn open(url: &str, settings: StoreSettings) -> Result<Self, OpenError> {
+        let (engine, url) = engine(url).ok_or_else(|| OpenError::Unknown(url.to_owned()))?;
+        let database = Arc::new(Database::open(&url, engine, settings).await?);
+        upkeep::beat(&database).await.map_err(OpenError::Connect)?;
+        upkeep::recover(&database).await.map_err(OpenError::Connect)?;
+        let (background, stop) = (TaskTracker::new(), CancellationToken::new());
+        let (writer, work) = Writer::new(Arc::clone(&database));
+        background.spawn(stop.clone().run_until_cancelled_owned((engine.watch)(Arc::clone(&database))));
+        background.spawn(stop.clone().run_until_cancelled_owned(upkeep::keep_up(Arc::clone(&database))));
+        background.spawn(stop.clone().run_until_cancelled_owned(work));
+        background.close();
+        Ok(SqlStore { database, writer, doubtful: Mutex::default(), background, stop })
+    }
+
+    pub(crate) fn doubtful<T>(&self, read: impl FnOnce(&mut Vec<i64>) -> T) -> T {
+        read(&mut self.doubtful.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    async fn count(&self) -> Result<StoreStatus, sqlx::Error> {
+        let database = &self.database;
+        let row = sqlx::query(sql!("status_counts")).bind(database.now()).fetch_one(&database.read).await?;
+        let number = |column: usize| row.try_get::<i64, _>(column).map(i64::unsigned_abs);
+        let bytes = sqlx::query(database.engine.bytes).fetch_one(&database.read).await?;
+        Ok(StoreStatus {
+            kind: database.engine.name,
+            schema: database.engine.migrations.last().map_or(0, |(version, ..)| *version),
+            servers: number(0)?,
+            calls: [number(1)?, number(2)?],
+            tasks: [number(3)?, number(4)?, number(5)?],
+            sealed: number(6)?,
+            bytes: Some(bytes.try_get::<i64, _>(0)?.unsigned_abs()),
+        })
+    }
+}
+
+impl Drop for SqlStore {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+/// Which engine, and the address in the form it wants.
+fn engine(url: &str) -> Option<(&'static Engine, String)> {
+    if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+        return Some((&POSTGRES, url.to_owned()));
+    }
+    let file = url.strip_prefix("sqlite:")?;
+    let options = if file.contains('?') { "" } else { "?mode=rwc" };
+    Some((&SQLITE, format!("sqlite:{file}{options}")))
+}
+
+pub(crate) fn write_outcome(outcome: &Outcome) -> String {
+    serde_json::to_string(outcome).expect("an outcome is always writable")
+}
+
+pub(crate) fn read_outcome(text: &str) -> Result<Outcome, StoreError> {
+    serde_json::from_str(text).map_err(|error| unreadable(&error))
+}
+
+pub(crate) fn unreadable(error: &dyn std::error::Error) -> StoreError {
+    StoreError(Message::public("A record cannot be read").caused_by(error))
+}
+
+impl Store for SqlStore {
+    fn call_begin<'a>(&'a self, key: &'a CallKey, digest: &'a CallDigest) -> StoreFuture<'a, Begun> {
+        Box::pin(self.begin_call(key, digest))
+    }
+
+    fn call_finish<'a>(&'a self, key: &'a CallKey, outcome: &'a Outcome) -> StoreFuture<'a, ()> {
+        Box::pin(self.finish_call(key, outcome))
+    }
+
+    fn call_forget<'a>(&'a self, key: &'a CallKey) -> StoreFuture<'a, ()> {
+        Box::pin(self.forget_call(key))
+    }
+
+    fn call_wait<'a>(&'a self, key: &'a CallKey) -> StoreFuture<'a, Option<Outcome>> {
+        Box::pin(self.wait_call(key))
+    }
+
+    fn sealed_put<'a>(
+        &'a self,
+        key: &'a SealedKey,
+        bytes: &'a [u8],
+        expires: Option<SystemTime>,
+    ) -> StoreFuture<'a, ()> {
+        Box::pin(self.put_sealed(key, bytes, expires))
+    }
+
+    fn sealed_find<'a>(&'a self, key: &'a SealedKey) -> StoreFuture<'a, Option<Vec<u8>>> {
+        Box::pin(self.find_sealed(key))
+    }
+
+    fn sealed_take<'a>(&'a self, key: &'a SealedKey) -> StoreFuture<'a, Option<Vec<u8>>> {
+        Box::pin(self.take_sealed(key))
+    }
+
+    fn sealed_list<'a>(&'a self, kind: &'a str) -> StoreFuture<'a, Vec<String>> {
+        Box::pin(self.list_sealed(kind))
+    }
+
+    fn task_submit<'a>(&'a self, task: &'a NewTask) -> StoreFuture<'a, Submitted> {
+        Box::pin(self.submit_task(task))
+    }
+
+    fn task_start<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, bool> {
+        Box::pin(self.start_task(id))
+    }
+
+    fn task_claim(&self, most: usize) -> StoreFuture<'_, Vec<ClaimedTask>> {
+        Box::pin(self.claim_tasks(most))
+    }
+
+    fn task_return<'a>(&'a self, id: &'a TaskId, pause: Duration) -> StoreFuture<'a, ()> {
+        Box::pin(self.return_task(id, pause))
+    }
+
+    fn task_tell<'a>(&'a self, id: &'a TaskId, update: &'a Update) -> StoreFuture<'a, ()> {
+        Box::pin(self.tell_task(id, update))
+    }
+
+    fn task_finish<'a>(&'a self, id: &'a TaskId, outcome: &'a Outcome) -> StoreFuture<'a, bool> {
+        Box::pin(self.finish_task(id, outcome))
+    }
+
+    fn task_cancel<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, bool> {
+        Box::pin(self.cancel_task(id))
+    }
+
+    fn task_is_ours<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, bool> {
+        Box::pin(self.is_our_task(id))
+    }
+
+    fn task_find<'a>(&'a self, id: &'a TaskId, after: u64) -> StoreFuture<'a, Option<FoundTask>> {
+        Box::pin(self.find_task(id, after))
+    }
+
+    fn task_list<'a>(
+        &'a self,
+        caller: &'a str,
+        before: Option<&'a TaskId>,
+        most: usize,
+    ) -> StoreFuture<'a, Vec<Task>> {
+        Box::pin(self.list_tasks(caller, before, most))
+    }
+
+    fn task_backlog<'a>(&'a self, caller: &'a str) -> StoreFuture<'a, u64> {
+        Box::pin(self.count_backlog(caller))
+    }
+
+    fn task_bell(&self, id: &TaskId) -> Listener {
+        self.database.bells.listen(&task_bell(id))
+    }
+
+    fn work_bell(&self) -> Listener {
+        self.database.bells.listen(WORK)
+    }
+
+    fn status(&self) -> StoreFuture<'_, StoreStatus> {
+        Box::pin(async { self.count().await.map_err(failed) })
+    }
+
+    fn prune<'a>(&'a self, retention: &'a Retention) -> StoreFuture<'a, Pruned> {
+        Box::pin(async { upkeep::prune(&self.database, retention).await.map_err(failed) })
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            self.stop.cancel();
+            self.background.wait().await;
+            let leave = sqlx::query(sql!("holder_leave")).bind(self.database.holder.as_str());
+            if let Err(error) = leave.execute(&self.database.write).await {
+                tracing::debug!(%error, "the record store was not told that we leave");
+            }
+            self.database.read.close().await;
+            self.database.write.close().await;
+        })
+    }
+}

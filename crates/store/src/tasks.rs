@@ -1,0 +1,214 @@
+//! Tasks: kept, claimed by one server at a time, read back with what happened to them.
+
+use std::time::Duration;
+
+use sqlx::any::AnyRow;
+use sqlx::{AssertSqlSafe, Row};
+use toolmux_core::outcome::Outcome;
+use toolmux_core::progress::Update;
+use toolmux_core::store::{ClaimedTask, FoundTask, NewTask, StoreError, Submitted};
+use toolmux_core::task::{Task, TaskChange, TaskEvent, TaskId, TaskStatus};
+
+use crate::calls::{plain, record_id};
+use crate::database::{failed, span, time};
+use crate::sql::sql;
+use crate::store::{SqlStore, read_outcome, unreadable, write_outcome};
+use crate::write::{TaskRow, WORK, Write, task_bell};
+
+/// How many claims whose answer was lost are remembered.
+const MOST_DOUBTFUL: usize = 1_024;
+
+impl SqlStore {
+    pub(crate) async fn submit_task(&self, task: &NewTask) -> Result<Submitted, StoreError> {
+        let key = task.key.as_ref().map(|(key, digest)| (record_id(key), digest.to_vec()));
+        let row = TaskRow {
+            id: task.id.clone(),
+            caller: plain(&task.caller),
+            tool: task.tool.to_string(),
+            request: task.request.to_string(),
+            repeatable: task.repeatable,
+            portable: task.portable,
+            key: key.clone(),
+            keep: span(task.keep),
+        };
+        if self.writer.write(Write::TaskSubmit(Box::new(row))).await? {
+            return Ok(Submitted::Fresh);
+        }
+        let (call, digest) = key.unzip();
+        let known = sqlx::query(sql!("task_known")).bind(task.id.as_str());
+        let known = known.bind(call.map(|call| call.to_vec())).fetch_optional(&self.database.read).await;
+        let Some(row) = known.map_err(failed)? else {
+            // The other task of this key went away in between.
+            return Box::pin(self.submit_task(task)).await;
+        };
+        let (id, theirs): (String, Option<Vec<u8>>) =
+            (row.try_get(0).map_err(failed)?, row.try_get(1).map_err(failed)?);
+        Ok(match TaskId::new(&id) {
+            // The first answer was lost, the write was not.
+            id if id == task.id => Submitted::Fresh,
+            id if theirs == digest => Submitted::Known(id),
+            _ => Submitted::Conflict,
+        })
+    }
+
+    pub(crate) async fn start_task(&self, id: &TaskId) -> Result<bool, StoreError> {
+        let turn = self.database.next_turn();
+        let started = self.writer.write(Write::TaskStart { id: id.clone(), turn }).await;
+        started.inspect_err(|_| self.doubt(turn))
+    }
+
+    pub(crate) async fn claim_tasks(&self, most: usize) -> Result<Vec<ClaimedTask>, StoreError> {
+        let mut claimed = Vec::new();
+        while let Some(turn) = self.doubtful(Vec::pop) {
+            let find = sqlx::query(sql!("task_claimed")).bind(self.database.holder.as_str()).bind(turn);
+            match find.fetch_all(&self.database.read).await {
+                Ok(rows) => claimed.extend(rows),
+                Err(error) => {
+                    self.doubt(turn);
+                    return Err(failed(error));
+                }
+            }
+        }
+        let turn = self.database.next_turn();
+        let claim = sqlx::query(AssertSqlSafe(self.database.claim()));
+        let claim = claim.bind(self.database.holder.as_str()).bind(turn).bind(self.database.now());
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let rows = claim.bind(most).fetch_all(&self.database.write).await;
+        claimed.extend(rows.map_err(|error| {
+            self.doubt(turn);
+            failed(error)
+        })?);
+        let claimed = claimed.iter().map(read_claimed).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+        let bells: Vec<String> = claimed.iter().map(|task| task_bell(&task.id)).collect();
+        self.database.ring(&bells).await.ok();
+        Ok(claimed)
+    }
+
+    pub(crate) async fn return_task(&self, id: &TaskId, pause: Duration) -> Result<(), StoreError> {
+        let now = self.database.now();
+        let put = sqlx::query(sql!("task_return")).bind(now).bind(now.saturating_add(span(pause)));
+        let put = put.bind(id.as_str()).bind(self.database.holder.as_str());
+        put.execute(&self.database.write).await.map_err(failed)?;
+        self.database.ring(&[task_bell(id), WORK.to_owned()]).await.map_err(failed)
+    }
+
+    pub(crate) async fn tell_task(&self, id: &TaskId, update: &Update) -> Result<(), StoreError> {
+        let body = serde_json::to_string(update).map_err(|error| unreadable(&error))?;
+        self.writer.write(Write::TaskTell { id: id.clone(), body }).await.map(drop)
+    }
+
+    pub(crate) async fn finish_task(&self, id: &TaskId, outcome: &Outcome) -> Result<bool, StoreError> {
+        let (status, outcome) = (TaskStatus::of(outcome), write_outcome(outcome));
+        self.writer.write(Write::TaskFinish { id: id.clone(), status, outcome }).await
+    }
+
+    pub(crate) async fn cancel_task(&self, id: &TaskId) -> Result<bool, StoreError> {
+        let cancel = sqlx::query(sql!("task_cancel")).bind(self.database.now()).bind(id.as_str());
+        let cancelled = cancel.fetch_optional(&self.database.write).await.map_err(failed)?;
+        self.database.ring(&[task_bell(id)]).await.map_err(failed)?;
+        Ok(cancelled.is_some())
+    }
+
+    pub(crate) async fn is_our_task(&self, id: &TaskId) -> Result<bool, StoreError> {
+        let count = sqlx::query(sql!("task_is_ours")).bind(id.as_str()).bind(self.database.holder.as_str());
+        let row = count.fetch_one(&self.database.read).await.map_err(failed)?;
+        row.try_get::<i64, _>(0).map(|count| count > 0).map_err(failed)
+    }
+
+    pub(crate) async fn find_task(&self, id: &TaskId, after: u64) -> Result<Option<FoundTask>, StoreError> {
+        let find = sqlx::query(sql!("task_find")).bind(id.as_str()).bind(self.database.now());
+        let Some(row) = find.fetch_optional(&self.database.read).await.map_err(failed)? else {
+            return Ok(None);
+        };
+        let task = read_task(&row)?;
+        let (caller, seq): (String, i64) = (row.try_get(7).map_err(failed)?, row.try_get(8).map_err(failed)?);
+        let running: Option<i64> = row.try_get(9).map_err(failed)?;
+        let mut events = status_events(&task, seq, running, after);
+        if u64::try_from(seq).unwrap_or_default() > after {
+            events.extend(self.task_updates(id, after, seq).await?);
+            events.sort_by_key(|event| event.seq);
+        }
+        Ok(Some(FoundTask { caller: caller.into(), task, events }))
+    }
+
+    /// Only those the task itself was read with: later ones belong to the next look.
+    async fn task_updates(&self, id: &TaskId, after: u64, last: i64) -> Result<Vec<TaskEvent>, StoreError> {
+        let after = i64::try_from(after).unwrap_or(i64::MAX);
+        let updates = sqlx::query(sql!("task_updates")).bind(id.as_str()).bind(after);
+        let mut events = Vec::new();
+        for row in updates.fetch_all(&self.database.read).await.map_err(failed)? {
+            let (seq, body): (i64, String) =
+                (row.try_get(0).map_err(failed)?, row.try_get(1).map_err(failed)?);
+            if seq <= last {
+                let update = serde_json::from_str(&body).map_err(|error| unreadable(&error))?;
+                let seq = u64::try_from(seq).unwrap_or_default();
+                events.push(TaskEvent { seq, change: TaskChange::Update(update) });
+            }
+        }
+        Ok(events)
+    }
+
+    pub(crate) async fn list_tasks(
+        &self,
+        caller: &str,
+        before: Option<&TaskId>,
+        most: usize,
+    ) -> Result<Vec<Task>, StoreError> {
+        let list = sqlx::query(sql!("task_list")).bind(plain(caller)).bind(self.database.now());
+        let list = list.bind(before.map_or("", TaskId::as_str));
+        let rows = list.bind(i64::try_from(most).unwrap_or(i64::MAX)).fetch_all(&self.database.read).await;
+        rows.map_err(failed)?.iter().map(read_task).collect()
+    }
+
+    pub(crate) async fn count_backlog(&self, caller: &str) -> Result<u64, StoreError> {
+        let count = sqlx::query(sql!("task_backlog")).bind(plain(caller));
+        let row = count.fetch_one(&self.database.read).await.map_err(failed)?;
+        row.try_get::<i64, _>(0).map(i64::unsigned_abs).map_err(failed)
+    }
+
+    fn doubt(&self, turn: i64) {
+        self.doubtful(|turns| {
+            if turns.len() < MOST_DOUBTFUL {
+                turns.push(turn);
+            }
+        });
+    }
+}
+
+fn read_claimed(row: &AnyRow) -> Result<ClaimedTask, sqlx::Error> {
+    let (id, created): (String, i64) = (row.try_get(0)?, row.try_get(2)?);
+    Ok(ClaimedTask { id: TaskId::new(&id), request: row.try_get(1)?, created: time(created) })
+}
+
+fn read_task(row: &AnyRow) -> Result<Task, StoreError> {
+    let text = |column: usize| row.try_get::<String, _>(column).map_err(failed);
+    let number = |column: usize| row.try_get::<i64, _>(column).map_err(failed);
+    let outcome: Option<String> = row.try_get(6).map_err(failed)?;
+    let status = text(2)?;
+    Ok(Task {
+        id: TaskId::new(&text(0)?),
+        tool: text(1)?.into(),
+        status: TaskStatus::read(&status)
+            .ok_or_else(|| unreadable(&std::io::Error::other(format!("no such state: `{status}`"))))?,
+        created: time(number(3)?),
+        updated: time(number(4)?),
+        keep: Duration::from_millis(number(5)?.unsigned_abs()),
+        outcome: outcome.as_deref().map(read_outcome).transpose()?,
+    })
+}
+
+/// The states a task went through are not rows of their own: its numbers tell when each came.
+fn status_events(task: &Task, seq: i64, running: Option<i64>, after: u64) -> Vec<TaskEvent> {
+    let number = |seq: i64| u64::try_from(seq).unwrap_or_default();
+    let mut events = vec![TaskEvent { seq: 1, change: TaskChange::Status(TaskStatus::Pending) }];
+    if let Some(running) = running {
+        let change = TaskChange::Status(TaskStatus::Running);
+        events.push(TaskEvent { seq: number(running), change });
+    }
+    if task.status.is_ended() {
+        let change = TaskChange::Ended(task.status, task.outcome.clone());
+        events.push(TaskEvent { seq: number(seq), change });
+    }
+    events.retain(|event| event.seq > after);
+    events
+}

@@ -1,0 +1,127 @@
+//! What goes on in the background: our heartbeat, the tasks of the dead, and what has grown too old.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sqlx::Row;
+use tokio::time::sleep;
+use toolmux_core::outcome::Outcome;
+use toolmux_core::store::{Pruned, Retention};
+use toolmux_core::task::{TaskId, TaskStatus, credentials_gone, may_have_run, never_its_turn};
+
+use crate::database::{Database, span};
+use crate::sql::sql;
+use crate::store::write_outcome;
+use crate::write::{WORK, task_bell};
+
+/// How often old records are removed.
+const PRUNE_EVERY: Duration = Duration::from_secs(30);
+/// How many calls one statement removes, so that nobody waits long for it.
+const PRUNED_TOGETHER: i64 = 5_000;
+/// How many heartbeats fit into a lease.
+const BEATS: u32 = 4;
+
+/// Beats as long as it is polled.
+pub(crate) async fn keep_up(database: Arc<Database>) {
+    let (mut away, mut pruned) = (false, Instant::now());
+    loop {
+        sleep(database.settings.lease / BEATS).await;
+        match beat(&database).await {
+            Ok(()) if away => {
+                tracing::info!("the record store is back");
+                // Whatever happened meanwhile rang no bell here.
+                database.bells.ring_all();
+                away = false;
+            }
+            Ok(()) => {}
+            Err(error) => {
+                if !away {
+                    tracing::warn!(%error, "the record store is away");
+                }
+                away = true;
+                continue;
+            }
+        }
+        let mut kept = recover(&database).await;
+        if pruned.elapsed() >= PRUNE_EVERY {
+            pruned = Instant::now();
+            kept = kept.and(prune(&database, &database.settings.retention).await.map(drop));
+        }
+        if let Err(error) = kept {
+            tracing::debug!(%error, "upkeep of the record store failed");
+        }
+    }
+}
+
+/// Says that we are alive.
+pub(crate) async fn beat(database: &Database) -> Result<(), sqlx::Error> {
+    database.set_clock().await?;
+    let until = database.now() + span(database.settings.lease);
+    let beat = sqlx::query(sql!("holder_beat")).bind(database.holder.as_str()).bind(until);
+    beat.execute(&database.write).await.map(drop)
+}
+
+/// What servers left that are gone: tasks that may run again do, the others end saying that they may
+/// have run.
+pub(crate) async fn recover(database: &Database) -> Result<(), sqlx::Error> {
+    let now = database.now();
+    let mut bells = Vec::new();
+    let rerun = sqlx::query(sql!("task_rerun_orphans")).bind(now).fetch_all(&database.write).await?;
+    if !rerun.is_empty() {
+        bells.push(WORK.to_owned());
+    }
+    for row in rerun {
+        bells.push(bell(&row)?);
+    }
+    for (status, outcome) in
+        [(TaskStatus::Running, may_have_run()), (TaskStatus::Pending, credentials_gone())]
+    {
+        bells.extend(fail_orphans(database, status, &outcome).await?);
+    }
+    let late = sqlx::query(sql!("task_fail_late")).bind(now).bind(write_outcome(&never_its_turn()));
+    let late = late.bind(now - span(database.settings.retention.pending_for));
+    for row in late.fetch_all(&database.write).await? {
+        bells.push(bell(&row)?);
+    }
+    sqlx::query(sql!("holder_bury")).bind(now).execute(&database.write).await?;
+    database.ring(&bells).await
+}
+
+async fn fail_orphans(
+    database: &Database,
+    status: TaskStatus,
+    outcome: &Outcome,
+) -> Result<Vec<String>, sqlx::Error> {
+    let fail = sqlx::query(sql!("task_fail_orphans")).bind(database.now()).bind(write_outcome(outcome));
+    let rows = fail.bind(status.as_str()).fetch_all(&database.write).await?;
+    rows.iter().map(bell).collect()
+}
+
+fn bell(row: &sqlx::any::AnyRow) -> Result<String, sqlx::Error> {
+    row.try_get::<String, _>(0).map(|id| task_bell(&TaskId::new(&id)))
+}
+
+/// Removes what is older or more than allowed.
+pub(crate) async fn prune(database: &Database, retention: &Retention) -> Result<Pruned, sqlx::Error> {
+    let now = database.now();
+    let by_count = sqlx::query(sql!("call_cutoff"));
+    let by_count = by_count.bind(i64::try_from(retention.calls).unwrap_or(i64::MAX));
+    let by_count = by_count.fetch_optional(&database.read).await?;
+    let by_count: Option<i64> = by_count.map(|row| row.try_get(0)).transpose()?;
+    let cutoff = (now - span(retention.calls_for)).max(by_count.map_or(i64::MIN, |began| began + 1));
+    let mut calls = 0;
+    loop {
+        let old = sqlx::query(sql!("call_prune_old")).bind(cutoff).bind(PRUNED_TOGETHER);
+        let gone = old.execute(&database.write).await?.rows_affected();
+        calls += gone;
+        if gone < PRUNED_TOGETHER.unsigned_abs() {
+            break;
+        }
+    }
+    let mut transaction = database.write.begin().await?;
+    sqlx::query(sql!("task_prune_updates")).bind(now).execute(&mut *transaction).await?;
+    let tasks = sqlx::query(sql!("task_prune")).bind(now).execute(&mut *transaction).await?.rows_affected();
+    transaction.commit().await?;
+    let sealed = sqlx::query(sql!("sealed_prune")).bind(now).execute(&database.write).await?.rows_affected();
+    Ok(Pruned { calls, tasks, sealed })
+}

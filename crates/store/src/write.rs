@@ -1,0 +1,138 @@
+//! One thing to be written, and how it is said in SQL. All of these touch rows by their key only, and
+//! rows of other servers never, so that batches of several servers cannot lock each other out.
+
+use sqlx::{AnyConnection, Row};
+use toolmux_core::task::{TaskId, TaskStatus};
+
+use crate::database::Database;
+use crate::sql::sql;
+
+/// The bell of whoever looks for tasks to run.
+pub(crate) const WORK: &str = "w";
+
+pub(crate) type RecordId = [u8; 32];
+
+/// The answer to each is whether anything was written.
+pub(crate) enum Write {
+    CallBegin { id: RecordId, caller: String, digest: Vec<u8>, turn: i64 },
+    CallFinish { id: RecordId, outcome: String },
+    CallForget { id: RecordId },
+    TaskSubmit(Box<TaskRow>),
+    TaskStart { id: TaskId, turn: i64 },
+    TaskTell { id: TaskId, body: String },
+    TaskFinish { id: TaskId, status: TaskStatus, outcome: String },
+}
+
+pub(crate) struct TaskRow {
+    pub(crate) id: TaskId,
+    pub(crate) caller: String,
+    pub(crate) tool: String,
+    pub(crate) request: String,
+    pub(crate) repeatable: bool,
+    pub(crate) portable: bool,
+    pub(crate) key: Option<(RecordId, Vec<u8>)>,
+    pub(crate) keep: i64,
+}
+
+impl Write {
+    /// Inserts come first and in the order of their keys: two servers that insert the same keys wait for
+    /// each other in one direction only.
+    pub(crate) fn order(&self) -> (u8, &[u8]) {
+        match self {
+            Write::CallBegin { id, .. } => (0, id),
+            Write::TaskSubmit(row) => (1, row.key.as_ref().map_or(&[], |(id, _)| id)),
+            Write::CallFinish { id, .. } => (2, id),
+            Write::CallForget { id } => (3, id),
+            Write::TaskStart { id, .. } => (4, id.as_str().as_bytes()),
+            Write::TaskTell { id, .. } => (5, id.as_str().as_bytes()),
+            Write::TaskFinish { id, .. } => (6, id.as_str().as_bytes()),
+        }
+    }
+
+    /// The bell to ring once this is written.
+    pub(crate) fn bell(&self) -> Option<String> {
+        match self {
+            Write::CallBegin { .. } => None,
+            Write::TaskSubmit(_) => Some(WORK.to_owned()),
+            Write::CallFinish { id, .. } | Write::CallForget { id } => Some(call_bell(id)),
+            Write::TaskStart { id, .. } | Write::TaskTell { id, .. } | Write::TaskFinish { id, .. } => {
+                Some(task_bell(id))
+            }
+        }
+    }
+
+    /// Writes it alone. Those that come in hundreds are written by `writer.rs` together.
+    pub(crate) async fn apply(
+        &self,
+        database: &Database,
+        connection: &mut AnyConnection,
+    ) -> Result<bool, sqlx::Error> {
+        let (now, holder) = (database.now(), database.holder.as_str());
+        let written = match self {
+            Write::CallBegin { .. } | Write::CallFinish { .. } => unreachable!("written together"),
+            Write::CallForget { id } => {
+                let forget = sqlx::query(sql!("call_forget")).bind(id.to_vec()).bind(holder);
+                forget.execute(connection).await?.rows_affected() > 0
+            }
+            Write::TaskSubmit(row) => row.insert(now, holder, connection).await?,
+            Write::TaskStart { id, turn } => {
+                let start = sqlx::query(sql!("task_start")).bind(holder).bind(*turn).bind(now);
+                start.bind(id.as_str()).fetch_optional(connection).await?.is_some()
+            }
+            Write::TaskTell { id, body } => {
+                let tell = sqlx::query(sql!("task_tell")).bind(now).bind(id.as_str()).bind(holder);
+                let Some(row) = tell.fetch_optional(&mut *connection).await? else { return Ok(false) };
+                let seq: i64 = row.try_get(0)?;
+                let add = sqlx::query(sql!("task_update_add")).bind(id.as_str()).bind(seq);
+                add.bind(body.as_str()).execute(connection).await?.rows_affected() > 0
+            }
+            Write::TaskFinish { id, status, outcome } => {
+                let finish = sqlx::query(sql!("task_finish")).bind(status.as_str()).bind(now);
+                let finish = finish.bind(outcome.as_str()).bind(id.as_str()).bind(holder);
+                finish.fetch_optional(connection).await?.is_some()
+            }
+        };
+        Ok(written)
+    }
+}
+
+impl TaskRow {
+    async fn insert(
+        &self,
+        now: i64,
+        holder: &str,
+        connection: &mut AnyConnection,
+    ) -> Result<bool, sqlx::Error> {
+        let (call, digest) = match &self.key {
+            Some((call, digest)) => (Some(call.to_vec()), Some(digest.clone())),
+            None => (None, None),
+        };
+        let inserted = sqlx::query(sql!("task_submit"))
+            .bind(self.id.as_str())
+            .bind(self.caller.as_str())
+            .bind(self.tool.as_str())
+            .bind(self.request.as_str())
+            .bind(i64::from(self.repeatable))
+            .bind(i64::from(self.portable))
+            .bind(call)
+            .bind(digest)
+            .bind(holder)
+            .bind(now)
+            .bind(self.keep)
+            .fetch_optional(connection)
+            .await?;
+        Ok(inserted.is_some())
+    }
+}
+
+pub(crate) fn call_bell(id: &RecordId) -> String {
+    use std::fmt::Write as _;
+    id[..16].iter().fold("c".to_owned(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("writing to memory cannot fail");
+        text
+    })
+}
+
+pub(crate) fn task_bell(id: &TaskId) -> String {
+    format!("t{id}")
+}

@@ -1,0 +1,222 @@
+//! What every store must do with tasks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use toolmux_core::outcome::{Outcome, ToolError};
+use toolmux_core::progress::Update;
+use toolmux_core::store::{NewTask, Retention, Store, Submitted};
+use toolmux_core::task::{TaskChange, TaskId};
+
+use crate::contract::{Fact, next_millisecond};
+use crate::contract_calls::{key, returned};
+use crate::facts;
+
+pub(crate) const FACTS: &[(&str, Fact)] = facts![
+    a_task_goes_from_pending_to_its_end,
+    a_task_is_claimed_once,
+    callers_are_claimed_in_turn,
+    a_cancelled_task_stays_cancelled,
+    the_same_key_is_the_same_task,
+    a_returned_task_waits_before_it_is_claimed_again,
+    what_a_tool_tells_is_numbered_and_resumed,
+    ended_tasks_are_kept_as_long_as_asked,
+    tasks_are_listed_newest_first,
+    the_bell_rings_for_every_change,
+];
+
+pub(crate) fn new(caller: &str) -> NewTask {
+    NewTask {
+        id: TaskId::random(),
+        caller: caller.into(),
+        tool: "Math_add".into(),
+        request: r#"{"a":1}"#.into(),
+        repeatable: false,
+        portable: true,
+        key: None,
+        keep: Duration::from_mins(5),
+    }
+}
+
+async fn submit(store: &Arc<dyn Store>, caller: &str) -> TaskId {
+    let task = new(caller);
+    assert_eq!(store.task_submit(&task).await.unwrap(), Submitted::Fresh);
+    task.id
+}
+
+/// The events of a task after one, in short words.
+pub(crate) async fn events(store: &Arc<dyn Store>, id: &TaskId, after: u64) -> Vec<String> {
+    let found = store.task_find(id, after).await.unwrap().expect("the task is known");
+    let mut last = after;
+    let word = |change: &TaskChange| match change {
+        TaskChange::Status(status) => status.as_str().to_owned(),
+        TaskChange::Update(update) => serde_json::to_string(update).unwrap(),
+        TaskChange::Ended(status, outcome) => {
+            format!(
+                "{} {}",
+                status.as_str(),
+                outcome.as_ref().map_or_else(String::new, crate::contract_calls::text)
+            )
+        }
+    };
+    found
+        .events
+        .iter()
+        .map(|event| {
+            assert!(event.seq > last, "{:?}", found.events);
+            last = event.seq;
+            word(&event.change)
+        })
+        .collect()
+}
+
+async fn check(store: &Arc<dyn Store>, id: &TaskId, expect: &[&str]) {
+    assert_eq!(events(store, id, 0).await, expect);
+}
+
+async fn a_task_goes_from_pending_to_its_end(store: Arc<dyn Store>) {
+    let id = submit(&store, "alice").await;
+    check(&store, &id, &["pending"]).await;
+    assert!(!store.task_is_ours(&id).await.unwrap());
+    assert!(store.task_start(&id).await.unwrap());
+    assert!(!store.task_start(&id).await.unwrap());
+    assert!(store.task_is_ours(&id).await.unwrap());
+    check(&store, &id, &["pending", "running"]).await;
+    assert!(store.task_finish(&id, &returned(3)).await.unwrap());
+    assert!(!store.task_finish(&id, &returned(4)).await.unwrap());
+    check(&store, &id, &["pending", "running", r#"completed {"returned":{"value":3}}"#]).await;
+    let failed = submit(&store, "alice").await;
+    store.task_start(&failed).await.unwrap();
+    store.task_finish(&failed, &Outcome::Failed(ToolError::new("no"))).await.unwrap();
+    let found = store.task_find(&failed, 0).await.unwrap().unwrap();
+    assert_eq!(
+        (found.task.status.as_str(), &*found.caller, &*found.task.tool),
+        ("failed", "alice", "Math_add")
+    );
+    assert_eq!(store.status().await.unwrap().tasks, [0, 0, 2]);
+    assert!(store.task_find(&TaskId::new("nobody"), 0).await.unwrap().is_none());
+}
+
+async fn a_task_is_claimed_once(store: Arc<dyn Store>) {
+    for _ in 0..20 {
+        submit(&store, "alice").await;
+    }
+    let claimers = (0..8).map(|_| {
+        let store = Arc::clone(&store);
+        tokio::spawn(async move { store.task_claim(5).await.unwrap() })
+    });
+    let mut claimed: Vec<TaskId> = Vec::new();
+    for claimer in claimers.collect::<Vec<_>>() {
+        claimed.extend(claimer.await.unwrap().into_iter().map(|task| task.id));
+    }
+    claimed.extend(store.task_claim(100).await.unwrap().into_iter().map(|task| task.id));
+    assert_eq!(claimed.len(), 20);
+    claimed.sort();
+    claimed.dedup();
+    assert_eq!(claimed.len(), 20);
+}
+
+async fn callers_are_claimed_in_turn(store: Arc<dyn Store>) {
+    for _ in 0..6 {
+        submit(&store, "greedy").await;
+    }
+    let modest = submit(&store, "modest").await;
+    let claimed = store.task_claim(2).await.unwrap();
+    assert!(claimed.iter().any(|task| task.id == modest), "one of each");
+    let late = submit(&store, "late").await;
+    let claimed = store.task_claim(1).await.unwrap();
+    assert_eq!(claimed[0].id, late, "who has none running comes first");
+    assert_eq!(claimed[0].request, r#"{"a":1}"#);
+    assert_eq!(store.task_backlog("greedy").await.unwrap(), 5);
+}
+
+async fn a_cancelled_task_stays_cancelled(store: Arc<dyn Store>) {
+    let (pending, running) = (submit(&store, "alice").await, submit(&store, "alice").await);
+    store.task_start(&running).await.unwrap();
+    for id in [&pending, &running] {
+        assert!(store.task_cancel(id).await.unwrap());
+        assert!(!store.task_cancel(id).await.unwrap());
+    }
+    assert!(!store.task_start(&pending).await.unwrap());
+    assert!(!store.task_finish(&running, &returned(1)).await.unwrap());
+    assert!(!store.task_is_ours(&running).await.unwrap());
+    check(&store, &pending, &["pending", "cancelled "]).await;
+    check(&store, &running, &["pending", "running", "cancelled "]).await;
+    assert!(store.task_claim(9).await.unwrap().is_empty());
+}
+
+async fn the_same_key_is_the_same_task(store: Arc<dyn Store>) {
+    let keyed = |digest: u8| NewTask { key: Some((key("k"), [digest; 32])), ..new("alice") };
+    let first = keyed(1);
+    assert_eq!(store.task_submit(&first).await.unwrap(), Submitted::Fresh);
+    assert_eq!(store.task_submit(&keyed(1)).await.unwrap(), Submitted::Known(first.id));
+    assert_eq!(store.task_submit(&keyed(2)).await.unwrap(), Submitted::Conflict);
+}
+
+async fn a_returned_task_waits_before_it_is_claimed_again(store: Arc<dyn Store>) {
+    let id = submit(&store, "alice").await;
+    store.task_start(&id).await.unwrap();
+    store.task_return(&id, Duration::from_hours(1)).await.unwrap();
+    assert!(store.task_claim(9).await.unwrap().is_empty());
+    assert!(store.task_start(&id).await.unwrap());
+    store.task_return(&id, Duration::ZERO).await.unwrap();
+    assert_eq!(store.task_claim(9).await.unwrap().len(), 1);
+}
+
+async fn what_a_tool_tells_is_numbered_and_resumed(store: Arc<dyn Store>) {
+    let id = submit(&store, "alice").await;
+    store.task_start(&id).await.unwrap();
+    for done in [1.0, 2.0] {
+        store.task_tell(&id, &Update::Progress { done, total: None, message: None }).await.unwrap();
+    }
+    store.task_finish(&id, &returned(3)).await.unwrap();
+    let all = events(&store, &id, 0).await;
+    assert_eq!(all.len(), 5, "{all:?}");
+    assert_eq!(all[2], r#"{"progress":{"done":1.0,"total":null,"message":null}}"#);
+    assert_eq!(events(&store, &id, 3).await, all[3..]);
+    assert!(events(&store, &id, 5).await.is_empty());
+    store.task_tell(&id, &Update::Progress { done: 9.0, total: None, message: None }).await.unwrap();
+    assert_eq!(events(&store, &id, 0).await.len(), 5, "nothing comes after the end");
+}
+
+async fn ended_tasks_are_kept_as_long_as_asked(store: Arc<dyn Store>) {
+    let short = NewTask { keep: Duration::ZERO, ..new("alice") };
+    store.task_submit(&short).await.unwrap();
+    let long = submit(&store, "alice").await;
+    for id in [&short.id, &long] {
+        store.task_start(id).await.unwrap();
+        store.task_finish(id, &returned(1)).await.unwrap();
+    }
+    assert!(store.task_find(&short.id, 0).await.unwrap().is_none());
+    assert!(store.task_find(&long, 0).await.unwrap().is_some());
+    assert_eq!(store.prune(&Retention::default()).await.unwrap().tasks, 1);
+}
+
+async fn tasks_are_listed_newest_first(store: Arc<dyn Store>) {
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        ids.insert(0, submit(&store, "alice").await);
+        next_millisecond().await;
+    }
+    submit(&store, "bob").await;
+    let list = async |before: Option<&TaskId>, most| -> Vec<TaskId> {
+        let tasks = store.task_list("alice", before, most).await.unwrap();
+        tasks.into_iter().map(|task| task.id).collect()
+    };
+    assert_eq!(list(None, 9).await, ids);
+    assert_eq!(list(None, 2).await, ids[..2]);
+    assert_eq!(list(Some(&ids[0]), 9).await, ids[1..]);
+}
+
+async fn the_bell_rings_for_every_change(store: Arc<dyn Store>) {
+    let mut work = store.work_bell();
+    let id = submit(&store, "alice").await;
+    work.heard().await;
+    let mut bell = store.task_bell(&id);
+    store.task_start(&id).await.unwrap();
+    bell.heard().await;
+    store.task_tell(&id, &Update::Progress { done: 1.0, total: None, message: None }).await.unwrap();
+    bell.heard().await;
+    store.task_cancel(&id).await.unwrap();
+    bell.heard().await;
+}

@@ -1,0 +1,9 @@
+//! The stores, all held to one contract, and what only databases have to survive.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod contract;
+mod contract_calls;
+mod contract_tasks;
+mod postgres_server;
+mod recovery;

@@ -1,0 +1,149 @@
+//! What databases have to survive: servers that die, several servers at once, a database that goes away.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::timeout;
+use toolmux_core::store::{Begun, NewTask, Store};
+use toolmux_core::task::TaskId;
+use toolmux_store::{SqlStore, StoreSettings};
+
+use crate::contract::settings;
+use crate::contract_calls::{key, returned, text};
+use crate::contract_tasks::{events, new};
+use crate::postgres_server::PostgresServer;
+
+/// Far more than any of these takes.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+async fn server(url: &str) -> Arc<dyn Store> {
+    Arc::new(SqlStore::open(url, settings()).await.unwrap())
+}
+
+async fn both(check: impl AsyncFn(&str)) {
+    let folder = tempfile::tempdir().unwrap();
+    check(&format!("sqlite:{}", folder.path().join("records.db").display())).await;
+    check(&PostgresServer::shared().database().await).await;
+}
+
+async fn ended(store: &Arc<dyn Store>, id: &TaskId) -> Vec<String> {
+    let mut bell = store.task_bell(id);
+    let wait = async {
+        while !store.task_find(id, 0).await.unwrap().unwrap().task.status.is_ended() {
+            bell.heard().await;
+        }
+    };
+    timeout(PATIENCE, wait).await.expect("the task ends");
+    events(store, id, 0).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dead_servers_tasks_are_taken_over() {
+    both(async |url| {
+        let dead = server(url).await;
+        let (once, again) = (new("a"), NewTask { repeatable: true, ..new("a") });
+        let secret = NewTask { portable: false, ..new("a") };
+        let waiting = new("a");
+        for task in [&once, &again, &secret, &waiting] {
+            dead.task_submit(task).await.unwrap();
+        }
+        for task in [&once, &again] {
+            assert!(dead.task_start(&task.id).await.unwrap());
+        }
+        drop(dead);
+        let alive = server(url).await;
+        let told = ended(&alive, &once.id).await;
+        assert!(told.last().unwrap().contains("may have run"), "{told:?}");
+        let told = ended(&alive, &secret.id).await;
+        assert!(told.last().unwrap().contains("credentials"), "{told:?}");
+        let mut claimed: Vec<TaskId> =
+            alive.task_claim(9).await.unwrap().into_iter().map(|task| task.id).collect();
+        claimed.sort();
+        let mut expect = vec![again.id.clone(), waiting.id.clone()];
+        expect.sort();
+        assert_eq!(claimed, expect);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dead_servers_call_goes_to_whoever_asks_again() {
+    both(async |url| {
+        let dead = server(url).await;
+        assert!(matches!(dead.call_begin(&key("1"), &[1; 32]).await.unwrap(), Begun::Fresh));
+        let alive = server(url).await;
+        assert!(matches!(alive.call_begin(&key("1"), &[1; 32]).await.unwrap(), Begun::Running));
+        drop(dead);
+        let waited = timeout(PATIENCE, alive.call_wait(&key("1"))).await.expect("the wait ends").unwrap();
+        assert!(waited.is_none());
+        assert!(matches!(alive.call_begin(&key("1"), &[1; 32]).await.unwrap(), Begun::Abandoned));
+        assert!(matches!(alive.call_begin(&key("1"), &[1; 32]).await.unwrap(), Begun::Running));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_leaves_is_taken_over_at_once() {
+    both(async |url| {
+        let hours = StoreSettings { lease: Duration::from_hours(1), ..StoreSettings::default() };
+        let leaving: Arc<dyn Store> = Arc::new(SqlStore::open(url, hours).await.unwrap());
+        let task = NewTask { repeatable: true, ..new("a") };
+        leaving.task_submit(&task).await.unwrap();
+        leaving.task_start(&task.id).await.unwrap();
+        leaving.close().await;
+        let alive = server(url).await;
+        assert_eq!(alive.task_claim(9).await.unwrap().len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_one_server_does_wakes_those_who_wait_at_another() {
+    both(async |url| {
+        let (here, there) = (server(url).await, server(url).await);
+        let task = new("a");
+        here.task_submit(&task).await.unwrap();
+        let follower = {
+            let (there, id) = (Arc::clone(&there), task.id.clone());
+            tokio::spawn(async move { ended(&there, &id).await })
+        };
+        assert!(matches!(here.call_begin(&key("1"), &[1; 32]).await.unwrap(), Begun::Fresh));
+        let waiter = {
+            let there = Arc::clone(&there);
+            tokio::spawn(async move { there.call_wait(&key("1")).await.unwrap() })
+        };
+        here.task_start(&task.id).await.unwrap();
+        here.task_finish(&task.id, &returned(1)).await.unwrap();
+        here.call_finish(&key("1"), &returned(2)).await.unwrap();
+        assert_eq!(follower.await.unwrap().len(), 3);
+        assert_eq!(text(&waiter.await.unwrap().unwrap()), text(&returned(2)));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_comes_back_is_used_again() {
+    let mut postgres = PostgresServer::private();
+    let url = postgres.database().await;
+    let patience = Duration::from_millis(300);
+    let store = SqlStore::open(&url, StoreSettings { patience, ..settings() }).await.unwrap();
+    let store: Arc<dyn Store> = Arc::new(store);
+    assert!(matches!(store.call_begin(&key("1"), &[1; 32]).await.unwrap(), Begun::Fresh));
+    postgres.stop();
+    let refused = store.call_begin(&key("2"), &[1; 32]).await.unwrap_err();
+    assert_eq!(refused.0.public, "The record store cannot be reached");
+    let waiter = {
+        let store = Arc::clone(&store);
+        tokio::spawn(async move {
+            loop {
+                if let Ok(outcome) = store.call_wait(&key("1")).await {
+                    return outcome;
+                }
+            }
+        })
+    };
+    postgres.start();
+    while store.call_finish(&key("1"), &returned(1)).await.is_err() {}
+    let outcome = timeout(PATIENCE, waiter).await.expect("the waiter is woken").unwrap();
+    assert_eq!(outcome.as_ref().map(text), Some(text(&returned(1))));
+}
