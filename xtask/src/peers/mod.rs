@@ -6,6 +6,7 @@ mod environment;
 mod mcp;
 mod node;
 mod oxp;
+mod opentool;
 mod python;
 mod stamp;
 mod suite;
@@ -20,7 +21,8 @@ use crate::workspace::Workspace;
 
 pub(crate) use self::suite::Suite;
 
-pub(crate) const SUITES: &[Suite] = &[oxp::SDK, oxp::FUZZ, oxp::CONSENT, mcp::CONFORMANCE, mcp::WORLD];
+pub(crate) const SUITES: &[Suite] =
+    &[opentool::SUITE, oxp::SDK, oxp::FUZZ, oxp::CONSENT, mcp::CONFORMANCE, mcp::WORLD];
 
 pub(crate) fn run(workspace: &Workspace, suites: &[Suite], tally: &mut Tally) -> anyhow::Result<()> {
     if suites.is_empty() {

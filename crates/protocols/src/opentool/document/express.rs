@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use toolmux_core::catalog::Entry;
 use toolmux_core::tool::{Returns, Tool};
 
-use super::model::{Function, Info, OpenTool, Parameter, Properties, Return, Schema, Type, Typed};
 use super::notes::{Notes, told};
+use super::objects::{Function, Info, OpenTool, Parameter, Properties, Return, Schema, Type, Typed};
 use crate::opentool::PROTOCOL;
 
 /// How many schemas one function may have; what would come after is cut.
