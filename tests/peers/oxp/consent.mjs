@@ -1,14 +1,15 @@
 // A user allows a token in a real browser at a real OpenID provider; afterwards the same call succeeds.
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 
 const { NODE_PATH, TOOLMUX_BIN, TOOLMUX_SCRATCH } = process.env;
 const require = createRequire(join(NODE_PATH, 'x.js'));
@@ -38,6 +39,7 @@ function know(server, issuer, callback) {
 async function startToolmux(issuer) {
   const config = join(TOOLMUX_SCRATCH, 'toolmux.toml');
   writeFileSync(config, `
+store = "sqlite:${join(TOOLMUX_SCRATCH, 'tokens.db')}"
 [keys.alice]
 key = "alice-alice-alice-alice-alice-al"
 [keys.bob]
@@ -69,7 +71,7 @@ deliver = [{ token = "idp", env = "TOKEN" }]
     });
     child.once('exit', () => reject(new Error(`toolmux ended:\n${log.join('\n')}`)));
   });
-  return { child, base, log };
+  return { child, base, log, config };
 }
 
 function caller(base, key) {
@@ -96,7 +98,13 @@ async function consent(browser, url) {
   return said;
 }
 
-async function flow(browser, issuer, base, log) {
+/** Runs the command line beside the server; gives what it prints. */
+async function toolmux(...command) {
+  const env = { ...process.env, CLIENT_SECRET: CLIENT.client_secret };
+  return (await promisify(execFile)(TOOLMUX_BIN, command, { env })).stdout;
+}
+
+async function flow(browser, issuer, { base, log, config }) {
   const [alice, bob] = [caller(base, 'alice-alice-alice-alice-alice-al'), caller(base, 'bob-bob-bob-bob-bob-bob-bob-bob-')];
   const first = await alice();
   assert.equal(first.status, 400);
@@ -128,18 +136,28 @@ async function flow(browser, issuer, base, log) {
   assert.ok(log.some((line) => line.includes('TRACE')), 'the log tells everything');
   const leaked = log.filter((line) => [before, after, CLIENT.client_secret].some((secret) => line.includes(secret)));
   assert.deepEqual(leaked, [], 'no secret is in the log');
+  for (const name of readdirSync(TOOLMUX_SCRATCH).filter((name) => name.startsWith('tokens.db'))) {
+    const kept = readFileSync(join(TOOLMUX_SCRATCH, name)).toString('latin1');
+    assert.ok(!kept.includes(after) && !kept.includes(before), `no token is readable in ${name}`);
+  }
+  assert.equal(statSync(join(TOOLMUX_SCRATCH, 'toolmux.key')).mode & 0o777, 0o600);
+
+  assert.match(await toolmux('auth', 'list', config), /^idp +alice$/m);
+  assert.equal(await toolmux('auth', 'revoke', 'idp', '--caller', 'alice', '--config', config), '1 revoked\n');
+  assert.equal((await alice()).status, 400, 'a revoked token is asked for again');
 }
 
 const { server, issuer } = await startProvider();
-const { child, base, log } = await startToolmux(issuer);
-know(server, issuer, `${base}/auth/callback`);
+const running = await startToolmux(issuer);
+const { child, log } = running;
+know(server, issuer, `${running.base}/auth/callback`);
 const browser = await chromium.launch({
   executablePath: '/usr/bin/chromium',
   args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
 });
 try {
-  await flow(browser, issuer, base, log);
-  console.log('consent, use, renewal: good');
+  await flow(browser, issuer, running);
+  console.log('consent, use, renewal, revocation: good');
 } catch (error) {
   console.error(log.filter((line) => /WARN|ERROR|authorization/.test(line)).join('\n'));
   throw error;
