@@ -2,11 +2,12 @@
 
 use crate::BoxFuture;
 use crate::call::Call;
+use crate::json_text::RawJson;
 use crate::message::Message;
 use crate::outcome::Outcome;
 use crate::progress::Progress;
 use crate::refusal::Refusal;
-use crate::tool::Tool;
+use crate::tool::{Passthrough, Tool};
 
 /// Where tools come from. A source only lists and calls: deadlines, limits, retries and records are the
 /// gateway's, and only the gateway can make the [`Call`] that `call` takes.
@@ -21,6 +22,22 @@ pub trait Source: Send + Sync {
         progress: &'a Progress,
     ) -> BoxFuture<'a, Result<Outcome, SourceError>>;
 
+    /// What the source offers beside tools, in its own protocol's words, as of the last `tools()`.
+    fn beside(&self) -> Passthrough {
+        Passthrough::default()
+    }
+
+    /// Passes on something other than a call, in the words of a protocol that both sides speak. Dropping
+    /// the future cancels it.
+    fn relay<'a>(
+        &'a self,
+        relay: &'a Relay,
+        _progress: &'a Progress,
+    ) -> BoxFuture<'a, Result<Relayed, SourceError>> {
+        let message = Message::public(format!("The source does not answer `{}`", relay.method));
+        Box::pin(std::future::ready(Err(SourceError::NotReached(message))))
+    }
+
     /// Ends when the list may have changed. The default never does.
     fn changed(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::pending())
@@ -31,6 +48,20 @@ pub trait Source: Send + Sync {
         Box::pin(std::future::ready(()))
     }
 }
+
+/// Something other than a call that a source is asked.
+#[derive(Clone, Debug)]
+pub struct Relay {
+    /// Whose words these are.
+    pub protocol: &'static str,
+    /// What is asked.
+    pub method: String,
+    /// With what.
+    pub params: RawJson,
+}
+
+/// What a source answers to a relay, as it came: a result, or an error.
+pub type Relayed = Result<RawJson, RawJson>;
 
 /// What a source has to offer.
 #[derive(Clone, Debug, Default, PartialEq)]

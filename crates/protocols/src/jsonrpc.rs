@@ -44,6 +44,96 @@ pub struct Error<'a> {
     pub data: Option<Box<RawValue>>,
 }
 
+/// One message on a line where both sides ask.
+#[derive(Debug)]
+pub enum Message<'a> {
+    /// It wants an answer.
+    Request {
+        /// To be echoed.
+        id: &'a RawValue,
+        /// What is asked.
+        method: Cow<'a, str>,
+        /// With what.
+        params: Option<&'a RawValue>,
+    },
+    /// It wants none.
+    Notification {
+        /// What is told.
+        method: Cow<'a, str>,
+        /// With what.
+        params: Option<&'a RawValue>,
+    },
+    /// It answers a request of ours.
+    Answer {
+        /// The request's id.
+        id: &'a RawValue,
+        /// The result, or the error.
+        answer: Result<&'a RawValue, &'a RawValue>,
+    },
+}
+
+/// Why bytes are not a message.
+#[derive(Debug, thiserror::Error)]
+pub enum NotAMessage {
+    /// They are not JSON.
+    #[error("the message is not JSON: {0}")]
+    NotJson(serde_json::Error),
+    /// They are JSON, but neither a request, nor a notification, nor an answer.
+    #[error("the message is not JSON-RPC")]
+    NotRpc,
+}
+
+impl<'a> Message<'a> {
+    /// Reads one message. An id is a text or a number; `null` is none.
+    pub fn read(bytes: &'a [u8]) -> Result<Self, NotAMessage> {
+        #[derive(Deserialize)]
+        struct Members<'a> {
+            #[serde(borrow, default)]
+            method: Option<Cow<'a, str>>,
+            #[serde(borrow, default)]
+            params: Option<&'a RawValue>,
+            #[serde(borrow, default)]
+            id: Option<&'a RawValue>,
+            #[serde(borrow, default)]
+            result: Option<&'a RawValue>,
+            #[serde(borrow, default)]
+            error: Option<&'a RawValue>,
+        }
+        let members: Members<'a> = serde_json::from_slice(bytes).map_err(|error| match error.classify() {
+            serde_json::error::Category::Data => NotAMessage::NotRpc,
+            _ => NotAMessage::NotJson(error),
+        })?;
+        let Members { method, params, id, result, error } = members;
+        let written =
+            |id: &RawValue| id.get().starts_with(|c: char| c == '"' || c == '-' || c.is_ascii_digit());
+        match (method, id) {
+            (Some(method), Some(id)) if written(id) => Ok(Message::Request { id, method, params }),
+            (Some(method), None) => Ok(Message::Notification { method, params }),
+            (None, Some(id)) => match (result, error) {
+                (Some(result), None) => Ok(Message::Answer { id, answer: Ok(result) }),
+                (_, Some(error)) => Ok(Message::Answer { id, answer: Err(error) }),
+                (None, None) => Err(NotAMessage::NotRpc),
+            },
+            _ => Err(NotAMessage::NotRpc),
+        }
+    }
+}
+
+/// A request of ours, or a notification when there is no id.
+pub fn ask(id: Option<&RawValue>, method: &str, params: Option<&RawValue>) -> Box<RawValue> {
+    #[derive(Serialize)]
+    struct Asked<'a> {
+        jsonrpc: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<&'a RawValue>,
+        method: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        params: Option<&'a RawValue>,
+    }
+    serde_json::value::to_raw_value(&Asked { jsonrpc: "2.0", id, method, params })
+        .expect("an envelope around raw JSON is always writable")
+}
+
 impl<'a> Response<'a> {
     /// A good answer.
     pub fn result(id: Option<&'a RawValue>, result: &'a RawValue) -> Self {

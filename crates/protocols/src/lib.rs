@@ -9,6 +9,7 @@ mod command;
 pub mod fault;
 pub mod http_client;
 pub mod jsonrpc;
+pub mod mcp;
 pub mod model;
 pub mod opentool;
 mod operations;
@@ -21,9 +22,16 @@ pub mod workflow;
 use crate::registry::{Served, SourceKind};
 
 /// How agents talk to us.
-pub const SERVED: &[Served] =
-    &[opentool::SERVED, oxp::SERVED, ats::SERVED, model::SERVED, auth::SERVED, operations::SERVED];
+pub const SERVED: &[Served] = &[
+    opentool::SERVED,
+    oxp::SERVED,
+    ats::SERVED,
+    mcp::SERVED,
+    model::SERVED,
+    auth::SERVED,
+    operations::SERVED,
+];
 
 /// Where tools come from.
 pub const SOURCES: &[SourceKind] =
-    &[command::SOURCE, ats::SOURCE, opentool::SOURCE, oxp::SOURCE, workflow::SOURCE];
+    &[command::SOURCE, opentool::SOURCE, oxp::SOURCE, ats::SOURCE, mcp::SOURCE, workflow::SOURCE];

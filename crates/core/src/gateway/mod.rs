@@ -11,6 +11,7 @@ mod onward;
 mod permit;
 mod record;
 mod refresh;
+mod relay;
 mod require;
 mod resolve;
 mod runner;
@@ -30,6 +31,7 @@ pub use self::breaker::Breaker;
 pub use self::gate::Gate;
 pub(crate) use self::onward::Onward;
 pub use self::refresh::{SourceReport, SourceStatus};
+pub use self::relay::Offer;
 pub use self::settings::Settings;
 pub use self::tasks::Follow;
 use crate::broker::Broker;
@@ -131,8 +133,7 @@ impl Gateway {
         if !entry.requires.is_empty() {
             require::require(&self.settings.load_full(), &entry, caller, &mut request.grants).await?;
         }
-        let onward = Onward { gateway: Arc::clone(self), depth };
-        validate::validate(entry, caller, request, onward)
+        validate::validate(entry, caller, request, Onward { gateway: Arc::clone(self), depth })
     }
 
     /// The present snapshot.
@@ -148,6 +149,11 @@ impl Gateway {
     /// Who keeps tokens of users.
     pub fn broker(&self) -> Option<Arc<dyn Broker>> {
         self.settings.load().broker.clone()
+    }
+
+    /// Ends when the gateway is being closed, for whoever holds a stream open.
+    pub async fn closing(&self) {
+        self.stop.cancelled().await;
     }
 
     /// True once [`Gateway::close`] has begun: no call should be sent here any more.

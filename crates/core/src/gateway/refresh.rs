@@ -12,6 +12,7 @@ use crate::catalog::{Catalog, Entry, Unserved};
 use crate::message::Message;
 use crate::mount::Mount;
 use crate::source::{Listing, SourceError};
+use crate::tool::Passthrough;
 
 /// The pause after a first failure to list; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
@@ -42,8 +43,9 @@ pub struct SourceReport {
 
 /// What one source contributes.
 pub(super) struct Shelf {
-    mount: Arc<Mount>,
+    pub(super) mount: Arc<Mount>,
     listing: Listing,
+    pub(super) beside: Passthrough,
     entries: Vec<Arc<Entry>>,
     unserved: Vec<Unserved>,
     status: SourceStatus,
@@ -65,6 +67,7 @@ impl Gateway {
             let shelf = Shelf {
                 mount: Arc::clone(&mount),
                 listing: Listing::default(),
+                beside: Passthrough::default(),
                 entries: Vec::new(),
                 unserved: Vec::new(),
                 status: SourceStatus::Connecting,
@@ -211,21 +214,21 @@ impl Gateway {
     }
 
     async fn listed(self: &Arc<Self>, mount: &Arc<Mount>, listing: Listing) {
+        let beside = mount.source.beside();
         let known = self.shelves(|shelves| {
-            shelves
-                .iter()
-                .find(|shelf| Arc::ptr_eq(&shelf.mount, mount))
-                .is_some_and(|shelf| shelf.status == SourceStatus::Ready && shelf.listing == listing)
+            shelves.iter().find(|shelf| Arc::ptr_eq(&shelf.mount, mount)).is_some_and(|shelf| {
+                shelf.status == SourceStatus::Ready && shelf.listing == listing && shelf.beside == beside
+            })
         });
         if known {
             return;
         }
         // Compiling thousands of schemas takes long enough to keep it off the threads that answer.
         let (gateway, mount) = (Arc::clone(self), Arc::clone(mount));
-        tokio::task::spawn_blocking(move || gateway.shelve(&mount, listing)).await.ok();
+        tokio::task::spawn_blocking(move || gateway.shelve(&mount, listing, beside)).await.ok();
     }
 
-    fn shelve(&self, mount: &Arc<Mount>, listing: Listing) {
+    fn shelve(&self, mount: &Arc<Mount>, listing: Listing, beside: Passthrough) {
         let (entries, unserved) = mount.shelve(&listing, &self.settings.load());
         for tool in &unserved {
             tracing::warn!(source = mount.name, tool = tool.tool, "tool is not served: {}", tool.reason);
@@ -241,7 +244,7 @@ impl Gateway {
         });
         self.update(mount, |shelf| {
             (shelf.listing, shelf.entries, shelf.unserved) = (listing, entries, unserved);
-            shelf.status = SourceStatus::Ready;
+            (shelf.beside, shelf.status) = (beside, SourceStatus::Ready);
         });
     }
 
@@ -279,7 +282,7 @@ impl Gateway {
         self.revision.send_modify(|revision| *revision += 1);
     }
 
-    fn shelves<T>(&self, read: impl FnOnce(&mut Vec<Shelf>) -> T) -> T {
+    pub(super) fn shelves<T>(&self, read: impl FnOnce(&mut Vec<Shelf>) -> T) -> T {
         read(&mut self.shelves.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -1,9 +1,14 @@
-//! Protocols over real sockets.
+//! Protocols over real sockets and real child processes.
 
 mod ats;
 mod ats_source;
 mod auth;
 mod auth_provider;
+mod mcp_client;
+mod mcp_fixture;
+mod mcp_http;
+mod mcp_relay;
+mod mcp_stdio;
 mod model;
 mod opentool;
 mod opentool_client;

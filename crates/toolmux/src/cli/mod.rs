@@ -7,6 +7,7 @@ mod completions;
 mod db;
 mod failure;
 mod man;
+mod mcp;
 mod serve;
 mod table;
 mod tools;
@@ -42,6 +43,7 @@ enum Command {
     Check(check::Check),
     Chat(chat::Chat),
     Db(db::Db),
+    Mcp(mcp::Mcp),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -85,6 +87,7 @@ impl Command {
             Command::Chat(command) => command.run().await,
             Command::Db(command) => command.run().await,
             Command::Check(command) => Ok(command.run()),
+            Command::Mcp(command) => command.run().await,
             Command::Completions(command) => Ok(command.run()),
             Command::Man(_) => man::Man::run(),
         }

@@ -1,0 +1,28 @@
+//! What an MCP source has beside tools, as the core carries it from source to server.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use toolmux_core::tool::Passthrough;
+
+use super::MCP;
+
+/// Absent lists are capabilities that the source does not have.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Beside<'a> {
+    #[serde(borrow, default)]
+    pub(super) prompts: Option<Vec<&'a RawValue>>,
+    #[serde(borrow, default)]
+    pub(super) resources: Option<Vec<&'a RawValue>>,
+    #[serde(borrow, default)]
+    pub(super) templates: Option<Vec<&'a RawValue>>,
+    #[serde(default)]
+    pub(super) completions: bool,
+    #[serde(default)]
+    pub(super) subscriptions: bool,
+}
+
+impl<'a> Beside<'a> {
+    pub(super) fn read(said: &'a Passthrough) -> Self {
+        said.said_by(MCP).and_then(|said| serde_json::from_str(said.get()).ok()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,217 @@
+//! A connection to a server, whatever carries it, after both sides have found out what they speak.
+
+use std::time::{Duration, Instant};
+
+use http::StatusCode;
+use toolmux_core::json_text::RawJson;
+use toolmux_core::message::Message;
+use toolmux_core::source::{Relayed, SourceError};
+
+use super::follow::Following;
+use super::greet::{Greeting, greet};
+use super::line::{Cut, Line};
+use super::settings::{Address, EraSetting, Place};
+use super::sse_line::SseLine;
+use super::stdio::Child;
+use super::streamable::Streamable;
+use crate::http_client::{HttpClient, HttpError, HttpLimits};
+
+/// Why a request got no answer.
+#[derive(Debug)]
+pub(super) enum Broken {
+    /// It cannot have arrived.
+    NotReached(Message),
+    /// It may have arrived.
+    Lost(Message),
+    /// It was turned down by something that does not speak MCP.
+    Refused(StatusCode),
+    /// The server no longer knows our session.
+    SessionGone,
+}
+
+impl From<HttpError> for Broken {
+    fn from(error: HttpError) -> Self {
+        match SourceError::from(error) {
+            SourceError::NotReached(message) => Broken::NotReached(message),
+            other => Broken::Lost(other.message()),
+        }
+    }
+}
+
+impl From<Broken> for SourceError {
+    fn from(broken: Broken) -> Self {
+        let told = |text: &str| Message::public(text.to_owned());
+        match broken {
+            Broken::NotReached(message) => SourceError::NotReached(message),
+            Broken::Lost(message) => SourceError::Lost(message),
+            Broken::SessionGone => SourceError::NotReached(told("The server forgot our session")),
+            Broken::Refused(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => SourceError::NotReached(
+                told("The server wants other credentials").developer("set `headers` of the source"),
+            ),
+            Broken::Refused(status) if status.is_server_error() => {
+                SourceError::Lost(Message::public(format!("The server failed with status {status}")))
+            }
+            Broken::Refused(status) => {
+                SourceError::NotReached(Message::public(format!("The server answered with status {status}")))
+            }
+        }
+    }
+}
+
+/// A request of ours.
+pub(super) struct Ask<'a> {
+    pub(super) id: u64,
+    pub(super) method: &'a str,
+    pub(super) params: RawJson,
+    /// What `Mcp-Name` says.
+    pub(super) name: Option<String>,
+    /// What is mirrored as headers.
+    pub(super) headers: Vec<(String, String)>,
+}
+
+/// What carries messages.
+pub(super) enum Channel {
+    Child(Child),
+    Sse(SseLine),
+    Http(Streamable),
+}
+
+impl Channel {
+    pub(super) fn line(&self) -> Option<&Line> {
+        match self {
+            Channel::Child(child) => Some(&child.line),
+            Channel::Sse(sse) => Some(&sse.line),
+            Channel::Http(_) => None,
+        }
+    }
+
+    pub(super) fn next_id(&self) -> u64 {
+        match self {
+            Channel::Child(child) => child.line.next_id(),
+            Channel::Sse(sse) => sse.line.next_id(),
+            Channel::Http(http) => http.next_id(),
+        }
+    }
+
+    pub(super) async fn request(&self, ask: &Ask<'_>, following: &Following<'_>) -> Result<Relayed, Broken> {
+        let line = match self {
+            Channel::Child(child) => &child.line,
+            Channel::Sse(sse) => &sse.line,
+            Channel::Http(http) => return http.request(ask, following).await,
+        };
+        let answer = line.request(ask.id, ask.method, &ask.params, following).await;
+        answer.map_err(|cut| self.broken(cut))
+    }
+
+    pub(super) async fn notify(&self, method: &str) {
+        match self {
+            Channel::Http(http) => http.tell(&crate::jsonrpc::ask(None, method, None)).await,
+            Channel::Child(Child { line, .. }) | Channel::Sse(SseLine { line, .. }) => {
+                line.notify(method, None).await;
+            }
+        }
+    }
+
+    fn broken(&self, cut: Cut) -> Broken {
+        let message = |text: &str| match self {
+            Channel::Child(child) => match child.last_words.text() {
+                Some(words) => Message::public(text).developer(words),
+                None => Message::public(text),
+            },
+            Channel::Sse(_) | Channel::Http(_) => Message::public(text),
+        };
+        match cut {
+            Cut::NotSent => Broken::NotReached(message("The server is not running")),
+            Cut::Ended => Broken::Lost(message("The server ended")),
+            Cut::TooLong => Broken::Lost(message("The server's answer is longer than `max_message` allows")),
+        }
+    }
+}
+
+pub(super) struct Connection {
+    pub(super) channel: Channel,
+    pub(super) greeting: Greeting,
+    started: Instant,
+}
+
+impl Connection {
+    /// Connects and finds out what the server speaks.
+    pub(super) async fn open(name: &str, place: &Place, era: EraSetting) -> Result<Self, Broken> {
+        let started = Instant::now();
+        let (channel, greeting) = match &place.address {
+            Address::Command { .. } => by_command(name, place, era).await?,
+            Address::Url { url, headers } => {
+                let client =
+                    HttpClient::new(HttpLimits { body_bytes: place.max_message, ..HttpLimits::default() });
+                let http = Streamable::new(client.clone(), url.clone(), headers.clone(), place.max_message);
+                let http = Channel::Http(http);
+                match greet(&http, era, &place.capabilities).await {
+                    Ok(greeting) => (http, greeting),
+                    Err(Broken::Refused(status)) if is_older(status) => {
+                        let sse = SseLine::open(&client, url, headers, place.max_message).await?;
+                        let channel = Channel::Sse(sse);
+                        let greeting = greet(&channel, EraSetting::Legacy, &place.capabilities).await?;
+                        (channel, greeting)
+                    }
+                    Err(broken) => return Err(broken),
+                }
+            }
+        };
+        if let Channel::Http(http) = &channel {
+            http.revision.set(greeting.revision).ok();
+        }
+        if !greeting.revision.is_modern() {
+            channel.notify("notifications/initialized").await;
+        }
+        Ok(Connection { channel, greeting, started })
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.channel.line().is_some_and(Line::is_closed)
+    }
+
+    /// True when it ended because nobody used it.
+    pub(super) fn is_resting(&self) -> bool {
+        matches!(&self.channel, Channel::Child(child) if child.is_resting())
+    }
+
+    pub(super) fn lived(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    pub(super) async fn close(&self) {
+        match &self.channel {
+            Channel::Child(child) => child.stop().await,
+            Channel::Sse(sse) => sse.line.close(),
+            Channel::Http(http) => http.close().await,
+        }
+    }
+}
+
+/// A server that ends at the first word of the new era is started again and greeted in the old way.
+async fn by_command(name: &str, place: &Place, era: EraSetting) -> Result<(Channel, Greeting), Broken> {
+    let start = || {
+        let child = Child::start(name, &place.address, place.max_message).map_err(|error| {
+            Broken::NotReached(
+                Message::public("The command of the source cannot be started").caused_by(&error),
+            )
+        });
+        child.map(Channel::Child)
+    };
+    let channel = start()?;
+    match greet(&channel, era, &place.capabilities).await {
+        Ok(greeting) => Ok((channel, greeting)),
+        Err(Broken::Lost(_)) if era == EraSetting::Auto => {
+            drop(channel);
+            let channel = start()?;
+            let greeting = greet(&channel, EraSetting::Legacy, &place.capabilities).await?;
+            Ok((channel, greeting))
+        }
+        Err(broken) => Err(broken),
+    }
+}
+
+/// Statuses by which servers of 2024-11-05 turn down a post to the address of their stream.
+fn is_older(status: StatusCode) -> bool {
+    matches!(status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED | StatusCode::BAD_REQUEST)
+}

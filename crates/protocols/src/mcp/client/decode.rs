@@ -1,0 +1,126 @@
+//! What a server says, in the words of the core, with the original kept beside.
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use toolmux_core::json_text::{RawJson, raw_of, to_raw};
+use toolmux_core::message::Message;
+use toolmux_core::outcome::{Content, Outcome, Output, ToolError};
+use toolmux_core::schema::Schema;
+use toolmux_core::tool::{Hints, Passthrough, Returns, Tool};
+
+use crate::jsonrpc;
+use crate::mcp::{MCP, MCP_ERROR, mirror};
+
+/// What came of a call.
+pub(super) enum Called {
+    Ended(Outcome),
+    /// The server wants answers first.
+    InputRequired {
+        whole: RawJson,
+        requests: Value,
+        state: Option<String>,
+    },
+}
+
+/// Reads the result of `tools/call`.
+pub(super) fn result(whole: RawJson) -> Called {
+    #[derive(Deserialize, Default)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Said {
+        result_type: Option<String>,
+        content: Option<Vec<RawJson>>,
+        #[serde(deserialize_with = "present")]
+        structured_content: Option<RawJson>,
+        is_error: bool,
+        input_requests: Value,
+        request_state: Option<String>,
+    }
+    let said: Said = serde_json::from_str(whole.get()).unwrap_or_default();
+    if said.result_type.as_deref() == Some("input_required") {
+        return Called::InputRequired { whole, requests: said.input_requests, state: said.request_state };
+    }
+    let content: Vec<Content> = said.content.unwrap_or_default().into_iter().map(Content::raw).collect();
+    let texts: Vec<String> = content.iter().filter_map(Content::as_text).collect();
+    let extra = Passthrough::of(MCP, whole);
+    if said.is_error {
+        let text = if texts.is_empty() { "The tool failed".to_owned() } else { texts.join("\n") };
+        return Called::Ended(Outcome::Failed(ToolError { content, extra, ..ToolError::new(text) }));
+    }
+    let value = said.structured_content.unwrap_or_else(|| match () {
+        () if content.is_empty() => raw_of(&Value::Null),
+        () if texts.len() == content.len() => raw_of(&Value::String(texts.join("\n"))),
+        () => to_raw(&content).expect("content is writable"),
+    });
+    Called::Ended(Outcome::Returned(Output { value, content, extra }))
+}
+
+/// `null` is a value like any other.
+fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
+    RawJson::deserialize(deserializer).map(Some)
+}
+
+/// A call that was answered with an error.
+pub(super) fn error(object: RawJson) -> Outcome {
+    let said: Result<jsonrpc::Error<'_>, _> = serde_json::from_str(object.get());
+    let text = said.map_or_else(|_| "The tool failed".to_owned(), |said| said.message.into_owned());
+    let error = ToolError::from(Message::public(text));
+    Outcome::Failed(ToolError { extra: Passthrough::of(MCP_ERROR, object), ..error })
+}
+
+/// A tool as the server lists it, or its name and why it cannot be used.
+pub(super) fn tool(said: &RawValue) -> Result<Tool, (String, String)> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Listed {
+        name: String,
+        #[serde(default)]
+        title: Option<String>,
+        #[serde(default)]
+        description: Option<String>,
+        #[serde(default)]
+        input_schema: Option<Value>,
+        #[serde(default)]
+        output_schema: Option<Value>,
+        #[serde(default)]
+        annotations: Annotations,
+    }
+    let listed: Listed = serde_json::from_str(said.get()).map_err(|error| {
+        let value: Value = serde_json::from_str(said.get()).unwrap_or_default();
+        (value["name"].as_str().unwrap_or("?").to_owned(), error.to_string())
+    })?;
+    let schema = listed.input_schema.unwrap_or_else(|| Schema::no_parameters().value().clone());
+    if let Some(fault) = mirror::fault(&schema) {
+        return Err((listed.name, fault));
+    }
+    let description = listed.description.or(listed.title).unwrap_or_default();
+    let mut tool = Tool::new(listed.name, description, Schema::new(schema));
+    tool.returns = listed.output_schema.map_or(Returns::Anything, |s| Returns::Matching(Schema::new(s)));
+    tool.hints = listed.annotations.hints();
+    tool.extra = Passthrough::of(MCP, said.to_owned());
+    Ok(tool)
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Annotations {
+    #[serde(rename = "readOnlyHint")]
+    read_only: Option<bool>,
+    #[serde(rename = "idempotentHint")]
+    idempotent: Option<bool>,
+    #[serde(rename = "destructiveHint")]
+    destructive: Option<bool>,
+    #[serde(rename = "openWorldHint")]
+    open_world: Option<bool>,
+}
+
+impl Annotations {
+    fn hints(&self) -> Hints {
+        Hints {
+            read_only: self.read_only,
+            idempotent: self.idempotent,
+            destructive: self.destructive,
+            open_world: self.open_world,
+        }
+    }
+}

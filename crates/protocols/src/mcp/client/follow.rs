@@ -1,0 +1,101 @@
+//! What a server says about a request before it answers it: progress and logs go to whoever follows, and
+//! questions to the caller, if it can be asked.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use serde_json::value::RawValue;
+use toolmux_core::json_text::{RawJson, raw_of, to_raw};
+use toolmux_core::progress::{Progress, Update};
+use toolmux_core::source::Relayed;
+
+use crate::mcp::MCP;
+use crate::mcp::wire::{Capabilities, INTERNAL_ERROR, METHOD_NOT_FOUND};
+
+/// The follower of one request.
+#[derive(Clone, Debug)]
+pub(super) struct Following<'a> {
+    progress: &'a Progress,
+    /// What the caller can do.
+    pub(super) capabilities: Capabilities,
+}
+
+impl<'a> Following<'a> {
+    pub(super) fn new(progress: &'a Progress, capabilities: Capabilities) -> Self {
+        Following { progress, capabilities }
+    }
+
+    /// True when anybody wants to hear of progress.
+    pub(super) fn hears(&self) -> bool {
+        self.progress.is_heard()
+    }
+
+    /// True when the caller can be asked anything.
+    pub(super) fn answers(&self) -> bool {
+        self.progress.is_answered() && self.capabilities.can_be_asked()
+    }
+
+    /// Passes a notification on.
+    pub(super) async fn heard(&self, method: &str, params: Option<&RawValue>) {
+        #[derive(Deserialize)]
+        struct Said {
+            progress: Option<f64>,
+            total: Option<f64>,
+            message: Option<String>,
+            level: Option<String>,
+            data: Option<RawJson>,
+        }
+        let Some(said) = params.and_then(|params| serde_json::from_str::<Said>(params.get()).ok()) else {
+            return;
+        };
+        let update = match (method, said) {
+            ("notifications/progress", Said { progress: Some(done), total, message, .. }) => {
+                Update::Progress { done, total, message }
+            }
+            ("notifications/message", Said { level: Some(level), data: Some(data), .. }) => {
+                Update::Log { level, data }
+            }
+            _ => return,
+        };
+        self.progress.send(update).await;
+    }
+
+    /// Puts a question of the server to the caller.
+    pub(super) async fn asked(&self, method: &str, params: Option<&RawValue>) -> Relayed {
+        #[derive(Serialize)]
+        struct Question<'a> {
+            method: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            params: Option<&'a RawValue>,
+        }
+        if !self.progress.is_answered() || !self.capabilities.answers(method) {
+            return Err(unanswerable(method));
+        }
+        let question = to_raw(&Question { method, params }).expect("a question is writable");
+        match self.progress.ask(MCP, question).await {
+            Some(answer) => read(&answer),
+            None => Err(error(INTERNAL_ERROR, "The caller did not answer")),
+        }
+    }
+}
+
+/// The answer to a question that nobody here can be asked.
+pub(super) fn unanswerable(method: &str) -> RawJson {
+    error(METHOD_NOT_FOUND, &format!("Nobody here answers `{method}`"))
+}
+
+fn error(code: i64, message: &str) -> RawJson {
+    raw_of(&json!({ "code": code, "message": message }))
+}
+
+fn read(answer: &RawValue) -> Relayed {
+    #[derive(Deserialize)]
+    struct Answer {
+        result: Option<RawJson>,
+        error: Option<RawJson>,
+    }
+    match serde_json::from_str(answer.get()) {
+        Ok(Answer { result: Some(result), .. }) => Ok(result),
+        Ok(Answer { error: Some(error), .. }) => Err(error),
+        _ => Err(error(INTERNAL_ERROR, "The caller's answer cannot be read")),
+    }
+}

@@ -1,0 +1,140 @@
+//! Finding out which era a server speaks: `server/discover` first, `initialize` on anything but a modern
+//! answer, silence included.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+use toolmux_core::json_text::{RawJson, raw_of};
+use toolmux_core::message::Message;
+use toolmux_core::progress::Progress;
+use toolmux_core::source::Relayed;
+
+use super::connection::{Ask, Broken, Channel};
+use super::follow::Following;
+use super::settings::EraSetting;
+use super::tell;
+use crate::mcp::revision::Revision;
+use crate::mcp::wire::{Capabilities, HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION, US};
+
+/// How long a server may be silent on the first question before it is asked the old way too. Slow starters
+/// of the new era may still answer the first question later.
+const SILENCE: Duration = Duration::from_secs(5);
+/// How long a server may take to be ready at all.
+const PATIENCE: Duration = Duration::from_secs(25);
+
+/// What a server says about itself.
+#[derive(Clone, Debug)]
+pub(super) struct Greeting {
+    pub(super) revision: Revision,
+    pub(super) capabilities: Value,
+}
+
+pub(super) async fn greet(channel: &Channel, era: EraSetting, declared: &Value) -> Result<Greeting, Broken> {
+    let greeting = async {
+        match era {
+            EraSetting::Legacy => initialize(channel, declared).await,
+            EraSetting::Modern => match discover(channel).await? {
+                Some(greeting) => Ok(greeting),
+                None => Err(Broken::NotReached(Message::public("The server does not speak 2026-07-28"))),
+            },
+            EraSetting::Auto => probe(channel, declared).await,
+        }
+    };
+    let silent = Message::public(format!("The server did not answer a greeting within {PATIENCE:?}"));
+    timeout(PATIENCE, greeting).await.unwrap_or(Err(Broken::NotReached(silent)))
+}
+
+async fn probe(channel: &Channel, declared: &Value) -> Result<Greeting, Broken> {
+    let mut discovering = std::pin::pin!(discover(channel));
+    match timeout(SILENCE, &mut discovering).await {
+        Ok(Ok(Some(greeting))) => return Ok(greeting),
+        Ok(Ok(None)) => return initialize(channel, declared).await,
+        Ok(Err(Broken::Refused(status))) if status.is_client_error() => {
+            return initialize(channel, declared).await;
+        }
+        Ok(Err(broken)) => return Err(broken),
+        Err(_silent) => {}
+    }
+    let initializing = initialize(channel, declared);
+    tokio::select! {
+        biased;
+        Ok(Some(greeting)) = &mut discovering => Ok(greeting),
+        greeting = initializing => greeting,
+    }
+}
+
+/// What a modern server says; none when it is not one.
+async fn discover(channel: &Channel) -> Result<Option<Greeting>, Broken> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Discovered {
+        supported_versions: Vec<String>,
+        #[serde(default)]
+        capabilities: Value,
+    }
+    let answer =
+        ask(channel, "server/discover", |id, following| tell::params(None, Revision::MODERN, id, following));
+    Ok(match answer.await? {
+        Ok(result) => serde_json::from_str(result.get())
+            .ok()
+            .filter(|said: &Discovered| said.supported_versions.iter().any(|v| v == Revision::MODERN.text()))
+            .map(|said| Greeting { revision: Revision::MODERN, capabilities: said.capabilities }),
+        Err(error) if is_modern(&error) => {
+            Some(Greeting { revision: Revision::MODERN, capabilities: json!({ "tools": {} }) })
+        }
+        Err(_) => None,
+    })
+}
+
+/// Only servers of the new era have these codes; one that lacks our version is none for us.
+fn is_modern(error: &RawValue) -> bool {
+    let error: Value = serde_json::from_str(error.get()).unwrap_or_default();
+    match error["code"].as_i64() {
+        Some(HEADER_MISMATCH | MISSING_CAPABILITY) => true,
+        Some(UNSUPPORTED_VERSION) => {
+            let supported = error["data"]["supported"].as_array();
+            supported.is_some_and(|all| all.iter().any(|version| version == Revision::MODERN.text()))
+        }
+        _ => false,
+    }
+}
+
+async fn initialize(channel: &Channel, declared: &Value) -> Result<Greeting, Broken> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Initialized {
+        protocol_version: String,
+        #[serde(default)]
+        capabilities: Value,
+    }
+    let params = json!({
+        "protocolVersion": Revision::LEGACY.text(),
+        "capabilities": declared,
+        "clientInfo": US,
+    });
+    let answer = ask(channel, "initialize", |_, _| raw_of(&params)).await?;
+    let refused = |text: String| Broken::NotReached(Message::public(text));
+    let result = answer.map_err(|error| {
+        Broken::NotReached(Message::public("The server refused the handshake").developer(error.get()))
+    })?;
+    let said: Initialized = serde_json::from_str(result.get())
+        .map_err(|error| refused(format!("The server's handshake cannot be read: {error}")))?;
+    let revision = Revision::read(&said.protocol_version).filter(|revision| !revision.is_modern());
+    let unknown = || refused(format!("The server speaks `{}`, which we do not", said.protocol_version));
+    Ok(Greeting { revision: revision.ok_or_else(unknown)?, capabilities: said.capabilities })
+}
+
+async fn ask(
+    channel: &Channel,
+    method: &str,
+    params: impl FnOnce(u64, &Following<'_>) -> RawJson,
+) -> Result<Relayed, Broken> {
+    let progress = Progress::unheard();
+    let following = Following::new(&progress, Capabilities::default());
+    let id = channel.next_id();
+    let ask = Ask { id, method, params: params(id, &following), name: None, headers: Vec::new() };
+    channel.request(&ask, &following).await
+}

@@ -1,0 +1,283 @@
+//! A connection that carries messages both ways, with many requests on it at a time: a child's standard
+//! streams, or the old HTTP+SSE.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use toolmux_core::json_text::{RawJson, to_raw};
+use toolmux_core::source::Relayed;
+
+use super::follow::{Following, unanswerable};
+use crate::jsonrpc::{self, Message};
+
+/// How many messages wait to be written.
+const OUT_QUEUE: usize = 256;
+/// How many notifications about one request wait; a flood loses the rest.
+const EVENT_QUEUE: usize = 64;
+
+/// Why a request got no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// It was not sent.
+    NotSent,
+    /// It was sent, then the connection ended.
+    Ended,
+    /// Its answer was too long to read.
+    TooLong,
+}
+
+#[derive(Debug)]
+pub(super) struct Line {
+    next: AtomicU64,
+    pending: Mutex<HashMap<u64, Pending>>,
+    out: mpsc::Sender<RawJson>,
+    /// Wakes when the server tells of changed lists.
+    pub(super) changed: Notify,
+    /// Lines that were no messages, and answers nobody waited for.
+    pub(super) noise: AtomicU64,
+    closed: CancellationToken,
+}
+
+#[derive(Debug)]
+struct Pending {
+    answer: oneshot::Sender<Result<Relayed, Cut>>,
+    events: mpsc::Sender<Event>,
+    answers: bool,
+}
+
+#[derive(Debug)]
+struct Event {
+    /// Present when the server wants an answer.
+    id: Option<RawJson>,
+    method: String,
+    params: Option<RawJson>,
+}
+
+impl Line {
+    /// A line, and what is to be written on it.
+    pub(super) fn new() -> (Arc<Self>, mpsc::Receiver<RawJson>) {
+        let (out, written) = mpsc::channel(OUT_QUEUE);
+        let line = Line {
+            next: AtomicU64::new(1),
+            pending: Mutex::default(),
+            out,
+            changed: Notify::new(),
+            noise: AtomicU64::new(0),
+            closed: CancellationToken::new(),
+        };
+        (Arc::new(line), written)
+    }
+
+    /// The id of the next request; it is the token of its progress too.
+    pub(super) fn next_id(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Ends the line: whoever waits is told.
+    pub(super) fn close(&self) {
+        self.closed.cancel();
+        self.pending(HashMap::clear);
+        self.changed.notify_waiters();
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.is_cancelled()
+    }
+
+    pub(super) async fn closed(&self) {
+        self.closed.cancelled().await;
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.pending(|pending| pending.is_empty())
+    }
+
+    /// Sends a request and waits for its answer. Dropping the future tells the server that nobody waits.
+    pub(super) async fn request(
+        &self,
+        id: u64,
+        method: &str,
+        params: &RawValue,
+        following: &Following<'_>,
+    ) -> Result<Relayed, Cut> {
+        let (answer, mut answered) = oneshot::channel();
+        let (events, mut told) = mpsc::channel(EVENT_QUEUE);
+        self.pending(|pending| pending.insert(id, Pending { answer, events, answers: following.answers() }));
+        let mut waiting = Waiting { line: self, id, sent: false };
+        let text = jsonrpc::ask(Some(&number(id)), method, Some(params));
+        if self.is_closed() || self.out.send(text).await.is_err() {
+            return Err(Cut::NotSent);
+        }
+        waiting.sent = true;
+        let mut questions = FuturesUnordered::new();
+        loop {
+            tokio::select! {
+                biased;
+                Some(event) = told.recv() => match event.id {
+                    None => following.heard(&event.method, event.params.as_deref()).await,
+                    Some(id) => questions.push(async move {
+                        (id, following.asked(&event.method, event.params.as_deref()).await)
+                    }),
+                },
+                Some((id, said)) = questions.next() => self.answer(&id, &said).await,
+                answer = &mut answered => {
+                    waiting.sent = false;
+                    return answer.unwrap_or(Err(Cut::Ended));
+                }
+            }
+        }
+    }
+
+    pub(super) async fn notify(&self, method: &str, params: Option<&RawValue>) {
+        self.out.send(jsonrpc::ask(None, method, params)).await.ok();
+    }
+
+    /// Takes a message of the server's.
+    pub(super) fn deliver(&self, text: &[u8]) {
+        match Message::read(text) {
+            Ok(Message::Answer { id, answer }) => {
+                let pending = id.get().parse().ok().and_then(|id: u64| self.pending(|all| all.remove(&id)));
+                match pending {
+                    Some(pending) => {
+                        let said = answer.map(ToOwned::to_owned).map_err(ToOwned::to_owned);
+                        pending.answer.send(Ok(said)).ok();
+                    }
+                    None => self.noted(),
+                }
+            }
+            Ok(Message::Notification { method, params }) => self.noticed(&method, params),
+            Ok(Message::Request { id, method, params }) => self.asked(id, &method, params),
+            Err(_) => self.noted(),
+        }
+    }
+
+    /// A message that was too long: its two ends may say whose answer it was.
+    pub(super) fn deliver_too_long(&self, ends: &[u8]) {
+        self.noted();
+        let text = String::from_utf8_lossy(ends);
+        let id = text.match_indices("\"id\":").find_map(|(at, key)| {
+            let digits: String =
+                text[at + key.len()..].trim_start().chars().take_while(char::is_ascii_digit).collect();
+            digits.parse::<u64>().ok()
+        });
+        if let Some(pending) = id.and_then(|id| self.pending(|all| all.remove(&id))) {
+            pending.answer.send(Err(Cut::TooLong)).ok();
+        }
+    }
+
+    fn noted(&self) {
+        self.noise.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn noticed(&self, method: &str, params: Option<&RawValue>) {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Token {
+            progress_token: u64,
+        }
+        let event = || Event { id: None, method: method.to_owned(), params: params.map(ToOwned::to_owned) };
+        match method {
+            "notifications/tools/list_changed"
+            | "notifications/prompts/list_changed"
+            | "notifications/resources/list_changed" => self.changed.notify_one(),
+            "notifications/progress" => {
+                let token = params.and_then(|params| serde_json::from_str(params.get()).ok());
+                if let Some(Token { progress_token }) = token {
+                    self.pending(|all| all.get(&progress_token).map(|to| to.events.try_send(event()).ok()));
+                }
+            }
+            // Nothing says whose log line it is: with one request on the line there is no doubt.
+            "notifications/message" => self.pending(|all| {
+                if let (1, Some(only)) = (all.len(), all.values().next()) {
+                    only.events.try_send(event()).ok();
+                }
+            }),
+            _ => {}
+        }
+    }
+
+    /// A question goes to the one caller on the line that can be asked; with several nobody can tell whom
+    /// the server means, and nobody is asked what is meant for another.
+    fn asked(&self, id: &RawValue, method: &str, params: Option<&RawValue>) {
+        if method == "ping" {
+            return self.reply_now(id, &Ok(to_raw(&serde_json::json!({})).expect("an object is writable")));
+        }
+        let event = Event {
+            id: Some(id.to_owned()),
+            method: method.to_owned(),
+            params: params.map(ToOwned::to_owned),
+        };
+        let taken = self.pending(|all| {
+            let mut able = all.values().filter(|pending| pending.answers);
+            match (able.next(), able.next()) {
+                (Some(only), None) => only.events.try_send(event).is_ok(),
+                _ => false,
+            }
+        });
+        if !taken {
+            self.reply_now(id, &Err(unanswerable(method)));
+        }
+    }
+
+    fn reply_now(&self, id: &RawValue, said: &Relayed) {
+        // A server that asks faster than it reads gets no answers.
+        self.out.try_send(reply(id, said)).ok();
+    }
+
+    async fn answer(&self, id: &RawValue, said: &Relayed) {
+        self.out.send(reply(id, said)).await.ok();
+    }
+
+    fn pending<T>(&self, read: impl FnOnce(&mut HashMap<u64, Pending>) -> T) -> T {
+        read(&mut self.pending.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The text of an answer of ours.
+pub(super) fn reply(id: &RawValue, said: &Relayed) -> RawJson {
+    #[derive(serde::Serialize)]
+    struct Answer<'a> {
+        jsonrpc: &'static str,
+        id: &'a RawValue,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        result: Option<&'a RawValue>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<&'a RawValue>,
+    }
+    let (result, error) = match said {
+        Ok(result) => (Some(&**result), None),
+        Err(error) => (None, Some(&**error)),
+    };
+    to_raw(&Answer { jsonrpc: "2.0", id, result, error }).expect("an answer is writable")
+}
+
+/// An id of ours.
+pub(super) fn number(id: u64) -> RawJson {
+    to_raw(&id).expect("a number is writable")
+}
+
+/// A request that waits for its answer.
+struct Waiting<'a> {
+    line: &'a Line,
+    id: u64,
+    sent: bool,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.line.pending(|pending| pending.remove(&self.id));
+        if self.sent && !self.line.is_closed() {
+            let params = to_raw(&serde_json::json!({ "requestId": self.id })).expect("an object is writable");
+            let text = jsonrpc::ask(None, "notifications/cancelled", Some(&params));
+            // With a full queue the server hears nothing anyway.
+            self.line.out.try_send(text).ok();
+        }
+    }
+}

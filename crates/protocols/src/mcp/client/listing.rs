@@ -1,0 +1,99 @@
+//! Reading whole lists, page by page.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use toolmux_core::json_text::{RawJson, to_raw};
+use toolmux_core::message::Message;
+use toolmux_core::progress::Progress;
+use toolmux_core::source::Listing;
+use toolmux_core::tool::Passthrough;
+
+use super::connection::{Ask, Broken, Connection};
+use super::follow::Following;
+use super::{decode, tell};
+use crate::mcp::MCP;
+use crate::mcp::beside::Beside;
+use crate::mcp::members::Members;
+use crate::mcp::wire::Capabilities;
+
+/// How many pages one list may have.
+const MOST_PAGES: usize = 1_000;
+/// How many items one list may have.
+const MOST_ITEMS: usize = 100_000;
+
+/// Everything a server has: its tools, and what stands beside them.
+pub(super) async fn everything(connection: &Connection) -> Result<(Listing, Passthrough), Broken> {
+    let mut listing = Listing::default();
+    for item in all(connection, "tools/list", "tools").await? {
+        match decode::tool(&item) {
+            Ok(tool) => listing.tools.push(tool),
+            Err(unusable) => listing.unusable.push(unusable),
+        }
+    }
+    Ok((listing, beside(connection).await))
+}
+
+/// A server that cannot list what it claims to have still has its tools.
+async fn beside(connection: &Connection) -> Passthrough {
+    let has = |capability: &str| connection.greeting.capabilities.get(capability).is_some();
+    let (mut prompts, mut resources, mut templates) = (None, None, None);
+    if has("prompts") {
+        prompts = all(connection, "prompts/list", "prompts").await.ok();
+    }
+    if has("resources") {
+        resources = all(connection, "resources/list", "resources").await.ok();
+        templates = all(connection, "resources/templates/list", "resourceTemplates").await.ok();
+    }
+    if prompts.is_none() && resources.is_none() && templates.is_none() {
+        return Passthrough::default();
+    }
+    let beside = Beside {
+        prompts: lent(prompts.as_ref()),
+        resources: lent(resources.as_ref()),
+        templates: lent(templates.as_ref()),
+        completions: has("completions"),
+        subscriptions: connection.greeting.capabilities["resources"]["subscribe"] == Value::Bool(true),
+    };
+    Passthrough::of(MCP, to_raw(&beside).expect("a listing is writable"))
+}
+
+/// All items of a list.
+async fn all(connection: &Connection, method: &str, member: &str) -> Result<Vec<RawJson>, Broken> {
+    #[derive(Serialize, Deserialize, Default)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Page {
+        next_cursor: Option<String>,
+    }
+    let progress = Progress::unheard();
+    let following = Following::new(&progress, Capabilities::default());
+    let (mut items, mut cursor) = (Vec::new(), None::<String>);
+    for _ in 0..MOST_PAGES {
+        let id = connection.channel.next_id();
+        let mut said = Members::default();
+        if let Some(cursor) = &cursor {
+            said.put("cursor", cursor);
+        }
+        let params = tell::params(Some(said), connection.greeting.revision, id, &following);
+        let ask = Ask { id, method, params, name: None, headers: Vec::new() };
+        let result = connection.channel.request(&ask, &following).await?.map_err(|error| {
+            let text = format!("The server does not answer `{method}`");
+            Broken::Lost(Message::public(text).developer(error.get()))
+        })?;
+        let members = Members::read_or_empty(Some(&result));
+        let page: Vec<RawJson> =
+            members.get(member).and_then(|list| serde_json::from_str(list.get()).ok()).unwrap_or_default();
+        items.extend(page);
+        let Page { next_cursor } = serde_json::from_str(result.get()).unwrap_or_default();
+        // A server that gives the same cursor again would keep us for ever.
+        if next_cursor.is_none() || next_cursor == cursor || items.len() > MOST_ITEMS {
+            break;
+        }
+        cursor = next_cursor;
+    }
+    Ok(items)
+}
+
+fn lent(items: Option<&Vec<RawJson>>) -> Option<Vec<&RawValue>> {
+    items.map(|items| items.iter().map(|item| &**item).collect())
+}

@@ -1,0 +1,32 @@
+//! MCP servers as sources: child processes on stdio, streamable HTTP of both eras, and the old HTTP+SSE.
+
+mod backoff;
+mod connection;
+mod decode;
+mod follow;
+mod greet;
+mod line;
+mod listing;
+mod settings;
+mod source;
+mod sse_line;
+mod stderr;
+mod stdio;
+mod streamable;
+mod tell;
+
+use std::sync::Arc;
+
+use toolmux_core::source::Source;
+
+use self::settings::McpSettings;
+use crate::registry::{OpenError, Opening, SourceKind};
+
+pub(crate) const SOURCE: SourceKind =
+    SourceKind { kind: "mcp", settings: || schemars::schema_for!(McpSettings), open };
+
+fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
+    let settings: McpSettings = opening.settings()?;
+    let place = settings.place(opening)?;
+    Ok(Arc::new(source::Upstream::new(opening.name, place)))
+}

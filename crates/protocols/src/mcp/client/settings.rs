@@ -1,0 +1,137 @@
+//! What may stand in the table of an MCP source.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::Url;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::registry::{OpenError, Opening, SecretSetting};
+
+/// An MCP server: a command that speaks on its standard streams, or an address.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct McpSettings {
+    /// Program and arguments of a server on standard streams.
+    #[serde(default)]
+    command: Vec<String>,
+    /// Environment variables for it, beside a small inherited set.
+    #[serde(default)]
+    env: BTreeMap<String, SecretSetting>,
+    /// Where it runs; relative to the configuration file, whose folder is the default.
+    #[serde(default)]
+    folder: Option<PathBuf>,
+    /// The address of a server over HTTP.
+    #[serde(default)]
+    url: Option<String>,
+    /// Headers for every request to it. The caller's own credentials are never among them.
+    #[serde(default)]
+    headers: BTreeMap<String, SecretSetting>,
+    /// Which era to speak; found out by asking unless given.
+    #[serde(default)]
+    era: EraSetting,
+    /// What a server of the handshake era is told that its clients can do; elicitation and sampling unless
+    /// given. Later servers are told with every request what its caller can do.
+    #[serde(default)]
+    capabilities: Option<Value>,
+    /// The largest message, in bytes.
+    #[serde(default = "most_message")]
+    max_message: usize,
+    /// After how many milliseconds without a call the command is stopped, until the next call; never unless given.
+    #[serde(default)]
+    idle_stop_ms: Option<u64>,
+    /// The longest pause, in milliseconds, before a command that keeps ending is started again.
+    #[serde(default = "longest_pause")]
+    max_restart_pause_ms: u64,
+}
+
+/// Which era to speak.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum EraSetting {
+    /// Ask.
+    #[default]
+    Auto,
+    /// 2026-07-28.
+    Modern,
+    /// With a handshake.
+    Legacy,
+}
+
+fn most_message() -> usize {
+    16 << 20
+}
+
+fn longest_pause() -> u64 {
+    30_000
+}
+
+/// Where a server is and how to speak to it.
+pub(super) struct Place {
+    pub(super) address: Address,
+    pub(super) era: EraSetting,
+    pub(super) capabilities: Value,
+    pub(super) max_message: usize,
+    pub(super) longest_pause: Duration,
+}
+
+pub(super) enum Address {
+    Command { argv: Vec<String>, env: BTreeMap<String, String>, folder: PathBuf, idle: Option<Duration> },
+    Url { url: Url, headers: HeaderMap },
+}
+
+impl McpSettings {
+    pub(super) fn place(self, opening: &Opening<'_>) -> Result<Place, OpenError> {
+        let secret = |setting: &SecretSetting| {
+            (opening.secrets)(setting).map(|secret| secret.expose().to_owned()).map_err(OpenError::new)
+        };
+        let address = match (&self.url, self.command.is_empty()) {
+            (Some(url), true) => {
+                let url: Url = url
+                    .parse()
+                    .map_err(|error| OpenError::new(format!("`url` is not an address: {error}")))?;
+                let mut headers = HeaderMap::new();
+                for (name, value) in &self.headers {
+                    let (name, value) = header(name, &secret(value)?)?;
+                    headers.insert(name, value);
+                }
+                Address::Url { url, headers }
+            }
+            (None, false) => {
+                let env = self.env.iter().map(|(name, value)| Ok((name.clone(), secret(value)?)));
+                Address::Command {
+                    env: env.collect::<Result<_, OpenError>>()?,
+                    folder: opening.folder.join(self.folder.unwrap_or_default()),
+                    idle: self.idle_stop_ms.map(Duration::from_millis),
+                    argv: self.command,
+                }
+            }
+            (Some(_), false) => {
+                return Err(OpenError::new("an MCP source has a `command` or a `url`, not both"));
+            }
+            (None, true) => {
+                return Err(OpenError::new("an MCP source needs a `command` or a `url`")
+                    .hint("command = [\"mcp-server-time\"], or url = \"http://127.0.0.1:8000/mcp\""));
+            }
+        };
+        let asked = || serde_json::json!({ "elicitation": { "form": {}, "url": {} }, "sampling": {} });
+        Ok(Place {
+            address,
+            era: self.era,
+            capabilities: self.capabilities.unwrap_or_else(asked),
+            max_message: self.max_message,
+            longest_pause: Duration::from_millis(self.max_restart_pause_ms),
+        })
+    }
+}
+
+fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), OpenError> {
+    let bad = || OpenError::new(format!("`{name}` is not a header, or its value cannot be one"));
+    let mut value = HeaderValue::from_str(value).map_err(|_| bad())?;
+    value.set_sensitive(true);
+    Ok((HeaderName::try_from(name).map_err(|_| bad())?, value))
+}

@@ -1,0 +1,325 @@
+//! An MCP server as a source. It connects when it is first needed and again when the connection ended.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+use serde_json::json;
+use serde_json::value::RawValue;
+use tokio::sync::OnceCell;
+use toolmux_core::BoxFuture;
+use toolmux_core::call::Call;
+use toolmux_core::json_text::{RawJson, raw_of};
+use toolmux_core::message::Message;
+use toolmux_core::outcome::{Outcome, Output, ToolError};
+use toolmux_core::progress::Progress;
+use toolmux_core::source::{Listing, Relay, Relayed, Source, SourceError};
+use toolmux_core::tool::Passthrough;
+
+use super::backoff::Backoff;
+use super::connection::{Ask, Broken, Channel, Connection};
+use super::decode::{self, Called};
+use super::follow::Following;
+use super::settings::{EraSetting, Place};
+use super::{listing, tell};
+use crate::mcp::members::Members;
+use crate::mcp::wire::{Capabilities, Params};
+use crate::mcp::{MCP, mirror};
+
+/// How often a server may ask for more input within one call.
+const MOST_ROUNDS: usize = 16;
+
+pub(super) struct Upstream {
+    name: String,
+    place: Place,
+    backoff: Backoff,
+    /// The server turned out to speak the old era: asking again would only cost time.
+    legacy: AtomicBool,
+    attempt: ArcSwap<OnceCell<Arc<Connection>>>,
+    listed: ArcSwapOption<(Listing, Passthrough)>,
+}
+
+impl Source for Upstream {
+    fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
+        Box::pin(self.list())
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: &'a Call,
+        progress: &'a Progress,
+    ) -> BoxFuture<'a, Result<Outcome, SourceError>> {
+        Box::pin(self.run(call, progress))
+    }
+
+    fn beside(&self) -> Passthrough {
+        self.listed.load().as_ref().map(|listed| listed.1.clone()).unwrap_or_default()
+    }
+
+    fn relay<'a>(
+        &'a self,
+        relay: &'a Relay,
+        progress: &'a Progress,
+    ) -> BoxFuture<'a, Result<Relayed, SourceError>> {
+        Box::pin(async move {
+            let params = Params::read(Some(&relay.params)).unwrap_or_default();
+            let name = params.name.or(params.uri).map(Into::into);
+            let following =
+                Following::new(progress, Capabilities::new(params.meta.unwrap_or_default().capabilities));
+            let asking = Asking { method: &relay.method, name, schema: None, following: &following };
+            let said = || Members::read_or_empty(Some(&relay.params));
+            Ok(self.exchange(&asking, &said).await?)
+        })
+    }
+
+    fn changed(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.wait_for_change())
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            if let Some(connection) = self.attempt.load_full().get() {
+                connection.close().await;
+            }
+        })
+    }
+}
+
+/// A request, whichever connection it will go by.
+struct Asking<'a> {
+    method: &'a str,
+    name: Option<String>,
+    /// Of a tool whose parameters may be mirrored as headers, and its arguments.
+    schema: Option<(&'a serde_json::Value, &'a serde_json::Map<String, serde_json::Value>)>,
+    following: &'a Following<'a>,
+}
+
+impl Upstream {
+    pub(super) fn new(name: &str, place: Place) -> Self {
+        Upstream {
+            name: name.to_owned(),
+            backoff: Backoff::new(place.longest_pause),
+            legacy: AtomicBool::new(false),
+            attempt: ArcSwap::default(),
+            listed: ArcSwapOption::empty(),
+            place,
+        }
+    }
+
+    async fn list(&self) -> Result<Listing, SourceError> {
+        // A child that rests because nobody calls is not woken to be asked what it has.
+        let resting = self.attempt.load().get().is_some_and(|connection| connection.is_resting());
+        if let Some(listed) = self.listed.load_full().filter(|_| resting) {
+            return Ok(listed.0.clone());
+        }
+        let connection = self.connected().await?;
+        let listed = match listing::everything(&connection).await {
+            Err(Broken::SessionGone) => {
+                self.forget(&connection);
+                listing::everything(&*self.connected().await?).await?
+            }
+            listed => listed?,
+        };
+        let listing = listed.0.clone();
+        self.listed.store(Some(Arc::new(listed)));
+        Ok(listing)
+    }
+
+    /// Dropping the future cancels the call at the server.
+    async fn run(&self, call: &Call, progress: &Progress) -> Result<Outcome, SourceError> {
+        let caller = call.extra().said_by(MCP);
+        let params = Params::read(caller).unwrap_or_default();
+        let meta = params.meta.unwrap_or_default();
+        let following = Following::new(progress, Capabilities::new(meta.capabilities));
+        let asking = Asking {
+            method: "tools/call",
+            name: Some(call.tool_name().to_owned()),
+            schema: Some((call.entry().tool.input.value(), call.arguments().map())),
+            following: &following,
+        };
+        let mut more: Option<(RawJson, Option<String>)> = None;
+        for _ in 0..MOST_ROUNDS {
+            let answer = self.exchange(&asking, &|| said(call, caller, more.as_ref())).await?;
+            let (whole, requests, state) = match answer.map(decode::result) {
+                Err(error) => return Ok(decode::error(error)),
+                Ok(Called::Ended(outcome)) => return Ok(outcome),
+                Ok(Called::InputRequired { whole, requests, state }) => (whole, requests, state),
+            };
+            if meta.version.is_some() {
+                // A caller of the same era answers in the same way, with a request of its own.
+                let extra = Passthrough::of(MCP, whole);
+                return Ok(Outcome::Returned(Output { extra, ..Output::value(raw_of(&json!(null))) }));
+            }
+            match answers(&requests, &following).await {
+                Some(answers) => more = Some((answers, state)),
+                None => {
+                    return Ok(Outcome::Failed(ToolError::new(
+                        "The tool asks for what its caller cannot answer",
+                    )));
+                }
+            }
+        }
+        Ok(Outcome::Failed(ToolError::new(format!("The tool asked for input more than {MOST_ROUNDS} times"))))
+    }
+
+    /// One request and its answer. A session that the server forgot is begun anew, once.
+    async fn exchange<'a>(
+        &self,
+        asking: &Asking<'_>,
+        said: &(dyn Fn() -> Members<'a> + Sync),
+    ) -> Result<Relayed, Broken> {
+        let connection = self.connected().await?;
+        match once(&connection, asking, said()).await {
+            Err(Broken::SessionGone) => {
+                self.forget(&connection);
+                once(&*self.connected().await?, asking, said()).await
+            }
+            answer => answer,
+        }
+    }
+
+    /// The connection there is, or a new one; many who ask at once wait for the same.
+    async fn connected(&self) -> Result<Arc<Connection>, Broken> {
+        let mut attempt = self.attempt.load_full();
+        if let Some(connection) = attempt.get() {
+            if !connection.is_closed() {
+                return Ok(Arc::clone(connection));
+            }
+            self.forget(connection);
+            if !connection.is_resting() {
+                self.backoff.ended(connection.lived());
+            }
+            attempt = self.attempt.load_full();
+        }
+        let opened = attempt.get_or_try_init(|| self.open()).await;
+        opened.cloned()
+    }
+
+    async fn open(&self) -> Result<Arc<Connection>, Broken> {
+        if let Some(left) = self.backoff.left() {
+            let text = format!("The server ended several times and is started again in {left:?}");
+            return Err(Broken::NotReached(Message::public(text)));
+        }
+        let era = match self.place.era {
+            EraSetting::Auto if self.legacy.load(Ordering::Relaxed) => EraSetting::Legacy,
+            era => era,
+        };
+        let opened = Connection::open(&self.name, &self.place, era).await;
+        match &opened {
+            Ok(connection) => {
+                let legacy = !connection.greeting.revision.is_modern();
+                self.legacy.store(legacy, Ordering::Relaxed);
+            }
+            Err(_) => {
+                self.legacy.store(false, Ordering::Relaxed);
+                self.backoff.ended(std::time::Duration::ZERO);
+            }
+        }
+        opened.map(Arc::new)
+    }
+
+    /// The next request connects anew, unless somebody has done so already.
+    fn forget(&self, connection: &Arc<Connection>) {
+        let now = self.attempt.load();
+        if now.get().is_some_and(|known| Arc::ptr_eq(known, connection)) {
+            self.attempt.compare_and_swap(&*now, Arc::default());
+        }
+    }
+
+    /// Ends when the server tells of changed lists, or ends itself.
+    async fn wait_for_change(&self) {
+        let attempt = self.attempt.load_full();
+        let Some(connection) = attempt.get() else { return std::future::pending().await };
+        match &connection.channel {
+            Channel::Child(_) | Channel::Sse(_) => {
+                let Some(line) = connection.channel.line() else { return };
+                let progress = Progress::unheard();
+                let listening = listen(connection, &progress);
+                tokio::select! {
+                    () = line.changed.notified() => {}
+                    () = line.closed() => {}
+                    () = listening => {}
+                }
+                if connection.is_resting() {
+                    std::future::pending::<()>().await;
+                }
+            }
+            Channel::Http(http) => {
+                let modern = connection.greeting.revision.is_modern();
+                let ask = modern.then(|| listening(connection));
+                if !tells_changes(connection) || http.changed(ask).await.is_err() {
+                    // The gateway asks from time to time anyway.
+                    std::future::pending::<()>().await;
+                }
+            }
+        }
+    }
+}
+
+async fn once(connection: &Connection, asking: &Asking<'_>, said: Members<'_>) -> Result<Relayed, Broken> {
+    let id = connection.channel.next_id();
+    let params = tell::params(Some(said), connection.greeting.revision, id, asking.following);
+    let headers = match asking.schema.filter(|_| matches!(connection.channel, Channel::Http(_))) {
+        Some((schema, arguments)) => mirror::headers(schema, arguments),
+        None => Vec::new(),
+    };
+    let headers = headers.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+    let ask = Ask { id, method: asking.method, params, name: asking.name.clone(), headers };
+    connection.channel.request(&ask, asking.following).await
+}
+
+/// The parameters of a call: the caller's own where it speaks MCP, under the server's name for the tool.
+fn said<'a>(
+    call: &'a Call,
+    caller: Option<&'a RawValue>,
+    more: Option<&(RawJson, Option<String>)>,
+) -> Members<'a> {
+    let mut members = Members::read_or_empty(caller);
+    members.put("name", call.tool_name());
+    members.put_raw("arguments", call.arguments().text().to_owned());
+    if let Some((answers, state)) = more {
+        members.put_raw("inputResponses", answers.clone());
+        if let Some(state) = state {
+            members.put("requestState", state);
+        }
+    }
+    members
+}
+
+/// Puts every question to the caller; none when one of them cannot be answered.
+async fn answers(requests: &serde_json::Value, following: &Following<'_>) -> Option<RawJson> {
+    let mut answers = serde_json::Map::new();
+    for (key, request) in requests.as_object()? {
+        let params = request.get("params").map(raw_of);
+        let answer = following.asked(request["method"].as_str()?, params.as_deref()).await.ok()?;
+        answers.insert(key.clone(), serde_json::from_str(answer.get()).ok()?);
+    }
+    Some(raw_of(&serde_json::Value::Object(answers)))
+}
+
+fn tells_changes(connection: &Connection) -> bool {
+    let tells = |kind: &str| connection.greeting.capabilities[kind]["listChanged"] == json!(true);
+    ["tools", "prompts", "resources"].into_iter().any(tells)
+}
+
+fn listening(connection: &Connection) -> Ask<'static> {
+    let mut said = Members::default();
+    let wanted =
+        json!({ "toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true });
+    said.put("notifications", &wanted);
+    let progress = Progress::unheard();
+    let following = Following::new(&progress, Capabilities::default());
+    let id = connection.channel.next_id();
+    let params = tell::params(Some(said), connection.greeting.revision, id, &following);
+    Ask { id, method: "subscriptions/listen", params, name: None, headers: Vec::new() }
+}
+
+/// A modern server on a line tells of changes only to those who listen. Ends when the subscription does not
+/// last, but never before a pause: the gateway would ask again at once.
+async fn listen(connection: &Connection, progress: &Progress) {
+    if connection.greeting.revision.is_modern() && tells_changes(connection) {
+        let following = Following::new(progress, Capabilities::default());
+        connection.channel.request(&listening(connection), &following).await.ok();
+    }
+    std::future::pending::<()>().await;
+}

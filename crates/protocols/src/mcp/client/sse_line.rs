@@ -1,0 +1,90 @@
+//! The transport of 2024-11-05: one stream of events from the server, and posts to the address it names.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderValue, Method, header};
+use reqwest::Url;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use toolmux_core::json_text::RawJson;
+use toolmux_core::message::Message;
+
+use super::connection::Broken;
+use super::line::Line;
+use crate::http_client::{Answer, HttpClient};
+use crate::sse::Decoder;
+
+/// How long the server may take to name the address for posts.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// An open stream. Dropping it closes it.
+pub(super) struct SseLine {
+    pub(super) line: Arc<Line>,
+    _tasks: JoinSet<()>,
+}
+
+impl SseLine {
+    pub(super) async fn open(
+        client: &HttpClient,
+        url: &Url,
+        headers: &HeaderMap,
+        most: usize,
+    ) -> Result<Self, Broken> {
+        let mut asked = headers.clone();
+        asked.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
+        let answer = client.send(Method::GET, url, asked, "").await?;
+        if !answer.status().is_success() {
+            return Err(Broken::Refused(answer.status()));
+        }
+        let (line, written) = Line::new();
+        let (named, endpoint) = oneshot::channel();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(read(Arc::clone(&line), answer, Decoder::new(most), named));
+        let lost = || Broken::Lost(Message::public("The server named no address for messages"));
+        let endpoint = timeout(PATIENCE, endpoint).await.map_err(|_| lost())?.map_err(|_| lost())?;
+        let endpoint = url.join(&endpoint).map_err(|_| lost())?;
+        // Credentials go where they were meant to go.
+        if endpoint.origin() != url.origin() {
+            return Err(Broken::Lost(Message::public("The server named an address of another server")));
+        }
+        tasks.spawn(write(written, client.clone(), endpoint, headers.clone()));
+        Ok(SseLine { line, _tasks: tasks })
+    }
+}
+
+async fn read(line: Arc<Line>, mut answer: Answer, mut decoder: Decoder, named: oneshot::Sender<String>) {
+    let mut named = Some(named);
+    while let Ok(Some(piece)) = answer.piece().await {
+        let Ok(events) = decoder.push(&piece) else { break };
+        for event in events {
+            match event.event.as_str() {
+                "endpoint" => {
+                    if let Some(named) = named.take() {
+                        named.send(event.data).ok();
+                    }
+                }
+                "" | "message" => line.deliver(event.data.as_bytes()),
+                _ => {}
+            }
+        }
+    }
+    line.close();
+}
+
+async fn write(
+    mut written: mpsc::Receiver<RawJson>,
+    client: HttpClient,
+    endpoint: Url,
+    mut headers: HeaderMap,
+) {
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    while let Some(message) = written.recv().await {
+        let sent = client.send(Method::POST, &endpoint, headers.clone(), message.get().to_owned()).await;
+        // Whoever waits for the answer has a deadline; a server that refuses posts is asked again in vain.
+        if !sent.is_ok_and(|answer| answer.status().is_success()) {
+            return;
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The last lines a child wrote to its standard error, for whoever asks why it failed.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
+
+/// How many lines are kept.
+const LINES: usize = 20;
+/// How much of a line is kept.
+const LINE_BYTES: u64 = 2_000;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct LastWords(Arc<Mutex<VecDeque<String>>>);
+
+impl LastWords {
+    /// Keeps what comes until the stream ends.
+    pub(super) async fn listen(self, stream: impl AsyncRead + Unpin, source: String) {
+        let mut reader = BufReader::new(stream);
+        let mut line = Vec::new();
+        while (&mut reader).take(LINE_BYTES).read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
+            let text = String::from_utf8_lossy(&line).trim_end().to_owned();
+            tracing::debug!(source, "{text}");
+            let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if lines.len() == LINES {
+                lines.pop_front();
+            }
+            lines.push_back(text);
+            drop(lines);
+            line.clear();
+        }
+    }
+
+    /// What was kept, as one text; none when there is nothing.
+    pub(super) fn text(&self) -> Option<String> {
+        let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (!lines.is_empty()).then(|| lines.iter().map(String::as_str).collect::<Vec<_>>().join("\n"))
+    }
+}

@@ -1,0 +1,262 @@
+//! Streamable HTTP: every message a post, every answer JSON or a stream of events.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arc_swap::ArcSwapOption;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use reqwest::Url;
+use serde_json::value::RawValue;
+use tokio_util::task::TaskTracker;
+use toolmux_core::BoxFuture;
+use toolmux_core::json_text::RawJson;
+use toolmux_core::message::Message as Words;
+use toolmux_core::source::Relayed;
+
+use super::connection::{Ask, Broken};
+use super::follow::{Following, unanswerable};
+use super::line::{number, reply};
+use crate::http_client::{Answer, HttpClient};
+use crate::jsonrpc::{self, Message};
+use crate::mcp::mirror;
+use crate::mcp::revision::Revision;
+use crate::sse::Decoder;
+
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+
+pub(super) struct Streamable {
+    client: HttpClient,
+    url: Url,
+    headers: HeaderMap,
+    most: usize,
+    next: AtomicU64,
+    session: ArcSwapOption<HeaderValue>,
+    /// Known after the greeting.
+    pub(super) revision: OnceLock<Revision>,
+    /// Messages that nobody waits for.
+    tasks: TaskTracker,
+}
+
+impl Streamable {
+    pub(super) fn new(client: HttpClient, url: Url, mut headers: HeaderMap, most: usize) -> Self {
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        Streamable {
+            client,
+            url,
+            headers,
+            most,
+            next: AtomicU64::new(1),
+            session: ArcSwapOption::empty(),
+            revision: OnceLock::new(),
+            tasks: TaskTracker::new(),
+        }
+    }
+
+    pub(super) fn next_id(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Sends a request and waits for its answer. Dropping the future closes the exchange, which cancels it;
+    /// a legacy server is told in words.
+    pub(super) async fn request(&self, ask: &Ask<'_>, following: &Following<'_>) -> Result<Relayed, Broken> {
+        let text = jsonrpc::ask(Some(&number(ask.id)), ask.method, Some(&ask.params));
+        let mut waiting = Waiting { http: self, id: ask.id, open: true };
+        let answer = self.post(&text, self.headers_of(ask)).await?;
+        let relayed = self.answered(ask, answer, following).await;
+        waiting.open = false;
+        relayed
+    }
+
+    async fn answered(
+        &self,
+        ask: &Ask<'_>,
+        answer: Answer,
+        following: &Following<'_>,
+    ) -> Result<Relayed, Broken> {
+        if ask.method == "initialize"
+            && let Some(session) = answer.headers().get(SESSION)
+        {
+            self.session.store(Some(std::sync::Arc::new(session.clone())));
+        }
+        let status = answer.status();
+        if status == StatusCode::NOT_FOUND && self.session.load().is_some() {
+            return Err(Broken::SessionGone);
+        }
+        let kind = answer.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        if status.is_success() && kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
+            return self.follow(ask.id, answer, following).await;
+        }
+        let body = answer.body().await?;
+        match Message::read(&body) {
+            Ok(Message::Answer { answer, .. }) if status != StatusCode::UNAUTHORIZED => {
+                Ok(answer.map(ToOwned::to_owned).map_err(ToOwned::to_owned))
+            }
+            _ => Err(Broken::Refused(status)),
+        }
+    }
+
+    /// Reads events until the answer is among them.
+    async fn follow(
+        &self,
+        id: u64,
+        mut answer: Answer,
+        following: &Following<'_>,
+    ) -> Result<Relayed, Broken> {
+        let mut decoder = Decoder::new(self.most);
+        let mut questions = FuturesUnordered::<BoxFuture<'_, (RawJson, Relayed)>>::new();
+        loop {
+            let piece = tokio::select! {
+                piece = answer.piece() => piece?,
+                Some((id, said)) = questions.next() => {
+                    self.tell(&reply(&id, &said)).await;
+                    continue;
+                }
+            };
+            let ended = || Broken::Lost(Words::public("The server closed the stream before it answered"));
+            let piece = piece.ok_or_else(ended)?;
+            let events = decoder
+                .push(&piece)
+                .map_err(|error| Broken::Lost(Words::public("The answer is too long").caused_by(&error)))?;
+            for event in events {
+                match Message::read(event.data.as_bytes()) {
+                    Ok(Message::Answer { id: said, answer }) if said.get() == number(id).get() => {
+                        return Ok(answer.map(ToOwned::to_owned).map_err(ToOwned::to_owned));
+                    }
+                    Ok(Message::Notification { method, params }) => following.heard(&method, params).await,
+                    Ok(Message::Request { id, method, params }) => {
+                        let (id, method) = (id.to_owned(), method.into_owned());
+                        let params = params.map(ToOwned::to_owned);
+                        questions.push(Box::pin(async move {
+                            let said = answer_to(following, &method, params.as_deref()).await;
+                            (id, said)
+                        }));
+                    }
+                    Ok(Message::Answer { .. }) | Err(_) => {}
+                }
+            }
+        }
+    }
+
+    /// Ends when the server tells of changed lists, or when the stream ends.
+    pub(super) async fn changed(&self, listen: Option<Ask<'_>>) -> Result<(), Broken> {
+        let mut answer = match listen {
+            Some(ask) => {
+                let text = jsonrpc::ask(Some(&number(ask.id)), ask.method, Some(&ask.params));
+                self.post(&text, self.headers_of(&ask)).await?
+            }
+            None => self.client.send(Method::GET, &self.url, self.own_headers(), "").await?,
+        };
+        if !answer.status().is_success() {
+            return Err(Broken::Refused(answer.status()));
+        }
+        let mut decoder = Decoder::new(self.most);
+        while let Some(piece) = answer.piece().await? {
+            let Ok(events) = decoder.push(&piece) else { return Ok(()) };
+            for event in events {
+                match Message::read(event.data.as_bytes()) {
+                    Ok(Message::Notification { method, .. }) if method.ends_with("/list_changed") => {
+                        return Ok(());
+                    }
+                    Ok(Message::Request { id, method, .. }) => {
+                        let said = if method == "ping" { Ok(empty()) } else { Err(unanswerable(&method)) };
+                        self.tell(&reply(id, &said)).await;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Err(Broken::Lost(Words::public("The stream ended")))
+    }
+
+    /// Sends a message that has no answer.
+    pub(super) async fn tell(&self, message: &RawValue) {
+        self.post(message, self.own_headers()).await.ok();
+    }
+
+    /// Ends the session, if there is one.
+    pub(super) async fn close(&self) {
+        if self.session.load().is_some() {
+            self.client.send(Method::DELETE, &self.url, self.own_headers(), "").await.ok();
+        }
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    async fn post(&self, message: &RawValue, headers: HeaderMap) -> Result<Answer, Broken> {
+        Ok(self.client.send(Method::POST, &self.url, headers, message.get().to_owned()).await?)
+    }
+
+    fn own_headers(&self) -> HeaderMap {
+        let mut headers = self.headers.clone();
+        if let Some(revision) = self.revision.get() {
+            headers.insert(VERSION, HeaderValue::from_static(revision.text()));
+        }
+        if let Some(session) = &*self.session.load() {
+            headers.insert(SESSION, HeaderValue::clone(session));
+        }
+        headers
+    }
+
+    fn headers_of(&self, ask: &Ask<'_>) -> HeaderMap {
+        let mut headers = self.own_headers();
+        if ask.method == "initialize" {
+            headers.remove(VERSION);
+            headers.remove(SESSION);
+        }
+        if ask.method == "server/discover" {
+            headers.insert(VERSION, HeaderValue::from_static(Revision::MODERN.text()));
+        }
+        if headers.get(VERSION).is_some_and(|version| version == Revision::MODERN.text()) {
+            let mirrored = ask.headers.iter().filter_map(|(name, value)| {
+                Some((HeaderName::try_from(name).ok()?, HeaderValue::from_str(&mirror::write(value)).ok()?))
+            });
+            headers.extend(mirrored.collect::<HeaderMap>());
+            if let Ok(method) = HeaderValue::from_str(ask.method) {
+                headers.insert(METHOD, method);
+            }
+            if let Some(name) = &ask.name
+                && let Ok(name) = HeaderValue::from_str(&mirror::write(name))
+            {
+                headers.insert(NAME, name);
+            }
+        }
+        headers
+    }
+}
+
+async fn answer_to(following: &Following<'_>, method: &str, params: Option<&RawValue>) -> Relayed {
+    if method == "ping" { Ok(empty()) } else { following.asked(method, params).await }
+}
+
+fn empty() -> RawJson {
+    toolmux_core::json_text::raw_of(&serde_json::json!({}))
+}
+
+/// A request that waits for its answer.
+struct Waiting<'a> {
+    http: &'a Streamable,
+    id: u64,
+    open: bool,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let legacy = self.http.revision.get().is_some_and(|revision| !revision.is_modern());
+        if !self.open || !legacy {
+            return;
+        }
+        let params = toolmux_core::json_text::raw_of(&serde_json::json!({ "requestId": self.id }));
+        let text = jsonrpc::ask(None, "notifications/cancelled", Some(&params));
+        let (client, url, headers) =
+            (self.http.client.clone(), self.http.url.clone(), self.http.own_headers());
+        self.http.tasks.spawn(async move {
+            client.send(Method::POST, &url, headers, text.get().to_owned()).await.ok();
+        });
+    }
+}

@@ -1,0 +1,22 @@
+//! MCP, both eras: the handshake revisions up to 2025-11-25 and the stateless 2026-07-28.
+//!
+//! Typed where we act, raw where we relay: what an MCP server says reaches an MCP client as it was said.
+
+mod beside;
+mod client;
+mod lines;
+mod members;
+mod mirror;
+mod revision;
+mod serve;
+mod template;
+mod wire;
+
+pub(crate) use self::client::SOURCE;
+pub(crate) use self::serve::SERVED;
+pub use self::serve::serve_streams;
+
+/// The name under which the core keeps what only MCP knows.
+const MCP: &str = "mcp";
+/// The same for error objects that an upstream answered with.
+const MCP_ERROR: &str = "mcp-error";

@@ -1,0 +1,135 @@
+//! What outlives one message: questions that wait for a client's answer, requests that may be cancelled by
+//! a later message, and the log levels that legacy sessions set. All of it bounded.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use toolmux_core::json_text::to_raw;
+use toolmux_core::progress::Question;
+
+use super::suspended::Suspended;
+
+/// How many entries one kind of memory has at most; the newest wins.
+const MOST_ENTRIES: usize = 10_000;
+
+/// A session and an id within it.
+type Key = (Arc<str>, Box<str>);
+
+/// What outlives one message.
+pub(super) struct Desk {
+    /// How the states we give begin. An upstream may be one of us, so the mark is this server's alone.
+    pub(super) mark: String,
+    questions: Shelf<Key, Question>,
+    running: Shelf<Key, CancellationToken>,
+    levels: Shelf<Arc<str>, String>,
+    pub(super) suspended: Shelf<String, Suspended>,
+    /// Ends with the server, and with it the clocks of suspended calls.
+    pub(super) tasks: TaskTracker,
+}
+
+impl Default for Desk {
+    fn default() -> Self {
+        Desk {
+            mark: format!("toolmux:{}:", uuid::Uuid::new_v4().simple()),
+            questions: Shelf::default(),
+            running: Shelf::default(),
+            levels: Shelf::default(),
+            suspended: Shelf::default(),
+            tasks: TaskTracker::new(),
+        }
+    }
+}
+
+impl Desk {
+    /// Remembers a question until [`Desk::answered`].
+    pub(super) fn asked(&self, session: &Arc<str>, id: &str, question: Question) {
+        self.questions.put((Arc::clone(session), id.into()), question);
+    }
+
+    /// A client answered a question of ours, or refused to.
+    pub(super) fn answered(&self, session: &Arc<str>, id: &RawValue, answer: Result<&RawValue, &RawValue>) {
+        #[derive(Serialize)]
+        #[serde(rename_all = "lowercase")]
+        enum Said<'a> {
+            Result(&'a RawValue),
+            Error(&'a RawValue),
+        }
+        let id: String = serde_json::from_str(id.get()).unwrap_or_default();
+        if let Some(question) = self.questions.take(&(Arc::clone(session), id.into())) {
+            let said = answer.map_or_else(Said::Error, Said::Result);
+            question.answer(to_raw(&said).expect("an answer is writable"));
+        }
+    }
+
+    /// A request that [`Desk::cancel`] can end while the guard lives.
+    pub(super) fn begin<'a>(&'a self, session: &Arc<str>, id: &RawValue) -> Begun<'a> {
+        let key: Key = (Arc::clone(session), id.get().into());
+        let token = CancellationToken::new();
+        self.running.put(key.clone(), token.clone());
+        Begun { desk: self, key, token }
+    }
+
+    /// A client no longer wants an answer.
+    pub(super) fn cancel(&self, session: &Arc<str>, id: &RawValue) {
+        if let Some(token) = self.running.take(&(Arc::clone(session), id.get().into())) {
+            token.cancel();
+        }
+    }
+
+    pub(super) fn set_level(&self, session: &Arc<str>, level: String) {
+        self.levels.put(Arc::clone(session), level);
+    }
+
+    pub(super) fn level(&self, session: &Arc<str>) -> Option<String> {
+        self.levels.read(|levels| levels.get(session).cloned())
+    }
+}
+
+/// A request under way.
+pub(super) struct Begun<'a> {
+    desk: &'a Desk,
+    key: Key,
+    pub(super) token: CancellationToken,
+}
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        self.desk.running.take(&self.key);
+    }
+}
+
+/// A bounded map.
+pub(super) struct Shelf<K, V>(Mutex<HashMap<K, V>>);
+
+impl<K, V> Default for Shelf<K, V> {
+    fn default() -> Self {
+        Shelf(Mutex::default())
+    }
+}
+
+impl<K: Hash + Eq + Clone, V> Shelf<K, V> {
+    pub(super) fn put(&self, key: K, value: V) {
+        let evicted = self.read(|map| {
+            let full = map.len() >= MOST_ENTRIES && !map.contains_key(&key);
+            let oldest = if full { map.keys().next().cloned() } else { None };
+            let evicted = oldest.and_then(|oldest| map.remove(&oldest));
+            map.insert(key, value);
+            evicted
+        });
+        // Values may do things when dropped, which must not happen under the lock.
+        drop(evicted);
+    }
+
+    pub(super) fn take(&self, key: &K) -> Option<V> {
+        self.read(|map| map.remove(key))
+    }
+
+    fn read<T>(&self, read: impl FnOnce(&mut HashMap<K, V>) -> T) -> T {
+        read(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

@@ -1,0 +1,274 @@
+//! Outcomes, refusals and tools in MCP's words. What an MCP source said is passed on as it was said.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use toolmux_core::catalog::Entry;
+use toolmux_core::json_text::{RawJson, raw_of, to_raw};
+use toolmux_core::outcome::{Content, Outcome, Output, Retry, ToolError};
+use toolmux_core::refusal::{Challenge, Refusal};
+use toolmux_core::tool::{Hints, Returns};
+
+use crate::mcp::members::Members;
+use crate::mcp::revision::Revision;
+use crate::mcp::wire::{
+    Capabilities, Fault, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Reply, our_meta, text_of,
+};
+use crate::mcp::{MCP, MCP_ERROR};
+
+/// The keys of `_meta` that tell whether trying again may help.
+const CAN_RETRY: &str = "toolmux/can_retry";
+const RETRY_AFTER: &str = "toolmux/retry_after_ms";
+const PROMPT: &str = "toolmux/additional_prompt_content";
+
+/// `structuredContent` for objects always, for other values where the tool says what it returns.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Structure {
+    Objects,
+    Anything,
+}
+
+impl Structure {
+    /// Before 2026-07-28 structured content was an object.
+    pub(super) fn of(entry: Option<&Entry>, revision: Revision) -> Self {
+        match entry.map(|entry| &entry.tool.returns) {
+            Some(Returns::Matching(_)) if revision.is_modern() => Structure::Anything,
+            _ => Structure::Objects,
+        }
+    }
+}
+
+/// The answer to `tools/call`.
+pub(super) fn answer(
+    answer: Result<Outcome, Refusal>,
+    structure: Structure,
+    revision: Revision,
+    capabilities: &Capabilities,
+) -> Reply {
+    match answer {
+        Ok(Outcome::Returned(output)) => Ok(text_of(match output.extra.said_by(MCP) {
+            Some(said) => relayed(said, revision),
+            None => returned(&output, structure, revision),
+        })),
+        Ok(Outcome::Failed(error)) => match (error.extra.said_by(MCP), error.extra.said_by(MCP_ERROR)) {
+            (Some(said), _) => Ok(text_of(relayed(said, revision))),
+            (None, Some(said)) => Err(Fault::relayed(said.to_owned())),
+            (None, None) => Ok(text_of(failed(&error, revision))),
+        },
+        Err(refusal) => refused(&refusal, revision, capabilities),
+    }
+}
+
+/// A result of an upstream, in the form of the caller's era.
+pub(super) fn relayed(said: &RawValue, revision: Revision) -> RawJson {
+    let Some(mut members) = Members::read(said) else { return said.to_owned() };
+    if revision.is_modern() {
+        if members.has("resultType") {
+            return said.to_owned();
+        }
+        members.put("resultType", "complete");
+    } else if members.get("structuredContent").is_some_and(|content| !content.get().starts_with('{')) {
+        members.remove("structuredContent");
+    } else {
+        return said.to_owned();
+    }
+    members.write()
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CallToolResult<'a> {
+    content: Vec<Cow<'a, RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    structured_content: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_error: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result_type: Option<&'static str>,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<Value>,
+}
+
+impl CallToolResult<'_> {
+    fn write(mut self, revision: Revision) -> RawJson {
+        if revision.is_modern() {
+            self.result_type = Some("complete");
+            let mut meta = our_meta();
+            if let (Some(Value::Object(more)), Some(object)) = (self.meta.take(), meta.as_object_mut()) {
+                object.extend(more);
+            }
+            self.meta = Some(meta);
+        }
+        to_raw(&self).expect("a result is writable")
+    }
+}
+
+fn returned(output: &Output, structure: Structure, revision: Revision) -> RawJson {
+    let value = output.value.get();
+    let structured = value.starts_with('{') || (structure == Structure::Anything && value != "null");
+    let content = if !output.content.is_empty() {
+        output.content.iter().map(|block| Cow::Borrowed(block.json())).collect()
+    } else if value == "null" {
+        Vec::new()
+    } else {
+        // A text is a text; any other value is its JSON.
+        let text: Cow<'_, str> =
+            serde_json::from_str(value).map_or(Cow::Borrowed(value), |text: String| text.into());
+        vec![Cow::Owned(Content::text(&text).json().to_owned())]
+    };
+    let structured_content = structured.then_some(&*output.value);
+    CallToolResult { content, structured_content, is_error: None, result_type: None, meta: None }
+        .write(revision)
+}
+
+fn failed(error: &ToolError, revision: Revision) -> RawJson {
+    let mut texts: Vec<String> = Vec::new();
+    if error.content.is_empty() {
+        texts.push(error.message.public.clone());
+    }
+    let mut meta = json!({});
+    match error.retry {
+        Retry::Never => {}
+        Retry::Now => {
+            texts.push("Trying again may help.".to_owned());
+            meta = json!({ CAN_RETRY: true });
+        }
+        Retry::After(pause) => {
+            texts
+                .push(format!("Trying again may help, but not before {} ms have passed.", pause.as_millis()));
+            meta = json!({ CAN_RETRY: true, RETRY_AFTER: pause.as_millis() as u64 });
+        }
+    }
+    if let Some(prompt) = &error.prompt {
+        texts.push(prompt.clone());
+        meta[PROMPT] = prompt.as_str().into();
+    }
+    let own = error.content.iter().map(|block| Cow::Borrowed(block.json()));
+    let told = texts.iter().map(|text| Cow::Owned(Content::text(text).json().to_owned()));
+    let meta = meta.as_object().is_some_and(|meta| !meta.is_empty()).then_some(meta);
+    let content = own.chain(told).collect();
+    CallToolResult { content, structured_content: None, is_error: Some(true), result_type: None, meta }
+        .write(revision)
+}
+
+/// A refusal of `tools/call`.
+pub(super) fn refused(refusal: &Refusal, revision: Revision, capabilities: &Capabilities) -> Reply {
+    let text = refusal.message().public;
+    match refusal {
+        Refusal::Malformed(_) | Refusal::Unauthenticated(_) => Err(Fault::new(INVALID_REQUEST, text)),
+        Refusal::UnknownTool { .. } | Refusal::NotPermitted { .. } | Refusal::Conflict { .. } => {
+            Err(Fault::new(INVALID_PARAMS, text))
+        }
+        Refusal::Challenged { authorization, secrets, user_id } => {
+            let by_url = secrets.is_empty() && !user_id;
+            let asked = if revision.is_modern() && capabilities.opens_urls() && by_url {
+                input_required(authorization, &text)
+            } else {
+                None
+            };
+            Ok(text_of(asked.unwrap_or_else(|| failed(&ToolError::new(text), revision))))
+        }
+        Refusal::Invalid { .. } => Ok(text_of(failed(&ToolError::new(text), revision))),
+        Refusal::Busy { retry_after, .. } => Err(unavailable(text, Some(*retry_after))),
+        Refusal::Unavailable { retry_after, .. } => Err(unavailable(text, *retry_after)),
+        Refusal::Internal(_) => Err(unavailable(text, None)),
+    }
+}
+
+fn unavailable(text: String, retry_after: Option<std::time::Duration>) -> Fault {
+    match retry_after {
+        Some(pause) => {
+            Fault::with_data(INTERNAL_ERROR, text, &json!({ "retryAfterMs": pause.as_millis() as u64 }))
+        }
+        None => Fault::new(INTERNAL_ERROR, text),
+    }
+}
+
+/// Asks the user to open every address; the client calls again when that is done.
+fn input_required(authorization: &[Challenge], text: &str) -> Option<RawJson> {
+    let mut requests = serde_json::Map::new();
+    for challenge in authorization {
+        let params = json!({ "mode": "url", "message": text, "url": challenge.url.as_ref()?, "elicitationId": challenge.id });
+        requests.insert(challenge.id.clone(), json!({ "method": "elicitation/create", "params": params }));
+    }
+    Some(raw_of(&json!({ "resultType": "input_required", "inputRequests": requests, "_meta": our_meta() })))
+}
+
+/// A tool as `tools/list` shows it.
+pub(super) fn tool(entry: &Entry, revision: Revision) -> RawJson {
+    let Some(said) = entry.tool.extra.said_by(MCP) else { return native_tool(entry, revision) };
+    let Some(mut members) = Members::read(said) else { return native_tool(entry, revision) };
+    members.put("name", &*entry.flat);
+    if entry.hints != entry.tool.hints {
+        let annotations = annotations(entry.hints, members.get("annotations"));
+        members.put_raw("annotations", annotations);
+    }
+    if !revision.is_modern() && !members.get("outputSchema").is_none_or(describes_object) {
+        members.remove("outputSchema");
+    }
+    members.write()
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct NativeTool<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    description: &'a str,
+    input_schema: Cow<'a, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_schema: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    annotations: Option<RawJson>,
+}
+
+fn native_tool(entry: &Entry, revision: Revision) -> RawJson {
+    let output_schema = match &entry.tool.returns {
+        Returns::Matching(schema) => Some(schema.value()),
+        Returns::Nothing | Returns::Anything => None,
+    };
+    let allowed = |schema: &&Value| revision.is_modern() || schema["type"] == "object";
+    let said = entry.hints != Hints::default();
+    to_raw(&NativeTool {
+        name: &entry.flat,
+        description: &entry.tool.description,
+        input_schema: as_object(entry.tool.input.value()),
+        output_schema: output_schema.filter(allowed),
+        annotations: said.then(|| annotations(entry.hints, None)),
+    })
+    .expect("a tool is writable")
+}
+
+/// MCP wants the root to say that it is an object.
+fn as_object(schema: &Value) -> Cow<'_, Value> {
+    match schema {
+        Value::Object(members) if members.contains_key("type") => Cow::Borrowed(schema),
+        Value::Object(members) => {
+            let mut whole = serde_json::Map::from_iter([("type".to_owned(), Value::from("object"))]);
+            whole.extend(members.clone());
+            Cow::Owned(Value::Object(whole))
+        }
+        _ => Cow::Owned(json!({ "type": "object" })),
+    }
+}
+
+fn annotations(hints: Hints, said: Option<&RawValue>) -> RawJson {
+    let mut members = Members::read_or_empty(said);
+    for (key, hint) in [
+        ("readOnlyHint", hints.read_only),
+        ("destructiveHint", hints.destructive),
+        ("idempotentHint", hints.idempotent),
+        ("openWorldHint", hints.open_world),
+    ] {
+        if let Some(hint) = hint {
+            members.put(key, &hint);
+        }
+    }
+    members.write()
+}
+
+fn describes_object(schema: &RawValue) -> bool {
+    serde_json::from_str(schema.get()).is_ok_and(|schema: Value| schema["type"] == "object")
+}

@@ -1,0 +1,118 @@
+//! One request and all that answering it takes, whatever it came by.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use tokio::sync::mpsc;
+use toolmux_core::call::{CallId, Caller};
+use toolmux_core::gateway::Gateway;
+use toolmux_core::json_text::RawJson;
+
+use super::desk::Desk;
+use crate::jsonrpc;
+use crate::mcp::members::Members;
+use crate::mcp::revision::Revision;
+use crate::mcp::wire::{CAPABILITIES, Capabilities, Fault, Params};
+
+/// How many messages wait for a slow reader before the tool waits too.
+const QUEUE: usize = 32;
+
+/// Who asks, in which revision.
+#[derive(Clone, Debug)]
+pub(super) struct Peer {
+    pub(super) caller: Caller,
+    pub(super) revision: Revision,
+    pub(super) capabilities: Capabilities,
+    /// The session of a legacy client: where its answers to our questions come in.
+    pub(super) session: Option<Arc<str>>,
+}
+
+/// What is asked.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) id: RawJson,
+    pub(super) method: String,
+    pub(super) params: Option<RawJson>,
+    /// Given beside the message: the same again is the same call.
+    pub(super) call_id: Option<CallId>,
+    /// The caller's trace, when it stands beside the message.
+    pub(super) trace: Option<Box<str>>,
+}
+
+impl Asked {
+    pub(super) fn new(id: &RawValue, method: &str, params: Option<&RawValue>) -> Self {
+        let params = params.map(ToOwned::to_owned);
+        Asked { id: id.to_owned(), method: method.to_owned(), params, call_id: None, trace: None }
+    }
+
+    /// True when messages may have to leave before the answer.
+    pub(super) fn may_stream(&self, peer: &Peer) -> bool {
+        let has = |text: &str| self.params.as_ref().is_some_and(|params| params.get().contains(text));
+        match self.method.as_str() {
+            "tools/call" | "prompts/get" | "resources/read" => {
+                has("\"progressToken\"") || has("/logLevel\"") || !peer.revision.is_modern()
+            }
+            "subscriptions/listen" => true,
+            _ => false,
+        }
+    }
+}
+
+/// A request on its way to an answer.
+pub(super) struct Exchange {
+    pub(super) gateway: Arc<Gateway>,
+    pub(super) desk: Arc<Desk>,
+    pub(super) peer: Peer,
+    pub(super) asked: Asked,
+    pub(super) out: Outlet,
+}
+
+impl Exchange {
+    pub(super) fn params(&self) -> Result<Params<'_>, Fault> {
+        Params::read(self.asked.params.as_deref())
+    }
+
+    /// The parameters as a modern client would have written them: with its capabilities, so that a source
+    /// can declare them. `change` may rewrite members.
+    pub(super) fn told(&self, change: impl FnOnce(&mut Members<'_>)) -> RawJson {
+        let mut members = Members::read_or_empty(self.asked.params.as_deref());
+        let declared = self.peer.capabilities.declared().filter(|_| !self.peer.revision.is_modern());
+        let meta = members.get("_meta").map(ToOwned::to_owned);
+        if let Some(declared) = declared {
+            let mut meta = Members::read_or_empty(meta.as_deref());
+            meta.put_raw(CAPABILITIES, declared.to_owned());
+            members.put_raw("_meta", meta.write());
+        }
+        change(&mut members);
+        members.write()
+    }
+}
+
+/// Where messages leave before the answer.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Outlet(Option<mpsc::Sender<Box<str>>>);
+
+impl Outlet {
+    pub(super) fn channel() -> (Self, mpsc::Receiver<Box<str>>) {
+        let (sender, receiver) = mpsc::channel(QUEUE);
+        (Outlet(Some(sender)), receiver)
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Sends a message; waits when the reader is slow.
+    pub(super) async fn send(&self, message: impl Into<Box<str>>) {
+        if let Some(sender) = &self.0 {
+            // A reader that left ends the exchange by other means.
+            sender.send(message.into()).await.ok();
+        }
+    }
+
+    pub(super) async fn notify(&self, method: &str, params: &RawValue) {
+        if self.is_open() {
+            self.send(jsonrpc::ask(None, method, Some(params))).await;
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! MCP over streamable HTTP: one address, both eras.
+
+use std::sync::Arc;
+
+use axum::extract::Request;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use serde_json::value::RawValue;
+use toolmux_core::call::Caller;
+use toolmux_core::json_text::raw_of;
+use toolmux_core::refusal::Refusal;
+
+use super::desk::Desk;
+use super::exchange::{Asked, Exchange, Outlet, Peer};
+use super::ladder::{self, SESSION_HEADER, Stopped};
+use super::stream::{self, Answering};
+use super::{batch, listen, methods, session};
+use crate::jsonrpc::{Message, NotAMessage};
+use crate::mcp::wire::{self, Fault, INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, Reply, text_of};
+use crate::sse;
+use crate::web::{Web, json};
+
+/// What all handlers need.
+#[derive(Clone)]
+pub(super) struct Server {
+    pub(super) web: Arc<Web>,
+    pub(super) desk: Arc<Desk>,
+}
+
+pub(super) async fn post(server: Server, request: Request) -> Response {
+    let (caller, parts, body) = match server.web.open(request).await {
+        Ok(opened) => opened,
+        Err(refusal) => return turned_away(&refusal),
+    };
+    let headers = &parts.headers;
+    if body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
+        return batch::post(&server, headers, caller, &body).await;
+    }
+    match Message::read(&body) {
+        Ok(Message::Request { id, method, params }) => {
+            let asked = asked(headers, id, &method, params);
+            if method == "initialize" {
+                return server.initialize(caller, &asked);
+            }
+            match ladder::peer(headers, &asked, caller) {
+                Ok(peer) => server.answer(headers, peer, asked).await,
+                Err(stopped) => stop(Some(id), stopped),
+            }
+        }
+        Ok(Message::Notification { method, params }) => server.noticed(headers, caller, &method, params),
+        Ok(Message::Answer { id, answer }) => match ladder::legacy_peer(headers, caller) {
+            Ok(Peer { session: Some(session), .. }) => {
+                server.desk.answered(&session, id, answer);
+                StatusCode::ACCEPTED.into_response()
+            }
+            Ok(_) => StatusCode::ACCEPTED.into_response(),
+            Err(stopped) => stop(None, stopped),
+        },
+        Err(error) => not_a_message(&error),
+    }
+}
+
+/// A stream on which legacy clients hear of changes.
+pub(super) fn get(server: Server, request: Request) -> Response {
+    let parts = request.into_parts().0;
+    let caller = match server.web.admit(&parts) {
+        Ok(caller) => caller,
+        Err(refusal) => return turned_away(&refusal),
+    };
+    if ladder::is_modern(&parts.headers) || !takes_streams(&parts.headers) {
+        return not_allowed();
+    }
+    let peer = match ladder::legacy_peer(&parts.headers, caller) {
+        Ok(peer) => peer,
+        Err(stopped) => return stop(None, stopped),
+    };
+    let (out, messages) = Outlet::channel();
+    let gateway = Arc::clone(&server.web.gateway);
+    let last = Box::pin(async move {
+        listen::follow_all(&gateway, &peer, &out).await;
+        None
+    });
+    stream::open(Bytes::from_static(sse::KEEP_ALIVE), last, Some(messages))
+}
+
+/// There is nothing to delete: a session lives in its id.
+pub(super) fn delete(server: Server, request: Request) -> Response {
+    let parts = request.into_parts().0;
+    let caller = match server.web.admit(&parts) {
+        Ok(caller) => caller,
+        Err(refusal) => return turned_away(&refusal),
+    };
+    if ladder::is_modern(&parts.headers) {
+        return not_allowed();
+    }
+    match ladder::legacy_peer(&parts.headers, caller) {
+        Ok(_) => StatusCode::NO_CONTENT.into_response(),
+        Err(stopped) => stop(None, stopped),
+    }
+}
+
+impl Server {
+    fn initialize(&self, caller: Caller, asked: &Asked) -> Response {
+        let (revision, capabilities) = methods::proposal(asked);
+        let id = session::seal(revision, &capabilities);
+        let peer = Peer { caller, revision, capabilities, session: None };
+        let exchange = self.exchange(peer, Asked::new(&asked.id, &asked.method, None), Outlet::default());
+        let result = text_of(raw_of(&methods::initialized(&exchange)));
+        let mut response = json(StatusCode::OK, wire::reply(Some(&asked.id), &Ok(result)));
+        if let Ok(id) = HeaderValue::from_str(&id) {
+            response.headers_mut().insert(SESSION_HEADER, id);
+        }
+        response
+    }
+
+    async fn answer(&self, headers: &HeaderMap, peer: Peer, asked: Asked) -> Response {
+        let (id, revision) = (asked.id.clone(), peer.revision);
+        if let Err(fault) = ladder::mirrored(headers, &asked, &peer, &self.web.gateway.catalog()) {
+            return stop(Some(&id), fault.into());
+        }
+        let takes_streams = takes_streams(headers);
+        let (out, messages) = if takes_streams && asked.may_stream(&peer) {
+            let (out, messages) = Outlet::channel();
+            (out, Some(messages))
+        } else {
+            (Outlet::default(), None)
+        };
+        let work = Box::pin(cancellable(self.exchange(peer, asked, out)));
+        Answering { id, work, messages, takes_streams, revision }.respond().await
+    }
+
+    fn noticed(
+        &self,
+        headers: &HeaderMap,
+        caller: Caller,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> Response {
+        if ladder::is_modern(headers) {
+            return StatusCode::ACCEPTED.into_response();
+        }
+        match ladder::legacy_peer(headers, caller) {
+            Ok(peer) => {
+                if let (Some(session), "notifications/cancelled") = (&peer.session, method)
+                    && let Some(id) = methods::cancelled(params)
+                {
+                    self.desk.cancel(session, id);
+                }
+                StatusCode::ACCEPTED.into_response()
+            }
+            Err(stopped) => stop(None, stopped),
+        }
+    }
+
+    pub(super) fn exchange(&self, peer: Peer, asked: Asked, out: Outlet) -> Exchange {
+        let (gateway, desk) = (Arc::clone(&self.web.gateway), Arc::clone(&self.desk));
+        Exchange { gateway, desk, peer, asked, out }
+    }
+}
+
+/// Answers, unless a later message of the same session says that nobody waits any more.
+pub(super) async fn cancellable(exchange: Exchange) -> Reply {
+    let Some(session) = exchange.peer.session.clone() else { return methods::answer(exchange).await };
+    let desk = Arc::clone(&exchange.desk);
+    let begun = desk.begin(&session, &exchange.asked.id);
+    let answer = begun.token.run_until_cancelled(methods::answer(exchange)).await;
+    answer.unwrap_or_else(|| Err(Fault::new(INTERNAL_ERROR, "The request was cancelled")))
+}
+
+pub(super) fn asked(headers: &HeaderMap, id: &RawValue, method: &str, params: Option<&RawValue>) -> Asked {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(Box::from);
+    Asked { call_id: text("idempotency-key"), trace: text("traceparent"), ..Asked::new(id, method, params) }
+}
+
+/// The specification wants both kinds named; only an explicit wish for JSON alone keeps us from streaming.
+pub(super) fn takes_streams(headers: &HeaderMap) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    accept.contains("text/event-stream")
+}
+
+pub(super) fn stop(id: Option<&RawValue>, stopped: Stopped) -> Response {
+    match stopped {
+        Stopped::Fault(fault) => json(fault.status(), wire::reply(id, &Err(fault))),
+        Stopped::NoSession => {
+            let fault = Fault::new(INVALID_REQUEST, "The session is not known; begin with `initialize`");
+            json(StatusCode::NOT_FOUND, wire::reply(id, &Err(fault)))
+        }
+    }
+}
+
+pub(super) fn not_a_message(error: &NotAMessage) -> Response {
+    let code = match error {
+        NotAMessage::NotJson(_) => PARSE_ERROR,
+        NotAMessage::NotRpc => INVALID_REQUEST,
+    };
+    stop(None, Fault::new(code, error.to_string()).into())
+}
+
+fn turned_away(refusal: &Refusal) -> Response {
+    let fault = Fault::new(INVALID_REQUEST, refusal.message().public);
+    let text = wire::reply(None, &Err(fault));
+    if !matches!(refusal, Refusal::Unauthenticated(_)) {
+        return json(StatusCode::BAD_REQUEST, text);
+    }
+    let mut response = json(StatusCode::UNAUTHORIZED, text);
+    response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    response
+}
+
+fn not_allowed() -> Response {
+    (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "POST")]).into_response()
+}

@@ -1,0 +1,125 @@
+//! Telling of changes: `subscriptions/listen` of 2026-07-28, and what legacy clients hear on their stream.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use serde_json::value::RawValue;
+use toolmux_core::gateway::Gateway;
+use toolmux_core::json_text::{RawJson, raw_of, to_raw};
+
+use super::exchange::{Exchange, Outlet, Peer};
+use super::{offers, tools};
+use crate::mcp::members::Members;
+use crate::mcp::wire::{Fault, INVALID_PARAMS, Reply, SERVER_INFO, SUBSCRIPTION, US, text_of};
+
+/// What a client wants to hear of.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Filter {
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    tools_list_changed: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    prompts_list_changed: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    resources_list_changed: bool,
+}
+
+/// Stays open until the server closes, which answers the request.
+pub(super) async fn listen(exchange: Exchange) -> Reply {
+    #[derive(Deserialize)]
+    struct Listening {
+        notifications: Filter,
+    }
+    let params = exchange.asked.params.as_deref().map_or("{}", RawValue::get);
+    let Listening { notifications: mut filter } = serde_json::from_str(params)
+        .map_err(|error| Fault::new(INVALID_PARAMS, format!("`notifications` cannot be read: {error}")))?;
+    let offered = offers::Offered::of(&exchange.gateway);
+    filter.prompts_list_changed &= offered.prompts;
+    filter.resources_list_changed &= offered.resources;
+    let id = &exchange.asked.id;
+    let told = Told { meta: tag(id), notifications: Some(filter) };
+    exchange.out.notify("notifications/subscriptions/acknowledged", &raw(&told)).await;
+    let tagged = raw(&Told { meta: tag(id), notifications: None });
+    let follower = Follower { gateway: &exchange.gateway, peer: &exchange.peer, out: &exchange.out };
+    tokio::select! {
+        () = follower.follow(filter, &tagged) => {}
+        () = exchange.gateway.closing() => {}
+    }
+    let mut meta = Members::default();
+    meta.put(SERVER_INFO, &US);
+    meta.put_raw(SUBSCRIPTION, id.clone());
+    let mut result = Members::default();
+    result.put("resultType", "complete");
+    result.put_raw("_meta", meta.write());
+    Ok(text_of(result.write()))
+}
+
+/// Tells a legacy client of every change; ends when the server closes.
+pub(super) async fn follow_all(gateway: &Arc<Gateway>, peer: &Peer, out: &Outlet) {
+    let all = Filter { tools_list_changed: true, prompts_list_changed: true, resources_list_changed: true };
+    let follower = Follower { gateway, peer, out };
+    let nothing = raw_of(&json!({}));
+    tokio::select! {
+        () = follower.follow(all, &nothing) => {}
+        () = gateway.closing() => {}
+    }
+}
+
+#[derive(Serialize)]
+struct Told {
+    #[serde(rename = "_meta")]
+    meta: RawJson,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notifications: Option<Filter>,
+}
+
+fn tag(id: &RawValue) -> RawJson {
+    let mut meta = Members::default();
+    meta.put_raw(SUBSCRIPTION, id.to_owned());
+    meta.write()
+}
+
+fn raw(told: &Told) -> RawJson {
+    to_raw(told).expect("a notification is writable")
+}
+
+struct Follower<'a> {
+    gateway: &'a Arc<Gateway>,
+    peer: &'a Peer,
+    out: &'a Outlet,
+}
+
+impl Follower<'_> {
+    /// Compares what this client would be shown, so that changes elsewhere are not told.
+    async fn follow(&self, filter: Filter, params: &RawValue) {
+        let mut revision = self.gateway.revision();
+        revision.mark_unchanged();
+        let mut shown = self.shown();
+        while revision.changed().await.is_ok() {
+            let now = self.shown();
+            for (wanted, changed, method) in [
+                (filter.tools_list_changed, shown.0 != now.0, "notifications/tools/list_changed"),
+                (filter.prompts_list_changed, shown.1 != now.1, "notifications/prompts/list_changed"),
+                (filter.resources_list_changed, shown.2 != now.2, "notifications/resources/list_changed"),
+            ] {
+                if wanted && changed {
+                    self.out.notify(method, params).await;
+                }
+            }
+            shown = now;
+        }
+    }
+
+    fn shown(&self) -> (Bytes, u64, u64) {
+        let tools = tools::first_page(&self.gateway.catalog(), self.peer);
+        let prompts = offers::fingerprint(self.gateway, |beside| beside.prompts.unwrap_or_default());
+        let resources = offers::fingerprint(self.gateway, |beside| {
+            let mut all = beside.resources.unwrap_or_default();
+            all.extend(beside.templates.unwrap_or_default());
+            all
+        });
+        (tools, prompts, resources)
+    }
+}

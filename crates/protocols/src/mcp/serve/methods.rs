@@ -1,0 +1,122 @@
+//! What each method is answered with, in either era.
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use toolmux_core::json_text::raw_of;
+
+use super::exchange::{Asked, Exchange};
+use super::{listen, offers, tools};
+use crate::mcp::revision::Revision;
+use crate::mcp::wire::{Capabilities, Fault, INVALID_PARAMS, Reply, US, our_meta, text_of};
+
+/// What we tell every client about ourselves.
+const INSTRUCTIONS: &str = "Tools of several sources behind one server.";
+
+/// Answers any request but `initialize`, which belongs to the transport. Dropping the future cancels it.
+pub(super) async fn answer(exchange: Exchange) -> Reply {
+    let modern = exchange.peer.revision.is_modern();
+    match exchange.asked.method.as_str() {
+        "tools/call" => tools::call(exchange).await,
+        "tools/list" => tools::list(&exchange),
+        "server/discover" if modern => Ok(discover(&exchange)),
+        "subscriptions/listen" if modern => listen::listen(exchange).await,
+        "ping" if !modern => Ok(empty()),
+        "logging/setLevel" if !modern => set_level(&exchange),
+        "resources/subscribe" | "resources/unsubscribe" if modern => {
+            Err(Fault::no_method(&exchange.asked.method))
+        }
+        "prompts/list"
+        | "prompts/get"
+        | "resources/list"
+        | "resources/templates/list"
+        | "resources/read"
+        | "resources/subscribe"
+        | "resources/unsubscribe"
+        | "completion/complete" => offers::answer(&exchange).await,
+        other => Err(Fault::no_method(other)),
+    }
+}
+
+/// What `initialize` proposes.
+pub(super) fn proposal(asked: &Asked) -> (Revision, Capabilities) {
+    #[derive(serde::Deserialize, Default)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Proposal<'a> {
+        protocol_version: String,
+        #[serde(borrow)]
+        capabilities: Option<&'a RawValue>,
+    }
+    let params = asked.params.as_deref().map_or("{}", RawValue::get);
+    let proposal: Proposal<'_> = serde_json::from_str(params).unwrap_or_default();
+    (Revision::negotiated(&proposal.protocol_version), Capabilities::new(proposal.capabilities))
+}
+
+/// The id in a `notifications/cancelled`.
+pub(super) fn cancelled(params: Option<&RawValue>) -> Option<&RawValue> {
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Cancelled<'a> {
+        #[serde(borrow)]
+        request_id: &'a RawValue,
+    }
+    serde_json::from_str(params?.get()).ok().map(|said: Cancelled<'_>| said.request_id)
+}
+
+/// The result of `initialize`.
+pub(super) fn initialized(exchange: &Exchange) -> Value {
+    json!({
+        "protocolVersion": exchange.peer.revision.text(),
+        "capabilities": capabilities(exchange),
+        "serverInfo": US,
+        "instructions": INSTRUCTIONS,
+    })
+}
+
+fn discover(exchange: &Exchange) -> bytes::Bytes {
+    text_of(raw_of(&json!({
+        "resultType": "complete",
+        "supportedVersions": [Revision::MODERN.text()],
+        "capabilities": capabilities(exchange),
+        "instructions": INSTRUCTIONS,
+        "ttlMs": 60_000,
+        "cacheScope": "private",
+        "_meta": our_meta(),
+    })))
+}
+
+/// Prompts, resources and completions are there only when a source has them.
+fn capabilities(exchange: &Exchange) -> Value {
+    let offered = offers::Offered::of(&exchange.gateway);
+    let modern = exchange.peer.revision.is_modern();
+    let mut capabilities = json!({ "tools": { "listChanged": true }, "logging": {} });
+    if offered.prompts {
+        capabilities["prompts"] = json!({ "listChanged": true });
+    }
+    if offered.resources {
+        capabilities["resources"] = if modern {
+            json!({ "listChanged": true })
+        } else {
+            json!({ "listChanged": true, "subscribe": offered.subscriptions })
+        };
+    }
+    if offered.completions {
+        capabilities["completions"] = json!({});
+    }
+    capabilities
+}
+
+fn set_level(exchange: &Exchange) -> Reply {
+    let level = exchange.asked.params.as_ref().and_then(|params| {
+        let params: Value = serde_json::from_str(params.get()).ok()?;
+        params["level"].as_str().map(str::to_owned)
+    });
+    let level = level.ok_or_else(|| Fault::new(INVALID_PARAMS, "`level` is missing"))?;
+    if let Some(session) = &exchange.peer.session {
+        exchange.desk.set_level(session, level);
+    }
+    Ok(empty())
+}
+
+fn empty() -> bytes::Bytes {
+    bytes::Bytes::from_static(b"{}")
+}

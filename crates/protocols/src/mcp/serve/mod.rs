@@ -1,0 +1,51 @@
+//! We answer as an MCP server.
+
+mod batch;
+mod desk;
+mod encode;
+mod exchange;
+mod http;
+mod ladder;
+mod listen;
+mod methods;
+mod offers;
+mod page;
+mod running;
+mod session;
+mod stdio;
+mod stream;
+mod suspended;
+mod tools;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::routing::post;
+
+use self::desk::Desk;
+use self::http::Server;
+pub use self::stdio::serve_streams;
+use crate::registry::Served;
+use crate::web::Web;
+
+pub(crate) const SERVED: Served = Served {
+    name: "MCP",
+    path: "/mcp",
+    routes,
+    try_it: |base, tool| {
+        let params = serde_json::json!({ "name": tool.flat, "arguments": {} });
+        let body = serde_json::json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        Some(format!("curl {base}/mcp -H 'content-type: application/json' -d '{body}'"))
+    },
+};
+
+fn routes() -> Router<Arc<Web>> {
+    let desk = Arc::new(Desk::default());
+    let server = move |web| Server { web, desk: Arc::clone(&desk) };
+    let (asked, followed, deleted) = (server.clone(), server.clone(), server);
+    let routes = post(move |State(web), request: Request| http::post(asked(web), request))
+        .get(move |State(web), request: Request| std::future::ready(http::get(followed(web), request)))
+        .delete(move |State(web), request: Request| std::future::ready(http::delete(deleted(web), request)));
+    Router::new().route("/mcp", routes)
+}

@@ -1,0 +1,256 @@
+//! Prompts, resources and completions: what MCP sources have beside tools, under the names of the one rule
+//! that tools have too.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use toolmux_core::gateway::{Gateway, Offer};
+use toolmux_core::json_text::RawJson;
+use toolmux_core::mount::Naming;
+use toolmux_core::names::flat_name;
+use toolmux_core::progress::Progress;
+use toolmux_core::source::Relay;
+
+use super::encode;
+use super::exchange::Exchange;
+use super::page::{cacheable, page};
+use crate::mcp::MCP;
+use crate::mcp::beside::Beside;
+use crate::mcp::members::Members;
+use crate::mcp::template::matches;
+use crate::mcp::wire::{Capabilities, Fault, INVALID_PARAMS, Params, Reply, text_of};
+
+/// Legacy servers had a code of their own for a resource that is not there.
+const LEGACY_NOT_FOUND: i64 = -32002;
+
+/// What there is beside tools.
+#[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a capability of its own")]
+pub(super) struct Offered {
+    pub(super) prompts: bool,
+    pub(super) resources: bool,
+    pub(super) completions: bool,
+    pub(super) subscriptions: bool,
+}
+
+impl Offered {
+    pub(super) fn of(gateway: &Gateway) -> Self {
+        let mut offered = Offered::default();
+        for offer in gateway.offers(MCP) {
+            let beside = Beside::read(&offer.said);
+            offered.prompts |= beside.prompts.is_some();
+            offered.resources |= beside.resources.is_some() || beside.templates.is_some();
+            offered.completions |= beside.completions;
+            offered.subscriptions |= beside.subscriptions;
+        }
+        offered
+    }
+}
+
+/// Answers what is about prompts, resources and completions. Dropping the future cancels it.
+pub(super) async fn answer(exchange: &Exchange) -> Reply {
+    let offers = exchange.gateway.offers(MCP);
+    let offered = Offered::of(&exchange.gateway);
+    let params = exchange.params()?;
+    let method = exchange.asked.method.as_str();
+    let there = match method {
+        "prompts/list" | "prompts/get" => offered.prompts,
+        "completion/complete" => offered.completions,
+        _ => offered.resources,
+    };
+    if !there {
+        return Err(Fault::no_method(method));
+    }
+    match method {
+        "prompts/list" => list(exchange, "prompts", prompts(exchange, &offers), &params),
+        "resources/list" => list(exchange, "resources", resources(exchange, &offers), &params),
+        "resources/templates/list" => {
+            list(exchange, "resourceTemplates", templates(exchange, &offers), &params)
+        }
+        "prompts/get" => {
+            let name = params.name.as_deref().unwrap_or_default();
+            let (offer, own) = prompt(exchange, &offers, name)?;
+            relay(exchange, offer, exchange.told(|members| members.put("name", &*own))).await
+        }
+        "completion/complete" => complete(exchange, &offers).await,
+        _ => {
+            let uri = params.uri.as_deref().unwrap_or_default();
+            let offer = holder(exchange, &offers, uri)?;
+            relay(exchange, offer, exchange.told(|_| ())).await
+        }
+    }
+}
+
+fn list(exchange: &Exchange, member: &'static str, items: Vec<RawJson>, params: &Params<'_>) -> Reply {
+    page(member, items.into_iter(), params.cursor.as_deref(), exchange.peer.revision)
+}
+
+fn prompts(exchange: &Exchange, offers: &[Offer]) -> Vec<RawJson> {
+    let renamed = |offer: &Offer, prompt: &RawValue| {
+        let own = name_of(prompt)?;
+        let mut members = Members::read(prompt)?;
+        members.put("name", &flat(offer, &own));
+        permitted(exchange, offer, &own).then(|| members.write())
+    };
+    collect(offers, |beside| beside.prompts, renamed)
+}
+
+fn resources(exchange: &Exchange, offers: &[Offer]) -> Vec<RawJson> {
+    let kept = |offer: &Offer, resource: &RawValue| {
+        permitted(exchange, offer, &uri_of(resource)?).then(|| resource.to_owned())
+    };
+    collect(offers, |beside| beside.resources, kept)
+}
+
+fn templates(exchange: &Exchange, offers: &[Offer]) -> Vec<RawJson> {
+    let kept = |offer: &Offer, template: &RawValue| {
+        permitted(exchange, offer, &template_of(template)?).then(|| template.to_owned())
+    };
+    collect(offers, |beside| beside.templates, kept)
+}
+
+fn collect(
+    offers: &[Offer],
+    part: for<'a> fn(Beside<'a>) -> Option<Vec<&'a RawValue>>,
+    keep: impl Fn(&Offer, &RawValue) -> Option<RawJson>,
+) -> Vec<RawJson> {
+    let mut all = Vec::new();
+    for offer in offers {
+        let items = part(Beside::read(&offer.said)).unwrap_or_default();
+        all.extend(items.into_iter().filter_map(|item| keep(offer, item)));
+    }
+    all
+}
+
+/// The source of a prompt and its own name for it.
+fn prompt<'a>(exchange: &Exchange, offers: &'a [Offer], name: &str) -> Result<(&'a Offer, String), Fault> {
+    for offer in offers {
+        for prompt in Beside::read(&offer.said).prompts.unwrap_or_default() {
+            let own = name_of(prompt).unwrap_or_default();
+            if flat(offer, &own) == name && permitted(exchange, offer, &own) {
+                return Ok((offer, own));
+            }
+        }
+    }
+    Err(Fault::new(INVALID_PARAMS, format!("Prompt `{name}` was not found")))
+}
+
+/// The source of a resource: one that lists it, or else one with a template that it fits.
+fn holder<'a>(exchange: &Exchange, offers: &'a [Offer], uri: &str) -> Result<&'a Offer, Fault> {
+    let listed = |offer: &&Offer| {
+        let resources = Beside::read(&offer.said).resources.unwrap_or_default();
+        resources.iter().any(|resource| uri_of(resource).as_deref() == Some(uri))
+    };
+    let fitting = |offer: &&Offer| {
+        let templates = Beside::read(&offer.said).templates.unwrap_or_default();
+        templates.iter().any(|t| template_of(t).is_some_and(|template| matches(&template, uri)))
+    };
+    let allowed: Vec<&Offer> = offers.iter().filter(|offer| permitted(exchange, offer, uri)).collect();
+    let has_any = |offer: &&Offer| {
+        let beside = Beside::read(&offer.said);
+        beside.resources.is_some() || beside.templates.is_some()
+    };
+    let only = || {
+        let mut having = allowed.iter().copied().filter(|offer| has_any(offer));
+        having.next().filter(|_| having.next().is_none())
+    };
+    let found = allowed.iter().copied().find(|offer| listed(offer));
+    let found = found.or_else(|| allowed.iter().copied().find(|offer| fitting(offer))).or_else(only);
+    found.ok_or_else(|| not_found(exchange, uri))
+}
+
+fn not_found(exchange: &Exchange, uri: &str) -> Fault {
+    let code = if exchange.peer.revision.is_modern() { INVALID_PARAMS } else { LEGACY_NOT_FOUND };
+    Fault::with_data(code, format!("Resource `{uri}` was not found"), &serde_json::json!({ "uri": uri }))
+}
+
+async fn complete(exchange: &Exchange, offers: &[Offer]) -> Reply {
+    #[derive(Deserialize)]
+    struct Completing<'a> {
+        #[serde(borrow, rename = "ref")]
+        reference: &'a RawValue,
+    }
+    let invalid = || Fault::new(INVALID_PARAMS, "`ref` must name a prompt or a resource");
+    let params = exchange.asked.params.as_deref().ok_or_else(invalid)?;
+    let Completing { reference } = serde_json::from_str(params.get()).map_err(|_| invalid())?;
+    let named = Params::read(Some(reference))?;
+    let mut members = Members::read(reference).ok_or_else(invalid)?;
+    let offer = match (named.name.as_deref(), named.uri.as_deref()) {
+        (Some(name), _) => {
+            let (offer, own) = prompt(exchange, offers, name)?;
+            members.put("name", &*own);
+            offer
+        }
+        (None, Some(uri)) => holder(exchange, offers, uri)?,
+        (None, None) => return Err(invalid()),
+    };
+    let reference = members.write();
+    relay(exchange, offer, exchange.told(|members| members.put_raw("ref", reference))).await
+}
+
+async fn relay(exchange: &Exchange, offer: &Offer, params: RawJson) -> Reply {
+    let (peer, method) = (&exchange.peer, exchange.asked.method.clone());
+    let relay = Relay { protocol: MCP, method, params };
+    let answer = exchange.gateway.relay(&offer.source, &relay, &Progress::unheard()).await;
+    match answer {
+        Ok(Ok(result)) => {
+            let result = encode::relayed(&result, peer.revision);
+            if peer.revision.is_modern() && relay.method == "resources/read" {
+                let mut members = Members::read_or_empty(Some(&result));
+                cacheable(&mut members);
+                return Ok(text_of(members.write()));
+            }
+            Ok(text_of(result))
+        }
+        Ok(Err(error)) => Err(in_era(Fault::relayed(error), exchange)),
+        Err(refusal) => encode::refused(&refusal, peer.revision, &Capabilities::default()),
+    }
+}
+
+/// "Not found" has a code of its own before 2026-07-28, and none since.
+fn in_era(fault: Fault, exchange: &Exchange) -> Fault {
+    if fault.code != LEGACY_NOT_FOUND || !exchange.peer.revision.is_modern() {
+        return fault;
+    }
+    let mut members = Members::read_or_empty(Some(&fault.object));
+    members.put("code", &INVALID_PARAMS);
+    Fault { code: INVALID_PARAMS, object: members.write() }
+}
+
+fn permitted(exchange: &Exchange, offer: &Offer, own: &str) -> bool {
+    exchange.gateway.permits(&exchange.peer.caller, &offer.toolkit, own)
+}
+
+fn flat(offer: &Offer, own: &str) -> String {
+    flat_name((offer.naming == Naming::Prefixed).then_some(&*offer.toolkit), own)
+}
+
+fn name_of(item: &RawValue) -> Option<String> {
+    Params::read(Some(item)).ok()?.name.map(Into::into)
+}
+
+fn uri_of(item: &RawValue) -> Option<String> {
+    Params::read(Some(item)).ok()?.uri.map(Into::into)
+}
+
+fn template_of(item: &RawValue) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Template {
+        #[serde(rename = "uriTemplate")]
+        template: String,
+    }
+    serde_json::from_str(item.get()).ok().map(|item: Template| item.template)
+}
+
+/// A number that changes when what is offered does.
+pub(super) fn fingerprint(gateway: &Arc<Gateway>, part: for<'a> fn(Beside<'a>) -> Vec<&'a RawValue>) -> u64 {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut hasher = DefaultHasher::new();
+    for offer in gateway.offers(MCP) {
+        for item in part(Beside::read(&offer.said)) {
+            item.get().hash(&mut hasher);
+        }
+    }
+    hasher.finish()
+}

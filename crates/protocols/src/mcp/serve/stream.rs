@@ -1,0 +1,145 @@
+//! An answer over HTTP: plain JSON when it is there at once, a stream of events as soon as something has to
+//! leave before it, or when it takes so long that things on the way might give up.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::stream::unfold;
+use http::{HeaderValue, StatusCode, header};
+use tokio::sync::mpsc;
+use tokio::time::{Interval, MissedTickBehavior, interval_at};
+use toolmux_core::BoxFuture;
+use toolmux_core::json_text::RawJson;
+
+use crate::mcp::revision::Revision;
+use crate::mcp::wire::{self, Reply};
+use crate::sse;
+use crate::web::json;
+
+/// After how long a silent call becomes a stream, so that its first byte leaves.
+const EARLY: Duration = Duration::from_secs(1);
+/// How often a silent stream shows that it lives.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// A request being answered.
+pub(super) struct Answering {
+    pub(super) id: RawJson,
+    pub(super) work: BoxFuture<'static, Reply>,
+    /// Absent when the client takes no stream.
+    pub(super) messages: Option<mpsc::Receiver<Box<str>>>,
+    pub(super) takes_streams: bool,
+    pub(super) revision: Revision,
+}
+
+impl Answering {
+    /// Dropping the future, or the body of the answer, cancels the work.
+    pub(super) async fn respond(mut self) -> Response {
+        tokio::select! {
+            biased;
+            reply = &mut self.work => self.finished(&reply),
+            Some(message) = next(&mut self.messages) => {
+                let first = event(&message);
+                self.stream(first)
+            }
+            () = tokio::time::sleep(EARLY), if self.takes_streams => {
+                self.stream(Bytes::from_static(sse::KEEP_ALIVE))
+            }
+        }
+    }
+
+    /// Messages that the work left before it ended still go before the answer.
+    fn finished(mut self, reply: &Reply) -> Response {
+        let text = wire::reply(Some(&self.id), reply);
+        let left = self.messages.as_mut().map(drain).unwrap_or_default();
+        if left.is_empty() {
+            let status = match reply {
+                Err(fault) if self.revision.is_modern() => fault.status(),
+                _ => StatusCode::OK,
+            };
+            return json(status, text);
+        }
+        let last = event(&String::from_utf8_lossy(&text));
+        events(Body::from([left, last.to_vec()].concat()))
+    }
+
+    fn stream(self, first: Bytes) -> Response {
+        let id = self.id;
+        let work = self.work;
+        let last = Box::pin(async move {
+            let text = wire::reply(Some(&id), &work.await);
+            Some(event(&String::from_utf8_lossy(&text)))
+        });
+        open(first, last, self.messages)
+    }
+}
+
+/// A stream of messages that ends with `last`.
+pub(super) fn open(
+    first: Bytes,
+    last: BoxFuture<'static, Option<Bytes>>,
+    messages: Option<mpsc::Receiver<Box<str>>>,
+) -> Response {
+    let mut tick = interval_at(tokio::time::Instant::now() + KEEP_ALIVE, KEEP_ALIVE);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let flow = Flow { first: Some(first), last: Some(last), messages, tick };
+    events(Body::from_stream(unfold(flow, Flow::step)))
+}
+
+struct Flow {
+    first: Option<Bytes>,
+    last: Option<BoxFuture<'static, Option<Bytes>>>,
+    messages: Option<mpsc::Receiver<Box<str>>>,
+    tick: Interval,
+}
+
+impl Flow {
+    async fn step(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
+        if let Some(first) = self.first.take() {
+            return Some((Ok(first), self));
+        }
+        let last = self.last.as_mut()?;
+        let piece = tokio::select! {
+            biased;
+            Some(message) = next(&mut self.messages) => event(&message),
+            ended = last => {
+                self.last = None;
+                let mut bytes = self.messages.as_mut().map(drain).unwrap_or_default();
+                bytes.extend_from_slice(&ended.unwrap_or_default());
+                Bytes::from(bytes)
+            }
+            _ = self.tick.tick() => Bytes::from_static(sse::KEEP_ALIVE),
+        };
+        Some((Ok(piece), self))
+    }
+}
+
+async fn next(messages: &mut Option<mpsc::Receiver<Box<str>>>) -> Option<Box<str>> {
+    match messages {
+        Some(messages) => messages.recv().await,
+        None => None,
+    }
+}
+
+fn drain(messages: &mut mpsc::Receiver<Box<str>>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while let Ok(message) = messages.try_recv() {
+        bytes.extend_from_slice(&event(&message));
+    }
+    bytes
+}
+
+fn event(text: &str) -> Bytes {
+    sse::encode(Some("message"), None, text)
+}
+
+fn events(body: Body) -> Response {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}

@@ -1,0 +1,84 @@
+//! A call that asks its caller something, for clients of 2026-07-28, who are asked by a result: the call
+//! waits here until the client asks again with the answers.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::json;
+use serde_json::value::RawValue;
+use toolmux_core::json_text::{raw_of, to_raw};
+use toolmux_core::progress::Question;
+
+use super::exchange::Exchange;
+use super::running::Running;
+use crate::mcp::members::Members;
+use crate::mcp::wire::{Fault, INVALID_PARAMS, Params, Reply, our_meta, text_of};
+
+/// How long a call waits for answers.
+const PATIENCE: Duration = Duration::from_mins(10);
+
+/// A call and its open questions, by the keys given to the client.
+pub(super) struct Suspended {
+    running: Running,
+    questions: Vec<(String, Question)>,
+    caller: Box<str>,
+}
+
+impl Suspended {
+    /// Puts a call aside and tells the client what is asked.
+    pub(super) fn put(running: Running, questions: Vec<(String, Question)>, exchange: &Exchange) -> Bytes {
+        let state = format!("{}{}", exchange.desk.mark, uuid::Uuid::new_v4().simple());
+        let mut requests = serde_json::Map::new();
+        for (key, question) in &questions {
+            requests.insert(key.clone(), serde_json::from_str(question.asked.get()).unwrap_or_default());
+        }
+        let result = json!({ "resultType": "input_required", "inputRequests": requests, "requestState": state, "_meta": our_meta() });
+        let suspended = Suspended { running, questions, caller: exchange.peer.caller.name().into() };
+        exchange.desk.suspended.put(state.clone(), suspended);
+        let desk = exchange.desk.clone();
+        exchange.desk.tasks.spawn(async move {
+            tokio::time::sleep(PATIENCE).await;
+            drop(desk.suspended.take(&state));
+        });
+        text_of(raw_of(&result))
+    }
+
+    /// The call that a state of ours stands for, when the request carries one.
+    pub(super) fn named<'a>(params: &'a Params<'_>, exchange: &Exchange) -> Option<&'a str> {
+        params.request_state.as_deref().filter(|state| state.starts_with(&exchange.desk.mark))
+    }
+
+    /// Goes on with a call. Only the caller it belongs to can, with the same tool.
+    pub(super) async fn resume(state: &str, params: &Params<'_>, exchange: &Exchange) -> Reply {
+        let unknown = || Fault::new(INVALID_PARAMS, "The `requestState` is not known or has expired");
+        let suspended = exchange.desk.suspended.take(&state.to_owned()).ok_or_else(unknown)?;
+        let tool = params.name.as_deref().unwrap_or_default();
+        if *suspended.caller != *exchange.peer.caller.name() || suspended.running.tool != tool {
+            exchange.desk.suspended.put(state.to_owned(), suspended);
+            return Err(unknown());
+        }
+        let answers = params.input_responses.map_or_else(|| Some(Members::default()), Members::read);
+        let answers =
+            answers.ok_or_else(|| Fault::new(INVALID_PARAMS, "`inputResponses` must be an object"))?;
+        let mut open = Vec::new();
+        for (key, question) in suspended.questions {
+            match answers.get(&key) {
+                Some(answer) => question.answer(said(answer)),
+                None => open.push((key, question)),
+            }
+        }
+        if open.is_empty() {
+            suspended.running.drive(exchange).await
+        } else {
+            Ok(Suspended::put(suspended.running, open, exchange))
+        }
+    }
+}
+
+fn said(result: &RawValue) -> Box<RawValue> {
+    #[derive(serde::Serialize)]
+    struct Said<'a> {
+        result: &'a RawValue,
+    }
+    to_raw(&Said { result }).expect("an answer is writable")
+}

@@ -1,0 +1,83 @@
+//! `tools/list` and `tools/call`.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use toolmux_core::arguments::Arguments;
+use toolmux_core::call::Request;
+use toolmux_core::catalog::Catalog;
+use toolmux_core::json_text::RawJson;
+use toolmux_core::names::ToolRef;
+use toolmux_core::progress::Progress;
+use toolmux_core::tool::Passthrough;
+
+use super::encode::{self, Structure};
+use super::exchange::{Exchange, Peer};
+use super::page::page;
+use super::running::Running;
+use super::suspended::Suspended;
+use crate::mcp::MCP;
+use crate::mcp::wire::{Fault, INVALID_PARAMS, Params, Reply};
+
+pub(super) fn list(exchange: &Exchange) -> Reply {
+    let params = exchange.params()?;
+    let (catalog, peer) = (exchange.gateway.catalog(), &exchange.peer);
+    if params.cursor.is_some() {
+        return page("tools", tools(&catalog, peer), params.cursor.as_deref(), peer.revision);
+    }
+    Ok(first_page(&catalog, peer))
+}
+
+/// Prepared once per snapshot.
+pub(super) fn first_page(catalog: &Catalog, peer: &Peer) -> Bytes {
+    let kind = if peer.revision.is_modern() { "mcp-modern" } else { "mcp-legacy" };
+    let make = || page("tools", tools(catalog, peer), None, peer.revision);
+    catalog.prepared(kind, &peer.caller, || make().unwrap_or_default())
+}
+
+fn tools<'a>(catalog: &'a Catalog, peer: &'a Peer) -> impl Iterator<Item = RawJson> + 'a {
+    catalog.newest(&peer.caller).map(|entry| encode::tool(entry, peer.revision))
+}
+
+/// Dropping the future cancels the call.
+pub(super) async fn call(exchange: Exchange) -> Reply {
+    let params = exchange.params()?;
+    if let Some(state) = Suspended::named(&params, &exchange) {
+        return Suspended::resume(state, &params, &exchange).await;
+    }
+    let (request, structure) = request(&exchange, &params)?;
+    let peer = &exchange.peer;
+    let can_be_asked = peer.capabilities.can_be_asked();
+    if !exchange.out.is_open() && !can_be_asked {
+        let answer = exchange.gateway.call(&peer.caller, request, &Progress::unheard()).await;
+        return encode::answer(answer, structure, peer.revision, &peer.capabilities);
+    }
+    let (progress, updates, questions) = if can_be_asked {
+        let (progress, updates, questions) = Progress::dialogue();
+        (progress, updates, Some(questions))
+    } else {
+        let (progress, updates) = Progress::channel();
+        (progress, updates, None)
+    };
+    let (gateway, caller) = (Arc::clone(&exchange.gateway), peer.caller.clone());
+    let call = Box::pin(async move { gateway.call(&caller, request, &progress).await });
+    let tool = params.name.as_deref().unwrap_or_default().to_owned();
+    Running { call, updates, questions, structure, tool }.drive(&exchange).await
+}
+
+fn request(exchange: &Exchange, params: &Params<'_>) -> Result<(Request, Structure), Fault> {
+    let invalid = |text: String| Fault::new(INVALID_PARAMS, text);
+    let name = params.name.as_deref().ok_or_else(|| invalid("`name` is missing".to_owned()))?;
+    let arguments = Arguments::read(params.arguments).map_err(|error| invalid(error.to_string()))?;
+    let mut request = Request::new(ToolRef::flat(name), arguments);
+    let catalog = exchange.gateway.catalog();
+    let entry = catalog.find(&request.tool).map(|place| catalog.entry(place));
+    let structure = Structure::of(entry.map(|entry| &**entry), exchange.peer.revision);
+    if entry.is_some_and(|entry| entry.tool.extra.said_by(MCP).is_some()) {
+        request.extra = Passthrough::of(MCP, exchange.told(|_| ()));
+    }
+    request.id.clone_from(&exchange.asked.call_id);
+    let trace = params.meta().traceparent.as_deref().map(Box::from);
+    request.trace = trace.or_else(|| exchange.asked.trace.clone());
+    Ok((request, structure))
+}

@@ -1,0 +1,49 @@
+//! `toolmux mcp`: the tools of a configuration for a client that starts its servers itself.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use toolmux_core::gateway::Credential;
+use toolmux_protocols::mcp::serve_streams;
+
+use super::ConfigArgument;
+use super::failure::Failure;
+use crate::assembly::{Assembly, store};
+use crate::config::Config;
+use crate::signals;
+
+/// How long sources get to list their tools before the first question is answered.
+const SETTLE: Duration = Duration::from_secs(10);
+/// How long sources get to end.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Serve the tools of a configuration over MCP on standard input and output.
+///
+/// Example: toolmux mcp examples/quickstart/toolmux.toml
+#[derive(clap::Args)]
+pub(super) struct Mcp {
+    #[command(flatten)]
+    config: ConfigArgument,
+    /// Only the tools of this toolset.
+    #[arg(long, value_name = "TOOLSET")]
+    toolset: Option<String>,
+}
+
+impl Mcp {
+    pub(super) async fn run(self) -> Result<ExitCode, Failure> {
+        let mut config = Config::load(&self.config.config)?;
+        // Whoever starts this process may call what it serves.
+        (config.keys, config.jwt) = (Vec::new(), None);
+        let assembly = Assembly::new(&config, store(&config.store).await?)?;
+        let gateway = assembly.gateway.clone();
+        let caller = gateway.admit(Credential::None, self.toolset.as_deref())?;
+        gateway.settled(SETTLE).await;
+        tokio::select! {
+            () = serve_streams(gateway.clone(), caller, tokio::io::stdin(), tokio::io::stdout()) => {}
+            () = signals::told_to_end() => {}
+        }
+        gateway.close(PATIENCE).await;
+        // A read of standard input cannot be taken back; the process must not wait for it.
+        std::process::exit(0)
+    }
+}
