@@ -24,7 +24,7 @@ pub use toolmux_core::secret::Secret;
 pub use toolmux_core::tool::Hints;
 pub use toolmux_core::version::Version;
 pub use toolmux_core::{limits::Limits, requirements, source};
-pub use toolmux_protocols::opentool;
+pub use toolmux_protocols::{ats, model, opentool, oxp};
 
 pub use self::server::{Running, Server};
 pub use self::toolkit::{Context, Toolkit};

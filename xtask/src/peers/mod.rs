@@ -5,8 +5,8 @@
 mod environment;
 mod mcp;
 mod node;
-mod oxp;
 mod opentool;
+mod oxp;
 mod python;
 mod stamp;
 mod suite;

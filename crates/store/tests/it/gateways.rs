@@ -24,7 +24,7 @@ use crate::contract_calls::text;
 use crate::postgres_server::PostgresServer;
 
 /// Far more than any of these takes.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What a tool does with its argument `n`.
 pub(crate) type Work = Arc<dyn Fn(&str, u64) -> BoxFuture<'static, ()> + Send + Sync>;

@@ -41,10 +41,11 @@ fn replay(answers: Vec<String>) -> (String, mpsc::Receiver<(String, Value)>) {
 }
 
 fn events(events: &[Value]) -> String {
-    events
-        .iter()
-        .map(|event| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or("x")))
-        .collect()
+    let text = |event: &Value| {
+        let kind = event["type"].as_str().unwrap_or_default();
+        format!("event: {kind}\ndata: {event}\n\n")
+    };
+    events.iter().map(text).collect::<Vec<_>>().concat()
 }
 
 fn check(vendor: &str, answers: Vec<String>) -> Vec<(String, Value)> {
