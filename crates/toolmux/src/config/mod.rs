@@ -4,6 +4,7 @@
 mod believe;
 mod deliver;
 mod fault;
+mod import;
 mod keys;
 mod raw;
 mod secrets;
