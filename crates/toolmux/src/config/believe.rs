@@ -16,7 +16,7 @@ use toolmux_protocols::registry::SecretSetting;
 
 use super::fault::ConfigFault;
 use super::raw::{Raw, RawJwt, RawKey};
-use super::{Config, JwtConfig, LISTEN, SourceConfig, keys, secrets};
+use super::{Config, JwtConfig, LISTEN, SourceConfig, import, keys, secrets};
 
 /// A configuration while it is read.
 pub(super) struct Reader<'a> {
@@ -69,8 +69,37 @@ impl Reader<'_> {
         }
     }
 
-    fn sources(&self, raw: toml::Table) -> Result<Vec<SourceConfig>, ConfigFault> {
-        raw.into_iter().map(|(name, table)| self.source(&name, table)).collect()
+    fn sources(&self, mut raw: toml::Table) -> Result<Vec<SourceConfig>, ConfigFault> {
+        let imported = match raw.get("import") {
+            None | Some(toml::Value::Table(_)) => Vec::new(),
+            Some(files) => self.imported(files)?,
+        };
+        if raw.get("import").is_some_and(|import| !import.is_table()) {
+            raw.remove("import");
+        }
+        let own = raw.into_iter().map(|(name, table)| self.source(&name, table));
+        let mut sources = own.collect::<Result<Vec<SourceConfig>, ConfigFault>>()?;
+        // What this file says of a source wins over what another program's file says.
+        let names: Vec<String> = sources.iter().map(|source| source.name.clone()).collect();
+        sources.extend(imported.into_iter().filter(|source| !names.contains(&source.name)));
+        Ok(sources)
+    }
+
+    /// The sources of other programs' files: one file, or several.
+    fn imported(&self, files: &toml::Value) -> Result<Vec<SourceConfig>, ConfigFault> {
+        let fault = |what: String| self.fault(&["sources", "import"], what);
+        let files: Vec<&toml::Value> = match files {
+            toml::Value::Array(files) => files.iter().collect(),
+            file => vec![file],
+        };
+        let mut sources = Vec::new();
+        for file in files {
+            let file = file
+                .as_str()
+                .ok_or_else(|| fault("`import` is the path of a file, or several".to_owned()))?;
+            sources.extend(import::read(&self.folder.join(file)).map_err(fault)?);
+        }
+        Ok(sources)
     }
 
     fn source(&self, name: &str, table: toml::Value) -> Result<SourceConfig, ConfigFault> {

@@ -5,6 +5,7 @@ mod auth;
 mod believe;
 mod deliver;
 mod fault;
+mod import;
 mod keys;
 mod raw;
 mod secrets;

@@ -25,7 +25,8 @@ pub struct Raw {
     pub(super) listen: Option<String>,
     /// Where records are kept: `memory`, `sqlite:FILE` or `postgres://…`.
     pub(super) store: Option<String>,
-    /// Where tools come from.
+    /// Where tools come from. `import = "claude_desktop_config.json"`, one file or several, takes the MCP servers
+    /// out of the configuration of Claude Desktop, Cursor, VS Code or Codex.
     #[serde(default)]
     #[schemars(with = "HashMap<String, RawSource>")]
     pub(super) sources: toml::Table,
