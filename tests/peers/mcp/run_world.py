@@ -25,10 +25,14 @@ def sources():
     return {
         "Every": [path, 'command = ["mcp-server-everything"]'],
         "Files": [path, f'command = ["mcp-server-filesystem", {json.dumps(str(FILES))}]'],
+        "Oldest": [path, 'command = ["mcp-server-postgres", "postgresql://127.0.0.1:1/none"]'],
         "Time": [path, 'command = ["mcp-server-time"]'],
         "Git": [path, f'command = ["mcp-server-git", "--repository", {json.dumps(str(REPOSITORY))}]'],
     }
 
+
+# Of revision 2024-11-05; it lists without its database, and its only tool would need one.
+OLDEST = "Oldest_query"
 
 CALLS = [
     ("Every_echo", {"message": "around the world"}, "around the world"),
@@ -55,6 +59,7 @@ async def python_client(where, mode):
 
     async with Client(where, mode=mode, elicitation_callback=elicited) as client:
         names = {tool.name for tool in (await client.list_tools()).tools}
+        assert OLDEST in names, f"{OLDEST} is not among {sorted(names)}"
         for name, arguments, expected in CALLS:
             assert name in names, f"{name} is not among {sorted(names)}"
             result = await client.call_tool(name, arguments)
@@ -98,7 +103,7 @@ def typescript(url):
 def main():
     with toolmux(sources()) as base:
         url = f"{base}/mcp"
-        appeared(url, {name for name, _, _ in CALLS})
+        appeared(url, {OLDEST} | {name for name, _, _ in CALLS})
         for mode in ("auto", "legacy", "2026-07-28"):
             asyncio.run(python_client(url, mode))
         inspector(url)

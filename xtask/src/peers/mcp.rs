@@ -28,6 +28,7 @@ pub(super) const WORLD: Suite = Suite {
         "@modelcontextprotocol/sdk@1.32.2",
         "@modelcontextprotocol/server-everything@2026.8.31",
         "@modelcontextprotocol/server-filesystem@2026.8.31",
+        "@modelcontextprotocol/server-postgres@0.6.2",
         NEWER_NODE,
     ],
     command: &["python3", "tests/peers/mcp/run_world.py"],
