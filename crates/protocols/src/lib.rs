@@ -11,6 +11,7 @@ pub mod http_client;
 pub mod jsonrpc;
 pub mod mcp;
 pub mod model;
+pub mod opendyn;
 pub mod opentool;
 mod operations;
 pub mod oxp;
