@@ -34,5 +34,12 @@ pub const SERVED: &[Served] = &[
 ];
 
 /// Where tools come from.
-pub const SOURCES: &[SourceKind] =
-    &[command::SOURCE, opentool::SOURCE, oxp::SOURCE, ats::SOURCE, mcp::SOURCE, workflow::SOURCE];
+pub const SOURCES: &[SourceKind] = &[
+    command::SOURCE,
+    opendyn::SOURCE,
+    opentool::SOURCE,
+    oxp::SOURCE,
+    ats::SOURCE,
+    mcp::SOURCE,
+    workflow::SOURCE,
+];

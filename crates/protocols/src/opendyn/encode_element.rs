@@ -250,7 +250,7 @@ impl fmt::Display for Wanted {
             (Look::Decimal, Range::Integer(low, high)) => {
                 write!(f, "a text of digits from {low} to {high}")
             }
-            (Look::Number | Look::Decimal, Range::Integer(low, high)) => {
+            (Look::Number, Range::Integer(low, high)) => {
                 write!(f, "a whole number from {low} to {high}")
             }
             (Look::Number | Look::Decimal, Range::Float(low, high))
