@@ -42,6 +42,27 @@ impl ChildGroup {
         Ok(ChildGroup { child, group })
     }
 
+    /// Starts a program that talks over its standard input and output: an environment of these variables
+    /// alone, our standard error. It may make a group of its own, and leads one already if it does not.
+    pub(crate) fn start_worker(
+        program: &Path,
+        argument: &str,
+        env: &BTreeMap<String, String>,
+    ) -> io::Result<Self> {
+        let child = Command::new(program)
+            .arg(argument)
+            .env_clear()
+            .envs(env)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()?;
+        let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+        Ok(ChildGroup { child, group })
+    }
+
     /// Asks the whole group to end.
     pub(crate) fn signal(&self, signal: Signal) {
         if let Some(group) = self.group {

@@ -11,6 +11,7 @@ pub mod http_client;
 pub mod jsonrpc;
 pub mod mcp;
 pub mod model;
+pub mod opendyn;
 pub mod opentool;
 mod operations;
 pub mod oxp;
@@ -34,8 +35,15 @@ pub const SERVED: &[Served] = &[
 ];
 
 /// Where tools come from.
-pub const SOURCES: &[SourceKind] =
-    &[command::SOURCE, opentool::SOURCE, oxp::SOURCE, ats::SOURCE, mcp::SOURCE, workflow::SOURCE];
+pub const SOURCES: &[SourceKind] = &[
+    command::SOURCE,
+    opendyn::SOURCE,
+    opentool::SOURCE,
+    oxp::SOURCE,
+    ats::SOURCE,
+    mcp::SOURCE,
+    workflow::SOURCE,
+];
 
 /// What people write and `check` reads.
 pub const DOCUMENTS: &[DocumentKind] = &[opentool::DOCUMENT, workflow::DOCUMENT];

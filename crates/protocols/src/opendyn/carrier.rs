@@ -1,0 +1,106 @@
+//! How one value crosses between JSON and the bytes of a CALL or RESULT, either way.
+
+use toolmux_dylib_host::scalar::{Class, Scalar};
+
+use super::document::{Encoding, Form, Kind};
+
+/// What stands for a value among the bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Carrier {
+    /// A scalar by value.
+    Word(Element),
+    /// A pointer to one element.
+    One(Element),
+    /// A pointer to many elements.
+    Many(Element),
+    /// A C string.
+    Text,
+    /// Bytes that may hold a NUL.
+    Bytes(Encoding),
+    /// An object of the library, which the JSON side knows as `tag#generation.id`.
+    Handle(String),
+}
+
+/// One number, and what it looks like in JSON.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Element {
+    pub(super) scalar: Scalar,
+    pub(super) look: Look,
+    pub(super) range: Range,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    Boolean,
+    Number,
+    /// A whole number as a text, for readers whose numbers end at 53 bits.
+    Decimal,
+    /// A text of exactly one byte.
+    Letter,
+}
+
+/// Which values are accepted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Range {
+    Integer(i128, i128),
+    Float(f64, f64),
+}
+
+impl Element {
+    /// The element that a form describes; nothing when JSON and C contradict each other.
+    pub(super) fn of(form: &Form, scalar: Scalar) -> Option<Self> {
+        let float = scalar.class() == Class::Float;
+        let look = match form.kind {
+            Kind::Boolean if !float => Look::Boolean,
+            Kind::Integer if !float => Look::Number,
+            Kind::Number => Look::Number,
+            Kind::Array if scalar == Scalar::Bool => Look::Boolean,
+            Kind::Array => Look::Number,
+            Kind::String if is_letter(scalar) => Look::Letter,
+            Kind::String if is_wide(scalar) => Look::Decimal,
+            Kind::Boolean | Kind::Integer | Kind::String | Kind::Object => return None,
+        };
+        Some(Element { scalar, look, range: range(form, scalar) })
+    }
+
+    /// Whether a decimal text is taken too: 8-byte integers do not fit the numbers of every reader.
+    pub(super) fn takes_decimal(self) -> bool {
+        self.look == Look::Decimal || (self.look == Look::Number && is_wide(self.scalar))
+    }
+}
+
+impl Range {
+    pub(super) fn is_empty(self) -> bool {
+        match self {
+            Range::Integer(low, high) => low > high,
+            Range::Float(low, high) => low > high,
+        }
+    }
+}
+
+/// Types of which one is a letter of a text.
+pub(super) fn is_letter(scalar: Scalar) -> bool {
+    matches!(scalar, Scalar::Char | Scalar::UnsignedChar)
+}
+
+fn is_wide(scalar: Scalar) -> bool {
+    scalar.size() == 8 && matches!(scalar.class(), Class::Signed | Class::Unsigned)
+}
+
+fn range(form: &Form, scalar: Scalar) -> Range {
+    match scalar.range() {
+        Some((low, high)) => {
+            let whole = |number: &serde_json::Number| {
+                number.as_i128().or_else(|| number.as_f64().map(|float| float as i128))
+            };
+            let low = form.minimum.as_ref().and_then(whole).map_or(low, |own| own.max(low));
+            let high = form.maximum.as_ref().and_then(whole).map_or(high, |own| own.min(high));
+            Range::Integer(low, high)
+        }
+        None => {
+            let low = form.minimum.as_ref().and_then(serde_json::Number::as_f64);
+            let high = form.maximum.as_ref().and_then(serde_json::Number::as_f64);
+            Range::Float(low.unwrap_or(f64::NEG_INFINITY), high.unwrap_or(f64::INFINITY))
+        }
+    }
+}

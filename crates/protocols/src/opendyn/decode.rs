@@ -1,0 +1,285 @@
+//! The bytes of a RESULT into one JSON object: the return value under its name, then the outputs under
+//! theirs. The bytes come from a process that a library may have taken over: everything is checked.
+
+use std::collections::HashMap;
+use std::io::Write as _;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use toolmux_dylib_host::scalar::{Class, Scalar};
+use toolmux_dylib_host::value::{Reader, ValueError};
+
+use super::carrier::{Carrier, Element, Look};
+use super::document::{Encoding, Success};
+use super::handle;
+use super::plan::{Output, Planned, Role};
+
+/// What came of a function.
+#[derive(Debug, PartialEq)]
+pub(super) struct Decoded {
+    /// The result object as JSON text.
+    pub(super) json: String,
+    /// In words, when the return value means that the function did not do what it was asked.
+    pub(super) failure: Option<String>,
+}
+
+/// Bytes that do not fit the plan.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum DecodeError {
+    #[error("the result does not fit the description: {0}")]
+    Value(#[from] ValueError),
+    #[error("the result has {0} bytes where elements of {1} belong")]
+    Elements(usize, usize),
+}
+
+impl Planned {
+    pub(super) fn decode(
+        &self,
+        result: &[u8],
+        codes: &HashMap<String, String>,
+    ) -> Result<Decoded, DecodeError> {
+        let mut reader = Reader::new(result);
+        let mut json = Vec::with_capacity(result.len() + 32);
+        json.push(b'{');
+        let mut verdict = Verdict::default();
+        for output in &self.outputs {
+            let returned = self.write(output, &mut reader, &mut json)?;
+            if output.role == Role::Return {
+                verdict = self.judge(returned, codes);
+                if let Some(meaning) = &verdict.meaning {
+                    member(&mut json, "code");
+                    write_text(&mut json, meaning);
+                }
+            }
+        }
+        if self.function.errno {
+            let errno = reader.errno()?;
+            if errno != 0 {
+                write_errno(&mut json, errno);
+            }
+        }
+        reader.end()?;
+        json.push(b'}');
+        let json = String::from_utf8(json).expect("only JSON text was written");
+        Ok(Decoded { json, failure: verdict.failure })
+    }
+
+    fn write(
+        &self,
+        output: &Output,
+        reader: &mut Reader<'_>,
+        json: &mut Vec<u8>,
+    ) -> Result<Returned, DecodeError> {
+        let mut hidden = Vec::new();
+        let out = match &output.name {
+            Some(name) => {
+                member(json, name);
+                json
+            }
+            None => &mut hidden,
+        };
+        match &output.carrier {
+            Carrier::Word(element) => {
+                let word = element.scalar.normalise(reader.word()?);
+                write_element(out, *element, word);
+                return Ok(Returned::of(element.scalar, word));
+            }
+            Carrier::Handle(tag) => {
+                let word = reader.word()?;
+                match word {
+                    0 => out.extend_from_slice(b"null"),
+                    _ => write_text(out, &handle::text(tag, word)),
+                }
+                return Ok(if word == 0 { Returned::Null } else { Returned::Pointer });
+            }
+            carrier @ (Carrier::One(_) | Carrier::Many(_) | Carrier::Text | Carrier::Bytes(_)) => {
+                let Some(bytes) = reader.bytes()? else {
+                    out.extend_from_slice(b"null");
+                    return Ok(Returned::Null);
+                };
+                write_buffer(out, carrier, bytes)?;
+            }
+        }
+        Ok(Returned::Pointer)
+    }
+
+    fn judge(&self, returned: Returned, codes: &HashMap<String, String>) -> Verdict {
+        let Some(success) = self.success else { return Verdict::default() };
+        let text = match returned {
+            Returned::Integer(value) => value.to_string(),
+            Returned::Float(value) => value.to_string(),
+            Returned::Null => "NULL".to_owned(),
+            Returned::Pointer => "a pointer".to_owned(),
+        };
+        let meaning = codes.get(&text).cloned();
+        let failure = (!success.is_met(returned)).then(|| match &meaning {
+            Some(meaning) => format!("`{}` returned {text}: {meaning}", self.name),
+            None => format!("`{}` returned {text}, which means that it failed", self.name),
+        });
+        Verdict { meaning, failure }
+    }
+}
+
+#[derive(Default)]
+struct Verdict {
+    meaning: Option<String>,
+    failure: Option<String>,
+}
+
+/// A return value, as far as `success` looks at it.
+#[derive(Clone, Copy)]
+enum Returned {
+    Integer(i128),
+    Float(f64),
+    Null,
+    Pointer,
+}
+
+impl Returned {
+    fn of(scalar: Scalar, word: u64) -> Self {
+        match scalar.integer(word) {
+            Some(value) => Returned::Integer(value),
+            None => Returned::Float(float(scalar, word)),
+        }
+    }
+}
+
+impl Success {
+    #[expect(clippy::float_cmp, reason = "a return value is compared with exactly what the document says")]
+    fn is_met(self, returned: Returned) -> bool {
+        match (self, returned) {
+            (Success::NonNull, Returned::Null) => false,
+            (Success::NonNull, Returned::Integer(value)) => value != 0,
+            (Success::NonNull, Returned::Pointer | Returned::Float(_)) => true,
+            (Success::Is(wanted), Returned::Integer(value)) => value == wanted,
+            (Success::IsNot(wanted), Returned::Integer(value)) => value != wanted,
+            (Success::Above(wanted), Returned::Integer(value)) => value > wanted,
+            (Success::AtLeast(wanted), Returned::Integer(value)) => value >= wanted,
+            (Success::Is(wanted), Returned::Float(value)) => value == wanted as f64,
+            (Success::IsNot(wanted), Returned::Float(value)) => value != wanted as f64,
+            (Success::Above(wanted), Returned::Float(value)) => value > wanted as f64,
+            (Success::AtLeast(wanted), Returned::Float(value)) => value >= wanted as f64,
+            (Success::Is(wanted), Returned::Null) => wanted == 0,
+            (Success::Is(_) | Success::Above(_) | Success::AtLeast(_), Returned::Pointer)
+            | (Success::Above(_) | Success::AtLeast(_), Returned::Null) => false,
+            (Success::IsNot(wanted), Returned::Null) => wanted != 0,
+            (Success::IsNot(_), Returned::Pointer) => true,
+        }
+    }
+}
+
+fn member(json: &mut Vec<u8>, name: &str) {
+    if json.last() != Some(&b'{') {
+        json.push(b',');
+    }
+    write_text(json, name);
+    json.push(b':');
+}
+
+fn write_buffer(out: &mut Vec<u8>, carrier: &Carrier, bytes: &[u8]) -> Result<(), DecodeError> {
+    match carrier {
+        Carrier::One(element) => {
+            let size = element.scalar.size();
+            if bytes.len() != size {
+                return Err(DecodeError::Elements(bytes.len(), size));
+            }
+            write_element(out, *element, element.scalar.read(bytes));
+        }
+        Carrier::Many(element) => {
+            let size = element.scalar.size();
+            if !bytes.len().is_multiple_of(size) {
+                return Err(DecodeError::Elements(bytes.len(), size));
+            }
+            out.push(b'[');
+            for (index, item) in bytes.chunks_exact(size).enumerate() {
+                if index != 0 {
+                    out.push(b',');
+                }
+                write_element(out, *element, element.scalar.read(item));
+            }
+            out.push(b']');
+        }
+        Carrier::Bytes(Encoding::Hex) => {
+            out.push(b'"');
+            for byte in bytes {
+                write_display(out, format_args!("{byte:02x}"));
+            }
+            out.push(b'"');
+        }
+        Carrier::Bytes(Encoding::Base64) => write_text(out, &STANDARD.encode(bytes)),
+        Carrier::Text | Carrier::Bytes(Encoding::Utf8) | Carrier::Word(_) | Carrier::Handle(_) => {
+            match str::from_utf8(bytes) {
+                Ok(text) => write_text(out, text),
+                Err(_) => {
+                    out.extend_from_slice(b"{\"base64\":");
+                    write_text(out, &STANDARD.encode(bytes));
+                    out.extend_from_slice(b",\"reason\":\"not UTF-8\"}");
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn write_element(out: &mut Vec<u8>, element: Element, word: u64) {
+    match (element.look, element.scalar.integer(word)) {
+        (Look::Boolean, _) => out.extend_from_slice(if word == 0 { b"false" } else { b"true" }),
+        (Look::Letter, _) => write_letter(out, word as u8),
+        (Look::Decimal, Some(value)) => write_display(out, format_args!("\"{value}\"")),
+        (Look::Number, Some(value)) => match i64::try_from(value) {
+            Ok(small) => write_json(out, &small),
+            Err(_) => write_display(out, format_args!("{value}")),
+        },
+        (Look::Number | Look::Decimal, None) => write_float(out, element.scalar, word),
+    }
+}
+
+/// A byte of a text that is no letter by itself is told as base64, as a whole text would be.
+fn write_letter(out: &mut Vec<u8>, byte: u8) {
+    if byte.is_ascii() {
+        write_text(out, char::from(byte).encode_utf8(&mut [0; 4]));
+    } else {
+        out.extend_from_slice(b"{\"base64\":");
+        write_text(out, &STANDARD.encode([byte]));
+        out.extend_from_slice(b",\"reason\":\"not UTF-8\"}");
+    }
+}
+
+fn float(scalar: Scalar, word: u64) -> f64 {
+    if scalar == Scalar::Float { f64::from(f32::from_bits(word as u32)) } else { f64::from_bits(word) }
+}
+
+fn write_float(out: &mut Vec<u8>, scalar: Scalar, word: u64) {
+    debug_assert_eq!(scalar.class(), Class::Float);
+    let value = float(scalar, word);
+    if value.is_nan() {
+        out.extend_from_slice(b"\"NaN\"");
+    } else if value.is_infinite() {
+        out.extend_from_slice(if value > 0.0 { b"\"Infinity\"" } else { b"\"-Infinity\"" });
+    } else if scalar == Scalar::Float {
+        write_json(out, &f32::from_bits(word as u32));
+    } else {
+        write_json(out, &value);
+    }
+}
+
+fn write_errno(out: &mut Vec<u8>, errno: i32) {
+    let text = std::io::Error::from_raw_os_error(errno).to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    member(out, "errno");
+    write_display(out, format_args!("{{\"number\":{errno},\"text\":"));
+    write_text(out, text);
+    out.push(b'}');
+}
+
+fn write_text(out: &mut Vec<u8>, text: &str) {
+    write_json(out, text);
+}
+
+fn write_json<T: serde::Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
+    serde_json::to_writer(out, value).expect("numbers and texts are always writable");
+}
+
+fn write_display(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
+    out.write_fmt(text).expect("a vector takes everything");
+}

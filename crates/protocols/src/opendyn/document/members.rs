@@ -1,0 +1,70 @@
+//! Members of an object, read with a fault where one is not what it should be. `null` counts as absent.
+
+use serde_json::{Map, Value};
+use toolmux_core::arguments::kind_of;
+
+use crate::fault::{Faults, Path, Weight};
+
+/// An object of the document and where it is.
+#[derive(Clone, Copy)]
+pub(super) struct Members<'v, 'p> {
+    pub(super) map: &'v Map<String, Value>,
+    pub(super) at: &'p Path<'p>,
+}
+
+impl<'v, 'p> Members<'v, 'p> {
+    pub(super) fn of(value: &'v Value, at: &'p Path<'p>, faults: &mut Faults) -> Option<Self> {
+        let map = value.as_object();
+        if map.is_none() {
+            faults.fatal(at, format!("must be an object, not {}", kind_of(value)), "write `{…}`");
+        }
+        map.map(|map| Members { map, at })
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&'v Value> {
+        self.map.get(name).filter(|value| !value.is_null())
+    }
+
+    /// A text that may be absent.
+    pub(super) fn text(&self, name: &str, faults: &mut Faults) -> Option<String> {
+        match self.get(name)? {
+            Value::String(text) => Some(text.clone()),
+            other => {
+                let what = format!("`{name}` must be a text, not {}", kind_of(other));
+                faults.fatal(&self.at.member(name), what, "put it in quotes");
+                None
+            }
+        }
+    }
+
+    /// A text that should be there.
+    pub(super) fn needed(&self, name: &str, weight: Weight, faults: &mut Faults) -> Option<String> {
+        if self.get(name).is_none() {
+            faults.missing(self.at, name, weight, &format!("add `\"{name}\": \"…\"`"));
+            return None;
+        }
+        self.text(name, faults)
+    }
+
+    /// A switch that may be absent.
+    pub(super) fn switch(&self, name: &str, faults: &mut Faults) -> Option<bool> {
+        match self.get(name)? {
+            Value::Bool(switch) => Some(*switch),
+            other => {
+                let what = format!("`{name}` must be true or false, not {}", kind_of(other));
+                faults.fatal(&self.at.member(name), what, "write `true` or `false`");
+                None
+            }
+        }
+    }
+
+    /// A count that may be absent.
+    pub(super) fn count(&self, name: &str, faults: &mut Faults) -> Option<u64> {
+        let value = self.get(name)?;
+        if value.as_u64().is_none() {
+            let what = format!("`{name}` must be a whole number from 0 up, not {value}");
+            faults.fatal(&self.at.member(name), what, "write a number such as `16`");
+        }
+        value.as_u64()
+    }
+}

@@ -1,0 +1,11 @@
+//! OpenDyn documents: a typed model and a tolerant reader that tells every fault with its place and remedy.
+
+mod members;
+mod model;
+mod read;
+mod read_form;
+
+pub(super) use self::model::{
+    Document, Encoding, Flow, Form, Function, Kind, LengthFrom, Parameter, Return, Size, Success, c_word,
+};
+pub(super) use self::read::Reader;

@@ -1,0 +1,261 @@
+//! Reads a document of good JSON into the model and goes on after a fault, so that all are told at once.
+//! What public documents get wrong in ways that cannot be misunderstood is tolerated with a warning.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use toolmux_core::arguments::kind_of;
+
+use super::members::Members;
+use super::model::{Document, Flow, Form, Function, Parameter, Return, Success};
+use crate::fault::{Faults, Path, Weight};
+
+/// The longest name of a function.
+const NAME_LENGTH: usize = 64;
+/// The most functions of one document.
+const MOST_FUNCTIONS: usize = 1024;
+/// The longest a function may be given.
+const MOST_TIMEOUT: Duration = Duration::from_mins(5);
+
+/// Reads one document.
+pub(in crate::opendyn) struct Reader<'v> {
+    pub(in crate::opendyn) faults: Faults,
+    /// What references may name.
+    pub(super) schemas: Option<&'v Map<String, Value>>,
+}
+
+impl<'v> Reader<'v> {
+    pub(in crate::opendyn) fn new(document: &'v Value) -> Self {
+        let schemas = document.get("schemas").and_then(Value::as_object);
+        Reader { faults: Faults::default(), schemas }
+    }
+
+    /// The document, when there is enough of one.
+    pub(in crate::opendyn) fn document(&mut self, value: &'v Value) -> Option<Document> {
+        let members = Members::of(value, &Path::Root, &mut self.faults)?;
+        members.needed("opendyn", Weight::Tolerable, &mut self.faults);
+        let version = self.info(&members);
+        let codes = self.codes(&members);
+        let (functions, unreadable) = self.functions(&members)?;
+        Some(Document { version, functions, unreadable, codes })
+    }
+
+    fn info(&mut self, members: &Members<'v, '_>) -> String {
+        let at = members.at.member("info");
+        let first = || "1.0.0".to_owned();
+        let Some(value) = members.get("info") else {
+            let remedy = "add `\"info\": {\"title\": \"…\", \"version\": \"1.0.0\", \"callingConvention\": \"cdecl\"}`";
+            self.faults.missing(members.at, "info", Weight::Tolerable, remedy);
+            return first();
+        };
+        let Some(info) = Members::of(value, &at, &mut self.faults) else { return first() };
+        info.needed("title", Weight::Tolerable, &mut self.faults);
+        let convention = info.needed("callingConvention", Weight::Tolerable, &mut self.faults);
+        let at = at.member("callingConvention");
+        match convention.as_deref() {
+            None | Some("cdecl") => {}
+            Some("stdcall") => self.faults.tolerable(
+                &at,
+                "`stdcall` exists on 32-bit Windows only; the convention of this system is used",
+                "write `cdecl`",
+            ),
+            Some(other) => self.faults.tolerable(
+                &at,
+                format!("there is no calling convention `{other}`; that of this system is used"),
+                "write `cdecl`",
+            ),
+        }
+        info.needed("version", Weight::Tolerable, &mut self.faults).unwrap_or_else(first)
+    }
+
+    fn codes(&mut self, members: &Members<'v, '_>) -> HashMap<String, String> {
+        let at = members.at.member("code");
+        let Some(codes) = members.get("code").and_then(|value| Members::of(value, &at, &mut self.faults))
+        else {
+            return HashMap::new();
+        };
+        let faults = &mut self.faults;
+        codes.map.keys().filter_map(|name| Some((name.clone(), codes.text(name, faults)?))).collect()
+    }
+
+    fn functions(&mut self, members: &Members<'v, '_>) -> Option<(Vec<Function>, Vec<(String, String)>)> {
+        let at = members.at.member("functions");
+        let Some(value) = members.get("functions") else {
+            let remedy = "add `\"functions\": []` and list them in it";
+            self.faults.missing(members.at, "functions", Weight::Fatal, remedy);
+            return None;
+        };
+        let items = self.items(value, &at)?;
+        if items.len() > MOST_FUNCTIONS {
+            let what = format!("there are {} functions, more than {MOST_FUNCTIONS}", items.len());
+            self.faults.fatal(&at, what, "make several documents of it");
+            return None;
+        }
+        let (mut good, mut bad, mut names) = (Vec::new(), Vec::new(), HashSet::new());
+        for (index, value) in items.iter().enumerate() {
+            let (at, before) = (at.item(index), self.faults.fatal_count());
+            let read = self.function(value, &at, index);
+            if let Some(function) = &read
+                && !names.insert(function.name.clone())
+            {
+                let what = format!("there is another function `{}`", function.name);
+                self.faults.fatal(&at.member("name"), what, "give every function a name of its own");
+            }
+            match (read, self.faults.words_since(before)) {
+                (Some(function), None) => good.push(function),
+                (_, fault) => {
+                    let name = value.get("name").and_then(Value::as_str).unwrap_or("?").to_owned();
+                    bad.push((name, fault.unwrap_or_default()));
+                }
+            }
+        }
+        Some((good, bad))
+    }
+
+    fn function(&mut self, value: &'v Value, at: &Path<'_>, index: usize) -> Option<Function> {
+        let members = Members::of(value, at, &mut self.faults)?;
+        let name = members.needed("name", Weight::Fatal, &mut self.faults);
+        if let Some(name) = &name {
+            self.function_name(name, &at.member("name"));
+        }
+        let description = members.needed("description", Weight::Tolerable, &mut self.faults);
+        let parameters = self.parameters(&members);
+        let returns =
+            members.get("return").map(|value| self.returns(value, &at.member("return"))).transpose();
+        let symbol = members.text("symbol", &mut self.faults);
+        let fixed = members.count("fixedParameters", &mut self.faults).map(|count| count as usize);
+        let errno = members.switch("errno", &mut self.faults).unwrap_or(false);
+        let timeout = self.timeout(&members);
+        let name = name?;
+        Some(Function {
+            index,
+            symbol: symbol.unwrap_or_else(|| name.clone()),
+            name,
+            description: description.unwrap_or_default(),
+            parameters: parameters?,
+            returns: returns.ok()?,
+            fixed,
+            errno,
+            timeout,
+        })
+    }
+
+    fn function_name(&mut self, name: &str, at: &Path<'_>) {
+        let good = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+        if name.is_empty() || !name.bytes().all(good) || name.len() > NAME_LENGTH {
+            let what = format!("`{name}` is no name of a function");
+            let remedy = format!("use 1 to {NAME_LENGTH} of `A-Z a-z 0-9 _ -`, and `symbol` for the C name");
+            self.faults.fatal(at, what, remedy);
+        }
+    }
+
+    fn timeout(&mut self, members: &Members<'v, '_>) -> Option<Duration> {
+        let timeout = Duration::from_millis(members.count("timeoutMs", &mut self.faults)?);
+        if timeout > MOST_TIMEOUT || timeout.is_zero() {
+            let what = format!("`timeoutMs` must be from 1 to {}", MOST_TIMEOUT.as_millis());
+            self.faults.fatal(&members.at.member("timeoutMs"), what, "write a number such as `10000`");
+        }
+        Some(timeout)
+    }
+
+    fn parameters(&mut self, members: &Members<'v, '_>) -> Option<Vec<Parameter>> {
+        let at = members.at.member("parameters");
+        let Some(value) = members.get("parameters") else {
+            let remedy = "add `\"parameters\": []` to a function that takes nothing";
+            self.faults.missing(members.at, "parameters", Weight::Tolerable, remedy);
+            return Some(Vec::new());
+        };
+        let mut names = HashSet::new();
+        let mut parameters = Vec::new();
+        for (index, value) in self.items(value, &at)?.iter().enumerate() {
+            let at = at.item(index);
+            let parameter = self.parameter(value, &at)?;
+            if !names.insert(parameter.name.clone()) {
+                let what = format!("there is another parameter `{}`", parameter.name);
+                self.faults.fatal(&at.member("name"), what, "give every parameter a name of its own");
+            }
+            parameters.push(parameter);
+        }
+        Some(parameters)
+    }
+
+    fn parameter(&mut self, value: &'v Value, at: &Path<'_>) -> Option<Parameter> {
+        let members = Members::of(value, at, &mut self.faults)?;
+        let name = members.needed("name", Weight::Fatal, &mut self.faults);
+        let form = self.form(&members);
+        let flow = self.flow(&members);
+        Some(Parameter {
+            name: name?,
+            description: members.text("description", &mut self.faults),
+            form: form?,
+            flow,
+            required: members.switch("required", &mut self.faults).unwrap_or(true),
+        })
+    }
+
+    /// The public example puts `isIn` into `cType`.
+    fn flow(&mut self, members: &Members<'v, '_>) -> Flow {
+        let inner = members.get("schema").and_then(|schema| schema.get("cType")?.get("isIn")?.as_bool());
+        let taken = members.switch("isIn", &mut self.faults).or_else(|| {
+            let what = "`isIn` belongs to the parameter, not to its `cType`";
+            inner.inspect(|_| self.faults.tolerable(members.at, what, "move it beside `schema`"))
+        });
+        let given = members.switch("isOut", &mut self.faults);
+        match (taken.unwrap_or(true), given) {
+            (true, Some(true)) => Flow::InOut,
+            (true, _) => Flow::In,
+            (false, Some(false)) => {
+                let what = "the parameter is neither an input nor an output";
+                self.faults.fatal(members.at, what, "set `isIn` or `isOut` to true");
+                Flow::Out
+            }
+            (false, _) => Flow::Out,
+        }
+    }
+
+    fn returns(&mut self, value: &'v Value, at: &Path<'_>) -> Result<Return, ()> {
+        let members = Members::of(value, at, &mut self.faults).ok_or(())?;
+        let name = members.needed("name", Weight::Tolerable, &mut self.faults);
+        let form: Option<Form> = self.form(&members);
+        Ok(Return {
+            name: name.unwrap_or_else(|| "result".to_owned()),
+            description: members.text("description", &mut self.faults),
+            form: form.ok_or(())?,
+            success: self.success(&members),
+        })
+    }
+
+    fn success(&mut self, members: &Members<'v, '_>) -> Option<Success> {
+        let text = members.text("success", &mut self.faults)?;
+        let success = Success::read(&text);
+        if success.is_none() {
+            let what = format!("`{text}` does not say which values mean success");
+            let remedy = "write one of `==0`, `!=0`, `>0`, `>=0`, `nonnull`, with any number";
+            self.faults.fatal(&members.at.member("success"), what, remedy);
+        }
+        success
+    }
+
+    fn items(&mut self, value: &'v Value, at: &Path<'_>) -> Option<&'v Vec<Value>> {
+        let items = value.as_array();
+        if items.is_none() {
+            self.faults.fatal(at, format!("must be an array, not {}", kind_of(value)), "write `[…]`");
+        }
+        items
+    }
+}
+
+impl Success {
+    fn read(text: &str) -> Option<Self> {
+        let text = text.trim();
+        if text == "nonnull" {
+            return Some(Success::NonNull);
+        }
+        let number = |rest: &str| rest.trim().parse::<i128>().ok();
+        let signs: [(&str, fn(i128) -> Success); 4] =
+            [("==", Success::Is), ("!=", Success::IsNot), (">=", Success::AtLeast), (">", Success::Above)];
+        let (sign, made) = signs.iter().find(|(sign, _)| text.starts_with(sign))?;
+        number(&text[sign.len()..]).map(made)
+    }
+}

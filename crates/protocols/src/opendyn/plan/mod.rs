@@ -1,0 +1,216 @@
+//! From a document to what can be called: the worker's plan, and beside it how the values of each function
+//! cross between JSON and bytes. What C cannot do with a description is told as a fault of the document.
+
+mod lengths;
+mod parameter;
+mod returns;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use serde_json::Value;
+use toolmux_core::json_text::read_strict;
+use toolmux_dylib_host::plan;
+
+use super::carrier::Carrier;
+use super::document::{Document, Function, Reader, Success};
+use crate::fault::{Fault, Faults, Path, not_json};
+
+/// A document whose functions can be called.
+pub(super) struct Book {
+    pub(super) version: String,
+    pub(super) functions: Vec<Planned>,
+    /// Functions that cannot be called, each with the reason.
+    pub(super) unusable: Vec<(String, String)>,
+    /// Texts for values that functions return.
+    pub(super) codes: std::collections::HashMap<String, String>,
+}
+
+/// One function as JSON and as C.
+#[derive(Debug)]
+pub(super) struct Planned {
+    pub(super) name: String,
+    pub(super) description: String,
+    pub(super) function: plan::Function,
+    /// What callers give, in the order of the document.
+    pub(super) inputs: Vec<Input>,
+    /// The values of CALL, in order.
+    pub(super) feeds: Vec<Feed>,
+    /// The values of RESULT, in order.
+    pub(super) outputs: Vec<Output>,
+    pub(super) success: Option<Success>,
+    pub(super) timeout: Option<Duration>,
+}
+
+/// An argument that a caller gives.
+#[derive(Debug)]
+pub(super) struct Input {
+    pub(super) name: String,
+    pub(super) description: Option<String>,
+    pub(super) carrier: Carrier,
+    /// The bytes of it when the caller gives none; nothing when the caller must.
+    pub(super) absent: Option<Vec<u8>>,
+    pub(super) default: Option<Value>,
+    /// Whether `null` is a NULL pointer.
+    pub(super) nullable: bool,
+}
+
+/// Where a value of CALL comes from.
+#[derive(Debug)]
+pub(super) enum Feed {
+    /// An input, by its index.
+    Input(usize),
+    /// Always these bytes.
+    Fixed(Vec<u8>),
+}
+
+/// A value of RESULT.
+#[derive(Debug)]
+pub(super) struct Output {
+    /// The member it becomes; nothing for a length that callers need not see.
+    pub(super) name: Option<String>,
+    pub(super) description: Option<String>,
+    pub(super) carrier: Carrier,
+    /// Whether it may be a NULL pointer.
+    pub(super) nullable: bool,
+    pub(super) role: Role,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Return,
+    Parameter,
+}
+
+/// What of a text can be used, and all that is wrong with it; nothing when it is no document at all.
+pub(super) fn read(text: &str) -> (Option<Book>, Vec<Fault>) {
+    let value = match read_strict(text) {
+        Ok(value) => value,
+        Err(error) => return (None, vec![not_json(&error)]),
+    };
+    let mut reader = Reader::new(&value);
+    let document = reader.document(&value);
+    let mut faults = reader.faults;
+    let book = document.map(|document| book(document, &mut faults));
+    (book, faults.placed(text))
+}
+
+/// Every fault of a text as an OpenDyn document; none means it is good.
+pub fn check(text: &str) -> Vec<Fault> {
+    read(text).1
+}
+
+fn book(document: Document, faults: &mut Faults) -> Book {
+    let mut book = Book {
+        version: document.version,
+        functions: Vec::new(),
+        unusable: document.unreadable,
+        codes: document.codes,
+    };
+    for function in document.functions {
+        let before = faults.fatal_count();
+        let name = function.name.clone();
+        match (Planner { function: &function, faults }.planned(), faults.words_since(before)) {
+            (Some(planned), None) => book.functions.push(planned),
+            (_, reason) => book.unusable.push((name, reason.unwrap_or_default())),
+        }
+    }
+    book
+}
+
+/// Plans one function.
+struct Planner<'a> {
+    function: &'a Function,
+    faults: &'a mut Faults,
+}
+
+/// Which part of the function a fault is about.
+#[derive(Clone, Copy)]
+enum Place {
+    Function,
+    Parameter(usize),
+    Return,
+}
+
+impl Planner<'_> {
+    fn planned(mut self) -> Option<Planned> {
+        let function = self.function;
+        if function.parameters.len() > plan::MAX_PARAMETERS {
+            let what = format!("there are more than {} parameters", plan::MAX_PARAMETERS);
+            self.reject(Place::Function, what, "such a function cannot be called");
+            return None;
+        }
+        let (returns, returned) = self.returns()?;
+        let mut planned = Planned {
+            name: function.name.clone(),
+            description: function.description.clone(),
+            function: plan::Function {
+                symbol: function.symbol.clone(),
+                parameters: Vec::new(),
+                returns,
+                fixed_parameters: function.fixed,
+                errno: function.errno,
+            },
+            inputs: Vec::new(),
+            feeds: Vec::new(),
+            outputs: returned.into_iter().collect(),
+            success: function.returns.as_ref().and_then(|returns| returns.success),
+            timeout: function.timeout,
+        };
+        for index in 0..function.parameters.len() {
+            let pass = self.parameter(index, &mut planned)?;
+            let name = function.parameters[index].name.clone();
+            planned.function.parameters.push(plan::Parameter { name, pass });
+        }
+        self.check_names(&planned);
+        self.check_variadic();
+        Some(planned)
+    }
+
+    /// The result is one object: every output needs a name of its own.
+    fn check_names(&mut self, planned: &Planned) {
+        let mut names: Vec<&str> = Vec::new();
+        if planned.function.errno {
+            names.push("errno");
+        }
+        if planned.success.is_some() {
+            names.push("code");
+        }
+        for output in &planned.outputs {
+            let Some(name) = output.name.as_deref() else { continue };
+            if names.contains(&name) {
+                let what = format!("two members of the result would be called `{name}`");
+                self.reject(Place::Function, what, "rename the return or the output");
+            }
+            names.push(name);
+        }
+    }
+
+    fn check_variadic(&mut self) {
+        if self.function.fixed.is_some_and(|fixed| fixed > self.function.parameters.len()) {
+            let what = "`fixedParameters` is more than there are parameters";
+            self.reject(Place::Function, what, "count the parameters before `...`");
+        }
+    }
+
+    fn reject(&mut self, place: Place, what: impl Into<String>, remedy: impl Into<String>) {
+        self.tell(place, |faults, at| faults.fatal(at, what, remedy));
+    }
+
+    fn warn(&mut self, place: Place, what: impl Into<String>, remedy: impl Into<String>) {
+        self.tell(place, |faults, at| faults.tolerable(at, what, remedy));
+    }
+
+    fn tell(&mut self, place: Place, tell: impl FnOnce(&mut Faults, &Path<'_>)) {
+        let functions = Path::Root.member("functions");
+        let function = functions.item(self.function.index);
+        match place {
+            Place::Function => tell(self.faults, &function),
+            Place::Parameter(index) => {
+                tell(self.faults, &function.member("parameters").item(index).member("schema"));
+            }
+            Place::Return => tell(self.faults, &function.member("return").member("schema")),
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What may stand in the table of an OpenDyn source, and how much a library is trusted by it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use toolmux_dylib_host::hello::{Profile, Sandbox};
+use toolmux_dylib_host::limits::Limits;
+
+use crate::registry::OpenError;
+
+/// How long an unused worker stays.
+const IDLE: Duration = Duration::from_mins(5);
+/// Calls that may wait for one worker.
+const QUEUE: usize = 64;
+/// The checking allocator of the C library, and where it is installed.
+const MALLOC_DEBUG: &str = "libc_malloc_debug.so.0";
+
+/// Functions of a C library.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OpenDynSettings {
+    /// An OpenDyn document that describes the functions.
+    pub(super) document: PathBuf,
+    /// The library: a path, or a name that the system's loader finds, such as `libm.so.6`.
+    library: PathBuf,
+    /// How many processes load the library. More than one only for libraries that keep no state.
+    #[serde(default = "one")]
+    pub(super) workers: usize,
+    /// Loads the library into this process: fast, and able to take it down.
+    #[serde(default)]
+    pub(super) in_process: bool,
+    /// What the library may do beside computing: `pure` nothing, `deny` threads and the listed files, `off`
+    /// whatever the user of the server may.
+    #[serde(default)]
+    sandbox: SandboxWord,
+    /// Files and folders that it may read.
+    #[serde(default)]
+    readable: Vec<PathBuf>,
+    /// Files and folders that it may write.
+    #[serde(default)]
+    writable: Vec<PathBuf>,
+    /// Its environment; nothing is inherited.
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    /// Finds overruns on the heap of the library, at some cost in speed.
+    #[serde(default)]
+    paranoid: bool,
+    /// Bounds of its worker.
+    #[serde(default)]
+    limits: LimitSettings,
+    /// How long an unused worker stays, such as `5m`.
+    #[serde(default)]
+    idle: Option<String>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum SandboxWord {
+    #[default]
+    Pure,
+    Deny,
+    Off,
+}
+
+/// Bounds of a worker; what is absent has a default.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct LimitSettings {
+    /// Bytes of memory; 1 GiB when absent.
+    memory: Option<u64>,
+    /// Calls that may wait; 64 when absent.
+    queue: Option<usize>,
+    /// Bytes of one text that a function gives; 1 MiB when absent.
+    text: Option<u64>,
+    /// Bytes of all that a function gives; 16 MiB when absent.
+    outputs: Option<u64>,
+    /// Files that may be open; 64 when absent.
+    descriptors: Option<u64>,
+    /// Objects that may be open; 1024 when absent.
+    handles: Option<usize>,
+}
+
+fn one() -> usize {
+    1
+}
+
+impl OpenDynSettings {
+    /// A bare name is left to the loader, a path is relative to the configuration.
+    pub(super) fn library(&self, folder: &Path) -> String {
+        let bare = self.library.parent().is_none_or(|parent| parent.as_os_str().is_empty());
+        let path = if bare { self.library.clone() } else { absolute(folder, &self.library) };
+        path.to_string_lossy().into_owned()
+    }
+
+    pub(super) fn sandbox(&self, folder: &Path) -> Sandbox {
+        let absolute = |paths: &[PathBuf]| paths.iter().map(|path| absolute(folder, path)).collect();
+        Sandbox {
+            profile: match self.sandbox {
+                SandboxWord::Pure => Profile::Pure,
+                SandboxWord::Deny => Profile::Deny,
+                SandboxWord::Off => Profile::Off,
+            },
+            readable: absolute(&self.readable),
+            writable: absolute(&self.writable),
+        }
+    }
+
+    pub(super) fn limits(&self) -> Limits {
+        let (own, standard) = (&self.limits, Limits::default());
+        Limits {
+            text: own.text.unwrap_or(standard.text),
+            outputs: own.outputs.unwrap_or(standard.outputs),
+            memory: own.memory.unwrap_or(standard.memory),
+            descriptors: own.descriptors.unwrap_or(standard.descriptors),
+            handles: own.handles.unwrap_or(standard.handles),
+        }
+    }
+
+    pub(super) fn queue(&self) -> usize {
+        self.limits.queue.unwrap_or(QUEUE).max(1)
+    }
+
+    pub(super) fn idle(&self) -> Result<Duration, OpenError> {
+        let Some(text) = &self.idle else { return Ok(IDLE) };
+        humantime::parse_duration(text).map_err(|error| {
+            OpenError::new(format!("`idle` is not a time: {error}")).hint("write it as `5m` or `30s`")
+        })
+    }
+
+    pub(super) fn env(&self) -> BTreeMap<String, String> {
+        let mut env = self.env.clone();
+        if self.paranoid {
+            env.insert("LD_PRELOAD".to_owned(), MALLOC_DEBUG.to_owned());
+            env.insert("MALLOC_CHECK_".to_owned(), "3".to_owned());
+        }
+        env
+    }
+}
+
+fn absolute(folder: &Path, path: &Path) -> PathBuf {
+    let joined = folder.join(path);
+    std::path::absolute(&joined).unwrap_or(joined)
+}

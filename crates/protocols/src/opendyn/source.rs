@@ -1,0 +1,241 @@
+//! A C library as a source: arguments become bytes, bytes go to a worker, what comes back becomes JSON.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use toolmux_core::BoxFuture;
+use toolmux_core::call::Call;
+use toolmux_core::message::Message;
+use toolmux_core::outcome::{Content, Outcome, Output, ToolError};
+use toolmux_core::progress::Progress;
+use toolmux_core::refusal::{ParameterError, Refusal};
+use toolmux_core::source::{Listing, Source, SourceError};
+use toolmux_core::version::Version;
+use toolmux_dylib_host::fault::Fault;
+use toolmux_dylib_host::hello::{Hello, Readiness};
+use toolmux_dylib_host::plan::{Pass, Plan, Return};
+
+use super::in_process::InProcess;
+use super::plan::{Book, Planned, read};
+use super::settings::OpenDynSettings;
+use super::supervise::{Answered, Death, Job, Launch, MARK, Pool, PoolSettings, Rejected};
+use crate::fault::Weight;
+use crate::registry::{OpenError, Opening, SourceKind};
+
+/// How long a function may run when its document does not say.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
+/// When to try again what was too much.
+const BUSY: Duration = Duration::from_millis(100);
+/// What becomes of a library that did what it must not.
+const RESTARTED: &str = "the library was restarted and its state is lost";
+
+pub(crate) const SOURCE: SourceKind =
+    SourceKind { kind: "opendyn", settings: || schemars::schema_for!(OpenDynSettings), open: open_here };
+
+struct OpenDyn {
+    book: Book,
+    by_name: HashMap<String, usize>,
+    engine: Engine,
+}
+
+enum Engine {
+    Workers(Pool),
+    InProcess(InProcess),
+}
+
+fn open_here(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
+    let executable = std::env::current_exe()
+        .map_err(|error| OpenError::new(format!("this program does not know its own file: {error}")))?;
+    if std::env::var_os(MARK).is_some() {
+        return Err(OpenError::new("this program was started as a worker but does not act as one")
+            .hint("call `toolmux::become_worker_if_asked()` first in its `main`"));
+    }
+    open(opening, executable)
+}
+
+/// Opens a source whose workers are another program than this one: its `main` must begin with
+/// [`become_worker_if_asked`](super::become_worker_if_asked). Starts nothing yet.
+pub fn open(opening: &Opening<'_>, worker: PathBuf) -> Result<Arc<dyn Source>, OpenError> {
+    let settings: OpenDynSettings = opening.settings()?;
+    let book = load(&opening.folder.join(&settings.document))?;
+    let plan = Plan {
+        library: settings.library(opening.folder),
+        generation: 1,
+        limits: settings.limits(),
+        functions: book.functions.iter().map(|planned| planned.function.clone()).collect(),
+    };
+    let engine = if settings.in_process {
+        Engine::InProcess(InProcess::new(plan))
+    } else {
+        let opens = book.functions.iter().map(opens).collect();
+        let (workers, queue, idle) = (settings.workers, settings.queue(), settings.idle()?);
+        let mut env = settings.env();
+        env.insert(MARK.to_owned(), "1".to_owned());
+        let hello = Hello { plan, sandbox: settings.sandbox(opening.folder) };
+        let launch = Launch { executable: worker, env, hello, generations: AtomicU32::new(0) };
+        Engine::Workers(Pool::new(launch, PoolSettings { workers, queue, idle, opens }))
+    };
+    let by_name = book.functions.iter().enumerate().map(|(at, planned)| (planned.name.clone(), at)).collect();
+    Ok(Arc::new(OpenDyn { book, by_name, engine }))
+}
+
+fn load(file: &Path) -> Result<Book, OpenError> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| OpenError::new(format!("cannot read `{}`: {error}", file.display())))?;
+    let (book, faults) = read(&text);
+    book.ok_or_else(|| {
+        let fault = faults.iter().find(|fault| fault.weight == Weight::Fatal);
+        let what = fault.map_or_else(|| "it is no document".to_owned(), ToString::to_string);
+        let hint = fault.map_or_else(String::new, |fault| fault.remedy.clone());
+        OpenError::new(format!("`{}` cannot be used: {what}", file.display())).hint(hint)
+    })
+}
+
+fn opens(planned: &Planned) -> bool {
+    let made = |pass: &Pass| matches!(pass, Pass::NewHandle { .. });
+    matches!(planned.function.returns, Return::Handle { .. })
+        || planned.function.parameters.iter().any(|parameter| made(&parameter.pass))
+}
+
+impl Source for OpenDyn {
+    fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
+        Box::pin(self.listing())
+    }
+
+    fn call<'a>(&'a self, call: &'a Call, _: &'a Progress) -> BoxFuture<'a, Result<Outcome, SourceError>> {
+        Box::pin(self.run(call))
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            match &self.engine {
+                Engine::Workers(pool) => pool.close().await,
+                Engine::InProcess(_) => {}
+            }
+        })
+    }
+}
+
+impl OpenDyn {
+    async fn listing(&self) -> Result<Listing, SourceError> {
+        let readiness = match &self.engine {
+            Engine::Workers(pool) => pool.ready().await.map(|ready| ready.functions.clone()),
+            Engine::InProcess(library) => library.readiness(),
+        };
+        let readiness = readiness.map_err(|rejected| rejected.into_error("The library"))?;
+        let version = Version::nearest(&self.book.version);
+        let mut listing = Listing { tools: Vec::new(), unusable: self.book.unusable.clone() };
+        for (planned, readiness) in self.book.functions.iter().zip(readiness) {
+            match readiness {
+                Readiness::Callable => listing.tools.push(planned.tool(version)),
+                Readiness::SymbolMissing(reason) | Readiness::BadPlan(reason) => {
+                    listing.unusable.push((planned.name.clone(), reason));
+                }
+            }
+        }
+        Ok(listing)
+    }
+
+    /// Dropping the future gives up the answer; the function runs until it returns or its time is up.
+    async fn run(&self, call: &Call) -> Result<Outcome, SourceError> {
+        let name = call.tool_name();
+        let Some((index, planned)) = self.by_name.get(name).map(|at| (*at, &self.book.functions[*at])) else {
+            let message = Message::public(format!("There is no function `{name}`"));
+            return Err(SourceError::NotReached(message));
+        };
+        let (mut scratch, mut values) = (Vec::new(), Vec::new());
+        let generation = planned
+            .encode(call.arguments().text().get(), &mut scratch, &mut values)
+            .map_err(|fault| SourceError::Refused(Refusal::Invalid { parameters: vec![fault] }))?;
+        let answered = match &self.engine {
+            Engine::Workers(pool) => {
+                let limit = planned.timeout.unwrap_or(TIME_LIMIT).min(call.time_limit());
+                pool.run(Job { function: index as u16, values, limit }, generation).await
+            }
+            Engine::InProcess(library) => library.call(index, &values),
+        };
+        match answered.map_err(|rejected| rejected.into_error(name))? {
+            Answered::Values(values) => Ok(self.outcome(planned, &values)),
+            Answered::Fault(fault, text) => faulted(planned, fault, text),
+            Answered::Died(death) => Ok(Outcome::Failed(died(planned, &death))),
+            Answered::NotRun(reason) => Err(SourceError::NotReached(Message::public(&*reason))),
+        }
+    }
+
+    fn outcome(&self, planned: &Planned, values: &[u8]) -> Outcome {
+        let decoded = match planned.decode(values, &self.book.codes) {
+            Ok(decoded) => decoded,
+            Err(error) => {
+                let words = format!("`{}` gave a result that cannot be read", planned.name);
+                return Outcome::Failed(Message::public(words).caused_by(&error).into());
+            }
+        };
+        let json = RawValue::from_string(decoded.json).expect("only JSON text was written");
+        match decoded.failure {
+            None => Outcome::Returned(Output::value(json)),
+            Some(failure) => {
+                let content = vec![Content::text(json.get())];
+                Outcome::Failed(ToolError { content, ..ToolError::new(failure) })
+            }
+        }
+    }
+}
+
+fn died(planned: &Planned, death: &Death) -> ToolError {
+    ToolError::new(format!("`{}` {}; {RESTARTED}", planned.name, death.words(&planned.function)))
+}
+
+fn faulted(planned: &Planned, fault: Fault, text: String) -> Result<Outcome, SourceError> {
+    let name = &planned.name;
+    match fault {
+        Fault::TooLong => Ok(Outcome::Failed(ToolError::new(format!("`{name}` gave too much: {text}")))),
+        Fault::BadLength | Fault::MemorySmashed => Ok(Outcome::Failed(ToolError::new(format!(
+            "`{name}` broke its description: {text}; {RESTARTED}"
+        )))),
+        Fault::OutOfRange | Fault::BadHandle => {
+            let fault = ParameterError { parameter: String::new(), message: format!("do not fit: {text}") };
+            Err(SourceError::Refused(Refusal::Invalid { parameters: vec![fault] }))
+        }
+        Fault::TooManyHandles | Fault::NoMemory => {
+            let message = Message::public(format!("`{name}` cannot run now: {text}"));
+            Err(SourceError::Refused(Refusal::Busy { message, retry_after: BUSY }))
+        }
+        Fault::UnknownFunction | Fault::Malformed | Fault::LoadFailed => {
+            let message = Message::public(format!("`{name}` could not be called")).developer(text);
+            Err(SourceError::Refused(Refusal::Internal(message)))
+        }
+    }
+}
+
+impl Rejected {
+    fn into_error(self, name: &str) -> SourceError {
+        match self {
+            Rejected::Full => {
+                let message = Message::public(format!("Too many calls wait for the library of `{name}`"));
+                SourceError::Refused(Refusal::Busy { message, retry_after: BUSY })
+            }
+            Rejected::Resting { reason, rest } if rest.is_zero() => {
+                SourceError::NotReached(Message::public(&*reason))
+            }
+            Rejected::Resting { reason, rest } => SourceError::Refused(Refusal::Unavailable {
+                message: Message::public(&*reason),
+                retry_after: Some(rest),
+            }),
+            Rejected::Forgotten => {
+                let message = "hold a handle that was lost when the library was restarted".to_owned();
+                let fault = ParameterError { parameter: String::new(), message };
+                SourceError::Refused(Refusal::Invalid { parameters: vec![fault] })
+            }
+            Rejected::TooLarge(error) => {
+                let fault =
+                    ParameterError { parameter: String::new(), message: format!("are too large: {error}") };
+                SourceError::Refused(Refusal::Invalid { parameters: vec![fault] })
+            }
+            Rejected::Closed => SourceError::NotReached(Message::public("The library is being closed")),
+        }
+    }
+}

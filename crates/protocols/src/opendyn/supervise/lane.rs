@@ -1,0 +1,301 @@
+//! The way to one worker: callers write their requests to the pipe themselves, in the order in which they
+//! wait for answers. Whoever minds the worker reads the answers and restarts it.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::net::unix::pipe;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant;
+use toolmux_dylib_host::fault::Fault;
+use toolmux_dylib_host::frame::{FrameError, Request};
+use toolmux_dylib_host::hello::Ready;
+
+use super::death::Death;
+use super::worker::Worker;
+
+/// A call on its way to C.
+pub(in crate::opendyn) struct Job {
+    pub(in crate::opendyn) function: u16,
+    pub(in crate::opendyn) values: Vec<u8>,
+    /// How long it may run, once it does.
+    pub(in crate::opendyn) limit: Duration,
+}
+
+/// What came of a job.
+#[derive(Debug)]
+pub(in crate::opendyn) enum Answered {
+    /// The payload of RESULT.
+    Values(Vec<u8>),
+    Fault(Fault, String),
+    Died(Death),
+    /// The job did not run.
+    NotRun(Arc<str>),
+}
+
+/// Why a job is not taken.
+#[derive(Debug)]
+pub(in crate::opendyn) enum Rejected {
+    /// As many wait as may.
+    Full,
+    /// Too many deaths, or the library cannot be loaded.
+    Resting {
+        reason: Arc<str>,
+        rest: Duration,
+    },
+    /// The worker that made the handle is gone.
+    Forgotten,
+    TooLarge(FrameError),
+    Closed,
+}
+
+type Answering = oneshot::Sender<Answered>;
+type Greeting = Result<Arc<Ready>, Arc<str>>;
+
+pub(super) struct Lane {
+    state: Mutex<State>,
+    /// Tells the minder to look at the state.
+    pub(super) wake: Notify,
+    /// The generation of the worker, 0 while there is none.
+    generation: AtomicU32,
+    most_waiting: usize,
+}
+
+#[derive(Default)]
+struct State {
+    connection: Option<Connection>,
+    waiting: VecDeque<Waiting>,
+    asking: Vec<oneshot::Sender<Greeting>>,
+    last_id: u32,
+    /// Since when the oldest job has been running, or nothing has.
+    oldest_since: Option<Instant>,
+    /// Whether the minder's clock is running.
+    watched: bool,
+    rest: Option<(Instant, Arc<str>)>,
+    closed: bool,
+}
+
+struct Connection {
+    requests: Arc<pipe::Sender>,
+    ready: Arc<Ready>,
+    /// What did not fit into the pipe.
+    unsent: Vec<u8>,
+}
+
+struct Waiting {
+    id: u32,
+    job: Job,
+    answer: Answering,
+}
+
+/// What the minder's clock finds.
+pub(super) enum Clock {
+    /// The oldest job has run too long.
+    Expired(Duration),
+    Running,
+    /// Nothing has been asked for some time.
+    Idle {
+        since: Instant,
+    },
+}
+
+impl Lane {
+    pub(super) fn new(most_waiting: usize) -> Self {
+        Lane { state: Mutex::default(), wake: Notify::new(), generation: AtomicU32::new(0), most_waiting }
+    }
+
+    /// No code of ours panics while it holds the lock.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn generation(&self) -> u32 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    pub(super) fn waiting(&self) -> usize {
+        self.lock().waiting.len()
+    }
+
+    /// Puts a job in line. Dropping the receiver does not take it out: C cannot be told to stop.
+    pub(super) fn submit(&self, job: Job) -> Result<oneshot::Receiver<Answered>, Rejected> {
+        let (answer, answered) = oneshot::channel();
+        let mut state = self.lock();
+        state.admit(self.most_waiting)?;
+        state.last_id = state.last_id.wrapping_add(1);
+        let id = state.last_id;
+        if let Some(connection) = &mut state.connection {
+            connection.send(id, &job).map_err(Rejected::TooLarge)?;
+        }
+        let blocked = state.connection.as_ref().is_none_or(|connection| !connection.unsent.is_empty());
+        if state.waiting.is_empty() {
+            state.oldest_since = Some(Instant::now());
+        }
+        state.waiting.push_back(Waiting { id, job, answer });
+        let wake = blocked || !state.watched;
+        state.watched = true;
+        drop(state);
+        if wake {
+            self.wake.notify_one();
+        }
+        Ok(answered)
+    }
+
+    /// What the worker said when it was ready; starts one if there is none.
+    pub(super) fn ask(&self) -> Result<oneshot::Receiver<Greeting>, Rejected> {
+        let (tell, told) = oneshot::channel();
+        let mut state = self.lock();
+        state.admit(usize::MAX)?;
+        match &state.connection {
+            Some(connection) => drop(tell.send(Ok(Arc::clone(&connection.ready)))),
+            None => state.asking.push(tell),
+        }
+        drop(state);
+        self.wake.notify_one();
+        Ok(told)
+    }
+
+    pub(super) fn is_wanted(&self) -> bool {
+        let state = self.lock();
+        !state.waiting.is_empty() || !state.asking.is_empty()
+    }
+
+    /// A worker is there: what waits goes to it.
+    pub(super) fn connect(&self, worker: &Worker) {
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        let mut connection = Connection {
+            requests: Arc::clone(&worker.requests),
+            ready: Arc::clone(&worker.ready),
+            unsent: Vec::new(),
+        };
+        for waiting in &state.waiting {
+            // It was encoded before, or will be refused by the worker's limits.
+            connection.send(waiting.id, &waiting.job).ok();
+        }
+        for tell in state.asking.drain(..) {
+            tell.send(Ok(Arc::clone(&worker.ready))).ok();
+        }
+        state.oldest_since = Some(Instant::now());
+        state.rest = None;
+        state.connection = Some(connection);
+        self.generation.store(worker.generation, Ordering::Release);
+    }
+
+    pub(super) fn disconnect(&self) {
+        self.generation.store(0, Ordering::Release);
+        self.lock().connection = None;
+    }
+
+    /// Writes what did not fit before.
+    pub(super) fn flush(&self) {
+        if let Some(connection) = &mut self.lock().connection {
+            connection.flush();
+        }
+    }
+
+    pub(super) fn has_unsent(&self) -> bool {
+        self.lock().connection.as_ref().is_some_and(|connection| !connection.unsent.is_empty())
+    }
+
+    /// Gives the oldest job its answer and tells its function. Nothing when the answer is for another: the
+    /// worker lies.
+    pub(super) fn answer(&self, id: u32, answered: Answered) -> Option<u16> {
+        let mut state = self.lock();
+        let oldest = state.waiting.pop_front_if(|oldest| oldest.id == id)?;
+        state.oldest_since = Some(Instant::now());
+        drop(state);
+        // Whoever asked may have lost patience.
+        oldest.answer.send(answered).ok();
+        Some(oldest.job.function)
+    }
+
+    /// Gives the oldest job the blame.
+    pub(super) fn blame(&self, death: Death) {
+        let oldest = self.lock().waiting.pop_front();
+        if let Some(oldest) = oldest {
+            oldest.answer.send(Answered::Died(death)).ok();
+        }
+    }
+
+    pub(super) fn clock(&self) -> Clock {
+        let mut state = self.lock();
+        let Some(oldest) = state.waiting.front() else {
+            state.watched = false;
+            return Clock::Idle { since: state.oldest_since.unwrap_or_else(Instant::now) };
+        };
+        let limit = oldest.job.limit;
+        match state.oldest_since {
+            Some(since) if since.elapsed() >= limit => Clock::Expired(limit),
+            Some(_) | None => Clock::Running,
+        }
+    }
+
+    /// Refuses everything for a while.
+    pub(super) fn rest(&self, reason: &Arc<str>, rest: Duration) {
+        let mut state = self.lock();
+        state.rest = Some((Instant::now() + rest, Arc::clone(reason)));
+        state.dismiss(reason);
+    }
+
+    pub(super) fn close(&self) {
+        let mut state = self.lock();
+        state.closed = true;
+        state.dismiss(&Arc::from("The library is being closed"));
+        drop(state);
+        self.wake.notify_one();
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+}
+
+impl State {
+    fn admit(&self, most_waiting: usize) -> Result<(), Rejected> {
+        if self.closed {
+            return Err(Rejected::Closed);
+        }
+        if let Some((until, reason)) = &self.rest {
+            let rest = until.saturating_duration_since(Instant::now());
+            if !rest.is_zero() {
+                return Err(Rejected::Resting { reason: Arc::clone(reason), rest });
+            }
+        }
+        if self.waiting.len() >= most_waiting { Err(Rejected::Full) } else { Ok(()) }
+    }
+
+    fn dismiss(&mut self, reason: &Arc<str>) {
+        for waiting in self.waiting.drain(..) {
+            waiting.answer.send(Answered::NotRun(Arc::clone(reason))).ok();
+        }
+        for tell in self.asking.drain(..) {
+            tell.send(Err(Arc::clone(reason))).ok();
+        }
+    }
+}
+
+impl Connection {
+    fn send(&mut self, id: u32, job: &Job) -> Result<(), FrameError> {
+        let idle = self.unsent.is_empty();
+        Request::Call { id, function: job.function, values: &job.values }.encode(&mut self.unsent)?;
+        if idle {
+            self.flush();
+        }
+        Ok(())
+    }
+
+    /// Errors are left to the minder, who sees the worker end.
+    fn flush(&mut self) {
+        let mut sent = 0;
+        while sent < self.unsent.len() {
+            match self.requests.try_write(&self.unsent[sent..]) {
+                Ok(count) => sent += count,
+                Err(_) => break,
+            }
+        }
+        self.unsent.drain(..sent);
+    }
+}

@@ -1,0 +1,14 @@
+//! Watches over the workers of a library: starts them, feeds them, times them, buries them. A call that
+//! kills its worker costs that call alone; calls behind it had not begun and go to the next worker.
+
+mod death;
+mod lane;
+mod minder;
+mod pool;
+mod worker;
+
+pub(super) use self::death::Death;
+pub(super) use self::lane::{Answered, Job, Rejected};
+pub(super) use self::pool::{Pool, PoolSettings};
+pub use self::worker::become_worker_if_asked;
+pub(super) use self::worker::{Launch, MARK};

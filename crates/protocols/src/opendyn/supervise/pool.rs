@@ -1,0 +1,96 @@
+//! The workers of one library: one unless more are configured, since C libraries keep state.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use tokio::time::timeout;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
+use toolmux_dylib_host::hello::Ready;
+
+use super::lane::{Answered, Job, Lane, Rejected};
+use super::minder::Minder;
+use super::worker::Launch;
+
+/// How long the workers have to end in peace.
+const CLOSING: Duration = Duration::from_secs(2);
+
+pub(in crate::opendyn) struct PoolSettings {
+    pub(in crate::opendyn) workers: usize,
+    /// Calls that may wait for one worker.
+    pub(in crate::opendyn) queue: usize,
+    pub(in crate::opendyn) idle: Duration,
+    /// Which functions make objects.
+    pub(in crate::opendyn) opens: Arc<[bool]>,
+}
+
+pub(in crate::opendyn) struct Pool {
+    slots: Vec<Slot>,
+    launch: Arc<Launch>,
+    settings: PoolSettings,
+    minders: TaskTracker,
+}
+
+struct Slot {
+    lane: Arc<Lane>,
+    minder: OnceLock<AbortOnDropHandle<()>>,
+}
+
+impl Pool {
+    /// Starts nothing yet.
+    pub(in crate::opendyn) fn new(launch: Launch, settings: PoolSettings) -> Self {
+        let slot = || Slot { lane: Arc::new(Lane::new(settings.queue)), minder: OnceLock::new() };
+        let slots = (0..settings.workers.max(1)).map(|_| slot()).collect();
+        Pool { slots, launch: Arc::new(launch), settings, minders: TaskTracker::new() }
+    }
+
+    /// What the library can do, as its first worker found it.
+    pub(in crate::opendyn) async fn ready(&self) -> Result<Arc<Ready>, Rejected> {
+        let slot = &self.slots[0];
+        let told = slot.lane.ask()?;
+        self.mind(slot);
+        match told.await {
+            Ok(Ok(ready)) => Ok(ready),
+            Ok(Err(reason)) => Err(Rejected::Resting { reason, rest: Duration::ZERO }),
+            Err(_) => Err(Rejected::Closed),
+        }
+    }
+
+    /// Runs a job; one with objects goes to the worker that made them. Dropping the future gives up the
+    /// answer, not the job.
+    pub(in crate::opendyn) async fn run(
+        &self,
+        job: Job,
+        generation: Option<u32>,
+    ) -> Result<Answered, Rejected> {
+        let slot = match generation {
+            Some(generation) => {
+                let made = |slot: &&Slot| slot.lane.generation() == generation;
+                self.slots.iter().find(made).ok_or(Rejected::Forgotten)?
+            }
+            None if self.slots.len() == 1 => &self.slots[0],
+            None => self.slots.iter().min_by_key(|slot| slot.lane.waiting()).ok_or(Rejected::Closed)?,
+        };
+        let answered = slot.lane.submit(job)?;
+        self.mind(slot);
+        answered.await.map_err(|_| Rejected::Closed)
+    }
+
+    fn mind(&self, slot: &Slot) {
+        slot.minder.get_or_init(|| {
+            let (lane, launch) = (Arc::clone(&slot.lane), Arc::clone(&self.launch));
+            let minder = Minder::new(lane, launch, self.settings.idle, Arc::clone(&self.settings.opens));
+            AbortOnDropHandle::new(self.minders.spawn(minder.mind()))
+        });
+    }
+
+    /// Ends all workers. What still waits is told that it did not run.
+    pub(in crate::opendyn) async fn close(&self) {
+        for slot in &self.slots {
+            slot.lane.close();
+        }
+        self.minders.close();
+        if timeout(CLOSING, self.minders.wait()).await.is_err() {
+            self.slots.iter().filter_map(|slot| slot.minder.get()).for_each(AbortOnDropHandle::abort);
+        }
+    }
+}
