@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
 use crate::arguments::Arguments;
 use crate::catalog::Entry;
 use crate::delivery::{Filled, Place, find};
@@ -79,6 +81,9 @@ pub struct Call {
     pub(crate) request: Request,
     pub(crate) caller: Caller,
     pub(crate) onward: Onward,
+    /// As long as there is one, the source is not closed.
+    #[expect(dead_code, reason = "held for its drop")]
+    pub(crate) in_flight: TaskTrackerToken,
     /// The arguments with credentials among them, when some are delivered that way.
     pub(crate) filled: Option<Filled>,
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::call::Caller;
-use crate::delivery::Delivery;
+use crate::delivery::{Delivery, Place};
 use crate::metrics::ToolMetrics;
 use crate::mount::{Gate, Mount};
 use crate::names::{ToolId, ToolRef};
@@ -37,6 +37,15 @@ pub struct Entry {
     pub(crate) mount: Arc<Mount>,
     pub(crate) gate: Arc<Gate>,
     pub(crate) metrics: OnceLock<ToolMetrics>,
+}
+
+impl Entry {
+    /// True for an argument that we fill in ourselves and that nobody else is told of.
+    pub fn fills(&self, argument: &str) -> bool {
+        self.deliver
+            .iter()
+            .any(|delivery| matches!(&delivery.place, Place::Argument(name) if name == argument))
+    }
 }
 
 /// A tool that is known but not served.

@@ -64,13 +64,16 @@ pub(crate) fn find(grants: &Grants, name: &GrantName) -> Option<Secret> {
     }
 }
 
-/// The arguments with the credentials that are delivered as such; `None` when none are.
+/// The arguments with the credentials that are delivered as such; `None` when none are. What a caller wrote
+/// in such a place goes, whether there is a credential for it or not.
 pub(crate) fn fill(deliver: &[Delivery], arguments: &Arguments, grants: &Grants) -> Option<Filled> {
-    let delivered = arguments_of(deliver).filter_map(|(name, grant)| Some((name, find(grants, grant)?)));
     let mut map = None;
-    for (name, secret) in delivered {
+    for (name, grant) in arguments_of(deliver) {
         let map = map.get_or_insert_with(|| arguments.map().clone());
-        map.insert(name.to_owned(), Value::String(secret.expose().to_owned()));
+        map.shift_remove(name);
+        if let Some(secret) = find(grants, grant) {
+            map.insert(name.to_owned(), Value::String(secret.expose().to_owned()));
+        }
     }
     map.map(|map| Filled(Arguments::from_map(map)))
 }
@@ -118,7 +121,7 @@ mod tests {
     fn a_delivered_argument_wins_over_what_a_model_wrote() {
         let grants = Grants { secrets: vec![("KEY".into(), Secret::new("hunter2"))], ..Grants::default() };
         check(&grants, Some(json!({ "a": 1, "key": "hunter2" })));
-        check(&Grants::default(), None);
+        check(&Grants::default(), Some(json!({ "a": 1 })));
     }
 
     #[test]

@@ -43,6 +43,19 @@ pub struct ToolSettings {
     pub hints: Hints,
 }
 
+impl ToolSettings {
+    /// These settings, with `others` where these say nothing.
+    pub(crate) fn or(self, others: &ToolSettings) -> ToolSettings {
+        ToolSettings {
+            timeout: self.timeout.or(others.timeout),
+            concurrency: self.concurrency.or(others.concurrency),
+            requires: self.requires.or_else(|| others.requires.clone()),
+            deliver: if self.deliver.is_empty() { others.deliver.clone() } else { self.deliver },
+            hints: others.hints.overridden_by(self.hints),
+        }
+    }
+}
+
 /// Makes a source anew from the same settings.
 pub type Reopen = Arc<dyn Fn() -> Result<Arc<dyn Source>, Message> + Send + Sync>;
 

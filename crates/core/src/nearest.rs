@@ -3,8 +3,14 @@
 /// How many names are compared at most: a miss must not become a way to burn our time.
 const MOST_COMPARED: usize = 2_000;
 
+/// The longest name that anything can be near to.
+const LONGEST: usize = 256;
+
 /// The nearest of `known` to `given`, when one is near enough to be meant.
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if given.len() > LONGEST {
+        return None;
+    }
     let given = given.to_ascii_lowercase();
     known
         .into_iter()

@@ -122,6 +122,7 @@ fn describe(error: &jsonschema::ValidationError<'_>, known: &[String]) -> Vec<Pa
         ValidationErrorKind::AdditionalProperties { unexpected }
         | ValidationErrorKind::UnevaluatedProperties { unexpected } => unexpected
             .iter()
+            .take(MOST_FAULTS)
             .map(|name| ParameterError { parameter: below(name), message: unknown(name, &at, known) })
             .collect(),
         kind => {

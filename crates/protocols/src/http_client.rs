@@ -144,7 +144,7 @@ impl HttpClient {
         body: impl Into<reqwest::Body>,
     ) -> Result<Answer, HttpError> {
         let request = self.client.request(method, url.clone()).headers(headers).body(body);
-        let host = url.authority().to_owned();
+        let host = host_of(url);
         match tokio::time::timeout(self.limits.timeout, request.send()).await {
             Ok(Ok(response)) => Ok(Answer { response, host, limits: self.limits.clone() }),
             Ok(Err(error)) if error.is_connect() || error.is_builder() => {
@@ -156,17 +156,10 @@ impl HttpClient {
     }
 }
 
-/// The credentials that a call delivers in headers, for every source behind HTTP.
-pub(crate) fn delivered_headers(call: &Call) -> Result<HeaderMap, SourceError> {
-    let mut headers = HeaderMap::new();
-    for (name, secret) in call.headers() {
-        let wrong =
-            || SourceError::NotReached(Message::public(format!("The header `{name}` cannot be sent")));
-        let mut value = HeaderValue::from_str(secret.expose()).map_err(|_| wrong())?;
-        value.set_sensitive(true);
-        headers.insert(name.parse::<HeaderName>().map_err(|_| wrong())?, value);
-    }
-    Ok(headers)
+/// Host and port, without the user and password that an address may hold.
+fn host_of(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
 /// An answer whose body is still to come.

@@ -17,7 +17,7 @@ mod operations;
 pub mod oxp;
 pub mod registry;
 pub mod sse;
-mod version_header;
+pub mod version_header;
 pub mod web;
 pub mod workflow;
 

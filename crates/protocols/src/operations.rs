@@ -26,6 +26,10 @@ fn routes() -> Router<Arc<Web>> {
 
 async fn metrics(State(web): State<Arc<Web>>, request: Request) -> Response {
     match web.admit(&request.into_parts().0) {
+        // The counters name every tool, so they are for those who may see every tool.
+        Ok(caller) if caller.toolsets().next().is_some() => {
+            (StatusCode::NOT_FOUND, "metrics are for callers without a toolset").into_response()
+        }
         Ok(_) => ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], web.gateway.metrics().text())
             .into_response(),
         Err(refusal) => (StatusCode::UNAUTHORIZED, refusal.message().public).into_response(),
@@ -36,7 +40,7 @@ async fn metrics(State(web): State<Arc<Web>>, request: Request) -> Response {
 async fn health(State(web): State<Arc<Web>>) -> Response {
     let stopping = web.gateway.is_closing() || web.stop.as_ref().is_some_and(CancellationToken::is_cancelled);
     stamp(if stopping {
-        json(StatusCode::SERVICE_UNAVAILABLE, r#"{"status":"stopping"}"#)
+        json(StatusCode::SERVICE_UNAVAILABLE, r#"{"status":"unready"}"#)
     } else {
         json(StatusCode::OK, r#"{"status":"ok"}"#)
     })

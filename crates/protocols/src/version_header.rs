@@ -10,7 +10,7 @@ pub(crate) const OXP_VERSION: &str = "1.0";
 pub(crate) const OXP_VERSION_HEADER: HeaderName = HeaderName::from_static("oxp-version");
 
 /// Marks an answer with our version.
-pub(crate) fn stamp(mut response: Response) -> Response {
+pub fn stamp(mut response: Response) -> Response {
     response.headers_mut().insert(OXP_VERSION_HEADER, HeaderValue::from_static(OXP_VERSION));
     response
 }

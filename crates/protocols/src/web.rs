@@ -54,6 +54,11 @@ impl Web {
         self.gateway.admit(credential(&parts.headers), toolset)
     }
 
+    /// Whether whoever asks is known at all, for answers that no protocol gives.
+    pub fn known(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        self.gateway.admit(credential(headers), None).map(drop)
+    }
+
     /// Who asks, and the body. Nobody unknown gets a body read.
     pub async fn open(&self, request: Request) -> Result<(Caller, Parts, Bytes), Refusal> {
         let (parts, body) = request.into_parts();

@@ -25,6 +25,16 @@ pub(crate) struct Assembly {
     sources: Vec<SourceConfig>,
     keys: Arc<ArcSwap<JwkSet>>,
     jwks: Option<jwks::Follower>,
+    jwks_address: Option<String>,
+}
+
+/// Which sources a new configuration opens anew.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reopen {
+    /// Those whose settings changed.
+    WhatChanged,
+    /// All: what they read beside the configuration may have changed, such as a secret in a file.
+    Everything,
 }
 
 impl Assembly {
@@ -37,7 +47,8 @@ impl Assembly {
             gateway.mount(mount);
         }
         let jwks = jwks::follow(config, &keys);
-        Ok(Assembly { gateway, store, base: None, sources: config.sources.clone(), keys, jwks })
+        let (sources, jwks_address) = (config.sources.clone(), jwks::address(config));
+        Ok(Assembly { gateway, store, base: None, sources, keys, jwks, jwks_address })
     }
 
     /// Lets users allow tokens; for an assembly that is going to be served, since they come by browser.
@@ -63,22 +74,26 @@ impl Assembly {
 
     /// Takes a new configuration: sources that changed are replaced, all others stay as they are. Nothing
     /// changes when any part of it cannot be opened.
-    pub(crate) fn change(&mut self, config: &Config) -> anyhow::Result<()> {
-        let changed: Vec<&SourceConfig> =
-            config.sources.iter().filter(|source| !self.sources.contains(source)).collect();
-        let mounts = changed.into_iter().map(mount).collect::<anyhow::Result<Vec<_>>>()?;
+    pub(crate) fn change(&mut self, config: &Config, reopen: Reopen) -> anyhow::Result<()> {
+        let changed = |source: &&SourceConfig| reopen == Reopen::Everything || !self.sources.contains(source);
+        let mounts = config.sources.iter().filter(changed).map(mount).collect::<anyhow::Result<Vec<_>>>()?;
         let broker = self.broker(config)?;
         for gone in &self.sources {
             if !config.sources.iter().any(|source| source.name == gone.name) {
                 self.gateway.unmount(&gone.name);
             }
         }
+        if jwks::address(config) != self.jwks_address {
+            // Keys of an issuer that is no longer named must not open anything.
+            self.keys = Arc::new(ArcSwap::from_pointee(JwkSet { keys: Vec::new() }));
+            self.jwks = jwks::follow(config, &self.keys);
+            self.jwks_address = jwks::address(config);
+        }
         self.gateway.configure(settings(config, &self.keys, broker));
         for mount in mounts {
             self.gateway.mount(mount);
         }
         self.sources.clone_from(&config.sources);
-        self.jwks = jwks::follow(config, &self.keys);
         Ok(())
     }
 }

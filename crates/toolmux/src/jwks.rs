@@ -29,9 +29,14 @@ impl Drop for Follower {
     }
 }
 
+/// Where the configuration says that keys are published.
+pub(crate) fn address(config: &Config) -> Option<String> {
+    config.jwt.as_ref()?.jwks.clone()
+}
+
 /// Follows the keys that the configuration names, if it names any.
 pub(crate) fn follow(config: &Config, keys: &Arc<ArcSwap<JwkSet>>) -> Option<Follower> {
-    let url = config.jwt.as_ref()?.jwks.clone()?;
+    let url = address(config)?;
     let keys = Arc::clone(keys);
     Some(Follower(TaskTracker::new().spawn(async move {
         let limits =

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use axum::extract::State;
 use axum::response::Response;
-use http::{Request, StatusCode, Uri};
+use http::{HeaderMap, Request, StatusCode, Uri};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -18,7 +19,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use toolmux_protocols::web::{AskedToolset, ServerVersion, Web, json};
+use toolmux_core::gateway::Gateway;
+use toolmux_protocols::version_header::stamp;
+use toolmux_protocols::web::{AskedToolset, ServerVersion, Web, WebLimits, json};
 use tower::Service;
 
 use crate::host_rules::HostRules;
@@ -54,10 +57,7 @@ pub(crate) struct Front {
 
 impl Front {
     pub(crate) fn new(web: Arc<Web>, hosts: HostRules) -> Self {
-        let routes =
-            toolmux_protocols::SERVED.iter().fold(Router::new(), |all, served| all.merge((served.routes)()));
-        let router = routes.fallback(nowhere).with_state(Arc::clone(&web));
-        Front { router, web, hosts, version: None }
+        Front { router: routes_of(&web), web, hosts, version: None }
     }
 
     /// The version that the server goes by, where that is not the program's own.
@@ -85,7 +85,7 @@ impl Front {
         let (toolset, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
         if !self.web.gateway.catalog().has_toolset(toolset) {
             let what = format!("there is no toolset `{toolset}`");
-            return Err(Box::new(message(StatusCode::NOT_FOUND, &what)));
+            return Err(Box::new(self.not_found(request.headers(), &what)));
         }
         let asked = AskedToolset(toolset.into());
         let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
@@ -99,6 +99,27 @@ impl Front {
     }
 }
 
+impl Front {
+    /// Nothing is there; what is, is told to nobody unknown.
+    fn not_found(&self, headers: &HeaderMap, what: &str) -> Response {
+        match self.web.known(headers) {
+            Ok(()) => message(StatusCode::NOT_FOUND, what),
+            Err(refusal) => message(StatusCode::UNAUTHORIZED, &refusal.message().public),
+        }
+    }
+}
+
+/// Every protocol, for whoever asks from inside this process.
+pub(crate) fn routes(gateway: Arc<Gateway>) -> Router {
+    routes_of(&Arc::new(Web { gateway, limits: WebLimits::default(), stop: None }))
+}
+
+fn routes_of(web: &Arc<Web>) -> Router {
+    let all =
+        toolmux_protocols::SERVED.iter().fold(Router::new(), |all, served| all.merge((served.routes)()));
+    all.fallback(nowhere).with_state(Arc::clone(web))
+}
+
 /// Accepts connections until told to stop, then lets those that are busy finish.
 pub(crate) async fn listen(
     tcp: TcpListener,
@@ -106,14 +127,16 @@ pub(crate) async fn listen(
     limits: ListenLimits,
     stop: CancellationToken,
 ) {
-    let (places, graceful) = (Arc::new(Semaphore::new(limits.connections)), GracefulShutdown::new());
-    let connections = TaskTracker::new();
+    let (places, graceful) =
+        (Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS))), GracefulShutdown::new());
+    let (connections, cut) = (TaskTracker::new(), CancellationToken::new());
     while let Some((stream, place)) = stop.run_until_cancelled(accept(&tcp, &places)).await {
         let connection = connection(stream, Arc::clone(&front), limits);
         let watched = graceful.watch(connection);
+        let cut = cut.clone();
         connections.spawn(async move {
             // A connection that breaks is its client's affair.
-            watched.await.ok();
+            cut.run_until_cancelled(watched).await;
             drop(place);
         });
     }
@@ -121,6 +144,8 @@ pub(crate) async fn listen(
     connections.close();
     if tokio::time::timeout(limits.drain, graceful.shutdown()).await.is_err() {
         tracing::warn!("connections were still busy after {:?} and are cut", limits.drain);
+        cut.cancel();
+        connections.wait().await;
     }
 }
 
@@ -157,14 +182,17 @@ fn connection(
         .serve_connection(TokioIo::new(stream), service)
 }
 
-async fn nowhere(request: Request<Body>) -> Response {
+async fn nowhere(State(web): State<Arc<Web>>, request: Request<Body>) -> Response {
+    if let Err(refusal) = web.known(request.headers()) {
+        return message(StatusCode::UNAUTHORIZED, &refusal.message().public);
+    }
     let known: Vec<&str> = toolmux_protocols::SERVED.iter().map(|served| served.path).collect();
     let what = format!("there is nothing at `{}`; try {}", request.uri().path(), known.join(", "));
     message(StatusCode::NOT_FOUND, &what)
 }
 
 fn message(status: StatusCode, what: &str) -> Response {
-    json(status, serde_json::json!({ "message": what }).to_string())
+    stamp(json(status, serde_json::json!({ "message": what }).to_string()))
 }
 
 /// The address for people: what listens everywhere is reached here.

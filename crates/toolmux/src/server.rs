@@ -88,7 +88,9 @@ impl Server {
 
     /// Adds any source under a toolkit name of `[A-Za-z0-9_]+`.
     pub fn source(mut self, toolkit: &str, source: Arc<dyn Source>) -> Self {
-        self.mounts.push(Mount::new(toolkit, toolkit, Naming::Prefixed, source));
+        // Two sources may bring versions of one toolkit; each is a source of its own.
+        let name = format!("{toolkit} {}", self.mounts.len() + 1);
+        self.mounts.push(Mount::new(&name, toolkit, Naming::Prefixed, source));
         self
     }
 
@@ -186,6 +188,7 @@ impl Running {
 
     /// Stops accepting, lets calls in flight finish within a bound, ends all sources.
     pub async fn stop(self) {
+        self.gateway.announce_closing();
         self.stop.cancel();
         if let Err(error) = self.listener.await {
             tracing::error!(%error, "the listener failed");

@@ -49,7 +49,7 @@ pub struct Toolkit {
     name: String,
     version: Option<Version>,
     tools: Vec<Tool>,
-    runs: HashMap<Arc<str>, Run>,
+    runs: HashMap<(Arc<str>, Version), Run>,
 }
 
 /// What a tool may want to know beside its input.
@@ -107,7 +107,7 @@ impl Toolkit {
                 Err(error) => Box::pin(std::future::ready(Outcome::Failed(error.into()))),
             }
         };
-        self.runs.insert(run_key(name, tool.version), Arc::new(run));
+        self.runs.insert((Arc::clone(&tool.name), tool.version), Arc::new(run));
         self.tools.push(tool);
         self
     }
@@ -157,16 +157,12 @@ impl Source for Toolkit {
         progress: &'a Progress,
     ) -> BoxFuture<'a, Result<Outcome, SourceError>> {
         Box::pin(async move {
-            match self.runs.get(&run_key(call.tool_name(), call.entry().tool.version)) {
+            match self.runs.get(&(Arc::clone(&call.entry().tool.name), call.entry().tool.version)) {
                 Some(run) => Ok(run(call, progress).await),
                 None => Err(SourceError::NotReached(Message::public("The tool is gone"))),
             }
         })
     }
-}
-
-fn run_key(name: &str, version: Version) -> Arc<str> {
-    format!("{name}@{version}").into()
 }
 
 fn outcome<O: Serialize>(result: Result<O, ToolError>) -> Outcome {

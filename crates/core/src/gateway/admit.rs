@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use arc_swap::ArcSwap;
 use jsonwebtoken::jwk::JwkSet;
@@ -75,6 +75,9 @@ struct Claims {
     toolset: Option<String>,
 }
 
+/// Everybody, where nobody has to prove anything.
+static ANYONE: LazyLock<Arc<str>> = LazyLock::new(|| "anonymous".into());
+
 pub(super) fn admit(
     admission: &Admission,
     credential: Credential<'_>,
@@ -82,7 +85,7 @@ pub(super) fn admit(
 ) -> Result<Caller, Refusal> {
     let asked = toolset.map(Arc::from);
     if admission.is_open() {
-        return Ok(Caller { name: "anonymous".into(), user: None, toolsets: [None, asked] });
+        return Ok(Caller { name: Arc::clone(&ANYONE), user: None, toolsets: [None, asked] });
     }
     let (shown, token) = match credential {
         Credential::None => return Err(unauthenticated("No credential was given")),
@@ -101,10 +104,21 @@ pub(super) fn admit(
     })?;
     let user: Option<Arc<str>> = claims.sub.map(Arc::from);
     Ok(Caller {
-        name: user.clone().unwrap_or_else(|| "token".into()),
+        name: token_name(user.as_deref(), token),
         user,
         toolsets: [claims.toolset.map(Arc::from), asked],
     })
+}
+
+/// Callers by token and callers by key never meet, and neither do two tokens without a subject.
+fn token_name(subject: Option<&str>, token: &str) -> Arc<str> {
+    match subject {
+        Some(subject) => format!("jwt:{subject}").into(),
+        None => {
+            let digest = Secret::new(token).sha256();
+            format!("jwt#{:016x}", u64::from_be_bytes(digest[..8].try_into().unwrap_or_default())).into()
+        }
+    }
 }
 
 /// Looks at every key, whichever matches, so that the time taken tells nothing.

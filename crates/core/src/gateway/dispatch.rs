@@ -31,12 +31,13 @@ pub(super) async fn dispatch(
 ) -> Result<Outcome, Refusal> {
     let entry = &call.entry;
     let metrics = entry.metrics.get_or_init(|| gateway.metrics.of_tool(&entry.flat));
+    let limits = gateway.settings.load().limits;
     let started = Instant::now();
     let deadline = started + call.time_limit();
-    let (running, _in_flight) = (Running::begin(metrics), entry.mount.calls.token());
+    let running = Running::begin(metrics);
     let answer = async {
         let _turn = entry.gate.enter(deadline).await?;
-        attempts(&gateway.settings.load().limits.clone(), call, progress, deadline).await
+        attempts(&limits, call, progress, deadline).await
     }
     .instrument(
         tracing::debug_span!("call", tool = %entry.flat, caller = call.caller.name(), trace = call.trace()),

@@ -55,6 +55,7 @@ pub struct Gateway {
     reconnects: Semaphore,
     tasks: TaskTracker,
     stop: CancellationToken,
+    closing: CancellationToken,
 }
 
 impl Gateway {
@@ -71,6 +72,7 @@ impl Gateway {
             revision: watch::Sender::new(0),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
+            closing: CancellationToken::new(),
         })
     }
 
@@ -124,16 +126,18 @@ impl Gateway {
         caller: &Caller,
         mut request: Request,
     ) -> Result<Call, Refusal> {
-        let entry = {
+        let (entry, in_flight) = {
             let catalog = self.catalog.load();
             let place = resolve::resolve(&catalog, caller, &request.tool)?;
             permit::permit(&catalog, caller, place, &request.tool)?;
-            Arc::clone(catalog.entry(place))
+            let entry = catalog.entry(place);
+            (Arc::clone(entry), entry.mount.calls.token())
         };
         if !entry.requires.is_empty() {
             require::require(&self.settings.load_full(), &entry, caller, &mut request.grants).await?;
         }
-        validate::validate(entry, caller, request, Onward { gateway: Arc::clone(self), depth })
+        let onward = Onward { gateway: Arc::clone(self), depth };
+        validate::validate(entry, caller, request, onward, in_flight)
     }
 
     /// The present snapshot.
@@ -153,12 +157,17 @@ impl Gateway {
 
     /// Ends when the gateway is being closed, for whoever holds a stream open.
     pub async fn closing(&self) {
-        self.stop.cancelled().await;
+        self.closing.cancelled().await;
     }
 
-    /// True once [`Gateway::close`] has begun: no call should be sent here any more.
+    /// Says that the end is near, while calls may still finish: streams that only wait should end.
+    pub fn announce_closing(&self) {
+        self.closing.cancel();
+    }
+
+    /// True once the end was announced: no call should be sent here any more.
     pub fn is_closing(&self) -> bool {
-        self.stop.is_cancelled()
+        self.closing.is_cancelled()
     }
 
     /// Changes whenever the catalogue does.

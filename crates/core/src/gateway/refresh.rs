@@ -132,14 +132,9 @@ impl Gateway {
     /// Lets a source go: its tools disappear, calls in flight finish, then it is closed.
     pub fn unmount(&self, name: &str) {
         self.shelves(|shelves| {
-            shelves.retain(|shelf| {
-                let stays = shelf.mount.name != name;
-                if !stays {
-                    shelf.stop.cancel();
-                }
-                stays
-            });
+            let gone: Vec<Shelf> = shelves.extract_if(.., |shelf| shelf.mount.name == name).collect();
             self.swap(shelves);
+            gone.iter().for_each(|shelf| shelf.stop.cancel());
         });
         self.metrics.source_gone(name);
     }
@@ -182,6 +177,7 @@ impl Gateway {
 
     /// Ends everything the gateway runs; calls that are recorded finish first, within `patience`.
     pub async fn close(&self, patience: Duration) {
+        self.announce_closing();
         self.stop.cancel();
         self.tasks.close();
         timeout(patience, self.tasks.wait()).await.ok();
@@ -235,16 +231,16 @@ impl Gateway {
         }
         self.metrics.source(&mount.name, true, entries.len());
         self.shelves(|shelves| {
-            // A successor stands before the source it replaces.
             let place = shelves.iter().position(|shelf| Arc::ptr_eq(&shelf.mount, mount));
             let Some(place) = place else { return };
-            for old in shelves.extract_if(place + 1.., |shelf| shelf.mount.name == mount.name) {
-                old.stop.cancel();
-            }
-        });
-        self.update(mount, |shelf| {
+            // A successor stands before the source it replaces, which stops when nobody finds it any more.
+            let old: Vec<Shelf> =
+                shelves.extract_if(place + 1.., |shelf| shelf.mount.name == mount.name).collect();
+            let shelf = &mut shelves[place];
             (shelf.listing, shelf.entries, shelf.unserved) = (listing, entries, unserved);
             (shelf.beside, shelf.status) = (beside, SourceStatus::Ready);
+            self.swap(shelves);
+            old.iter().for_each(|shelf| shelf.stop.cancel());
         });
     }
 
@@ -278,7 +274,18 @@ impl Gateway {
 
     fn swap(&self, shelves: &[Shelf]) {
         let shelved: Vec<_> = shelves.iter().map(|s| (s.entries.clone(), s.unserved.clone())).collect();
-        self.catalog.store(Arc::new(Catalog::build(&shelved, &self.settings.load().toolsets)));
+        let catalog = Catalog::build(&shelved, &self.settings.load().toolsets);
+        let before = self.catalog.swap(Arc::new(catalog));
+        for tool in self.catalog.load().unserved() {
+            if tool.collision && !before.unserved().contains(tool) {
+                tracing::error!(
+                    source = tool.source,
+                    tool = tool.tool,
+                    "tool is not served: {}",
+                    tool.reason
+                );
+            }
+        }
         self.revision.send_modify(|revision| *revision += 1);
     }
 

@@ -29,14 +29,14 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What configuration says of a tool.
+    /// What configuration says of a tool: what stands under its name, and what patterns say beside that.
     pub fn of_tool(&self, id: &ToolId, own: &str) -> ToolSettings {
-        let fits = |exact: bool| {
-            self.tools
-                .iter()
-                .find(|(pattern, _)| pattern.is_exact() == exact && pattern.matches(id, own))
-                .map(|(_, settings)| settings.clone())
+        let fitting = |exact: bool| {
+            let fits = move |(pattern, _): &&(Pattern, ToolSettings)| {
+                pattern.is_exact() == exact && pattern.matches(id, own)
+            };
+            self.tools.iter().filter(fits).map(|(_, settings)| settings)
         };
-        fits(true).or_else(|| fits(false)).unwrap_or_default()
+        fitting(true).chain(fitting(false)).fold(ToolSettings::default(), ToolSettings::or)
     }
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
 use super::Onward;
 use crate::call::{Call, Caller, Request};
 use crate::catalog::Entry;
@@ -13,11 +15,12 @@ pub(super) fn validate(
     caller: &Caller,
     request: Request,
     onward: Onward,
+    in_flight: TaskTrackerToken,
 ) -> Result<Call, Refusal> {
     let parameters = entry.validator.faults(request.arguments.value());
     if parameters.is_empty() {
         let filled = fill(&entry.deliver, &request.arguments, &request.grants);
-        Ok(Call { entry, request, caller: caller.clone(), onward, filled })
+        Ok(Call { entry, request, caller: caller.clone(), onward, in_flight, filled })
     } else {
         Err(Refusal::Invalid { parameters })
     }

@@ -44,8 +44,8 @@ fn check_token(claims: Value, secret: &str, expect: Option<&str>) {
 #[test]
 fn tokens_need_a_good_signature_an_end_and_the_right_audience() {
     let soon = now() + 600;
-    check_token(json!({ "sub": "ann", "exp": soon }), "right", Some("ann"));
-    check_token(json!({ "sub": "ann", "exp": soon, "aud": "toolmux" }), "right", Some("ann"));
+    check_token(json!({ "sub": "ann", "exp": soon }), "right", Some("jwt:ann"));
+    check_token(json!({ "sub": "ann", "exp": soon, "aud": "toolmux" }), "right", Some("jwt:ann"));
     check_token(json!({ "sub": "ann", "exp": soon }), "wrong", None);
     check_token(json!({ "sub": "ann" }), "right", None);
     check_token(json!({ "sub": "ann", "exp": now() - 1 }), "right", None);

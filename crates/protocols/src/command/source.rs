@@ -17,6 +17,7 @@ use toolmux_core::json_text::{RawJson, raw_of};
 use toolmux_core::message::Message;
 use toolmux_core::outcome::{Outcome, Output, ToolError};
 use toolmux_core::progress::Progress;
+use toolmux_core::refusal::{ParameterError, Refusal};
 use toolmux_core::schema::Schema;
 use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_core::tool::{Hints, Tool};
@@ -153,17 +154,16 @@ impl Commands {
         for (name, secret) in call.environment() {
             env.to_mut().insert(name.to_owned(), secret.expose().to_owned());
         }
-        let mut group = ChildGroup::start(&argv, &env, &self.folder).map_err(|error| {
-            SourceError::NotReached(Message::public(format!("Cannot start `{}`", argv[0])).caused_by(&error))
-        })?;
+        let mut group =
+            ChildGroup::start(&argv, &env, &self.folder).map_err(|error| not_started(&argv, &error))?;
         let input = (tool.input == Input::Json).then(|| call.arguments().text().get().as_bytes());
         let ended = self.finish(&mut group, input.unwrap_or_default()).await;
         // Descendants that outlive the command do not outlive the call.
         group.signal(Signal::KILL);
-        let (success, stdout, stderr) = ended.map_err(|error| {
-            SourceError::Lost(Message::public(format!("`{}` was lost", argv[0])).caused_by(&error))
-        })?;
-        Ok(outcome(&argv[0], tool.output, success, &stdout, &stderr))
+        Ok(match ended {
+            Ok((success, stdout, stderr)) => outcome(&argv[0], tool.output, success, &stdout, &stderr),
+            Err(error) => Outcome::Failed(ToolError::new(format!("`{}` failed: {error}", argv[0]))),
+        })
     }
 
     async fn finish(
@@ -183,6 +183,19 @@ impl Commands {
         let ((), stdout, stderr) = tokio::join!(write, read(stdout, most), read(stderr, most));
         let status = group.child.wait().await?;
         Ok((status.success(), stdout?, stderr?))
+    }
+}
+
+/// Words that no command line can hold are the caller's; anything else is the command's.
+fn not_started(argv: &[String], error: &std::io::Error) -> SourceError {
+    use std::io::ErrorKind;
+    match error.kind() {
+        ErrorKind::InvalidInput | ErrorKind::ArgumentListTooLong => {
+            let message = "cannot stand on a command line: too long, or with a NUL in it".to_owned();
+            let parameters = vec![ParameterError { parameter: String::new(), message }];
+            SourceError::Refused(Refusal::Invalid { parameters })
+        }
+        _ => SourceError::NotReached(Message::public(format!("Cannot start `{}`", argv[0])).caused_by(error)),
     }
 }
 

@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 use super::client::{OxpClient, OxpError};
 use super::upstream::{ListedTool, ToolCall, ToolList};
-use crate::http_client::{HttpClient, HttpLimits, delivered_headers};
+use crate::http_client::{HttpClient, HttpLimits, credential_headers};
 use crate::registry::{OpenError, Opening, SecretSetting, SourceKind};
 
 pub(crate) const SOURCE: SourceKind =
@@ -75,7 +75,7 @@ impl Source for OxpSource {
 
     fn call<'a>(&'a self, call: &'a Call, _: &'a Progress) -> BoxFuture<'a, Result<Outcome, SourceError>> {
         Box::pin(async move {
-            let answered = self.client.call_once(&tool_call(call)?, delivered_headers(call)?).await;
+            let answered = self.client.call_once(&tool_call(call)?, credential_headers(call)?).await;
             answered.map(|answered| answered.outcome).map_err(|error| self.source_error(error))
         })
     }

@@ -9,10 +9,14 @@ use serde_json::{Map, Value};
 use toolmux_core::arguments::Arguments;
 use toolmux_core::call::Request;
 use toolmux_core::gateway::{Gateway, SourceStatus};
-use toolmux_core::names::ToolRef;
+use toolmux_core::names::{ToolRef, flat_name};
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::Progress;
+use toolmux_core::secret::Secret;
 use toolmux_core::store::MemoryStore;
+
+use toolmux_protocols::http_client::{HttpClient, HttpLimits};
+use toolmux_protocols::oxp::{ListedTool, OxpClient, OxpError, ToolCall};
 
 use super::failure::Failure;
 use crate::assembly::Assembly;
@@ -37,17 +41,21 @@ pub(super) struct CallTool {
     /// The configuration that has the tool.
     #[arg(long, default_value = "toolmux.toml")]
     config: PathBuf,
+    /// A running server that has the tool, instead of a configuration.
+    #[arg(long, conflicts_with = "config")]
+    url: Option<String>,
+    /// The environment variable that holds the key of that server.
+    #[arg(long, value_name = "NAME", requires = "url", default_value = "TOOLMUX_KEY")]
+    key_env: String,
 }
 
 impl CallTool {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
-        let mut config = Config::load(&self.config)?;
-        // Whoever can read the configuration may call what it serves.
-        (config.keys, config.jwt) = (Vec::new(), None);
-        let assembly = Assembly::new(&config, Arc::new(MemoryStore::default()))?;
-        let answered = self.answer(&assembly.gateway).await;
-        assembly.gateway.close(PATIENCE).await;
-        match answered? {
+        let answered = match &self.url {
+            Some(url) => self.ask(url).await?,
+            None => self.run_here().await?,
+        };
+        match answered {
             Outcome::Returned(output) => {
                 println!("{}", output.value);
                 Ok(ExitCode::SUCCESS)
@@ -56,19 +64,71 @@ impl CallTool {
         }
     }
 
+    async fn run_here(&self) -> Result<Outcome, Failure> {
+        let mut config = Config::load(&self.config)?;
+        // Whoever can read the configuration may call what it serves.
+        (config.keys, config.jwt) = (Vec::new(), None);
+        let assembly = Assembly::new(&config, Arc::new(MemoryStore::default()))?;
+        let answered = self.answer(&assembly.gateway).await;
+        assembly.gateway.close(PATIENCE).await;
+        answered
+    }
+
+    /// Asks a running server over OXP, whose values are exactly the tool's.
+    async fn ask(&self, url: &str) -> Result<Outcome, Failure> {
+        let key = std::env::var(&self.key_env).ok().map(Secret::new);
+        let client =
+            OxpClient::new(HttpClient::new(HttpLimits::default()), url, key.as_ref()).map_err(unasked)?;
+        let list = client.tools().await.map_err(unasked)?;
+        let wanted = ToolRef::either(&self.tool);
+        let found = list.tools.iter().rfind(|tool| is_meant(&wanted, tool));
+        let schema = found.map_or(Value::Null, |tool| tool.input.value().clone());
+        let arguments = self.arguments(&schema)?;
+        let id = match found {
+            Some(ListedTool { toolkit, tool, .. }) => ToolRef {
+                toolkit: Some(toolkit.as_str().into()),
+                tool: tool.as_str().into(),
+                version: wanted.version,
+            },
+            None => wanted,
+        };
+        let answered =
+            client.call(&ToolCall::new(id.to_string(), arguments.value())).await.map_err(unasked)?;
+        Ok(answered.outcome)
+    }
+
     async fn answer(&self, gateway: &Arc<Gateway>) -> Result<Outcome, Failure> {
         let tool = ToolRef::either(&self.tool);
         wait_for(gateway, &tool).await;
-        let arguments = match &self.json {
-            Some(text) => {
-                let text = serde_json::from_str(text)
-                    .map_err(|error| Failure::refused(anyhow::anyhow!("--json cannot be read: {error}")))?;
-                Arguments::read(Some(text)).map_err(|error| Failure::refused(anyhow::Error::new(error)))?
-            }
-            None => Arguments::from_map(named(&self.arguments, &schema(gateway, &tool))?),
-        };
+        let arguments = self.arguments(&schema(gateway, &tool))?;
         let caller = gateway.admit(toolmux_core::gateway::Credential::None, None)?;
         Ok(gateway.call(&caller, Request::new(tool, arguments), &Progress::unheard()).await?)
+    }
+}
+
+impl CallTool {
+    fn arguments(&self, schema: &Value) -> Result<Arguments, Failure> {
+        let Some(text) = &self.json else { return Ok(Arguments::from_map(named(&self.arguments, schema)?)) };
+        let text = serde_json::from_str(text)
+            .map_err(|error| Failure::refused(anyhow::anyhow!("--json cannot be read: {error}")))?;
+        Arguments::read(Some(text)).map_err(|error| Failure::refused(anyhow::Error::new(error)))
+    }
+}
+
+/// Whether a tool over there is meant, by its id or by its flat name.
+fn is_meant(wanted: &ToolRef, listed: &ListedTool) -> bool {
+    match &wanted.toolkit {
+        Some(toolkit) => **toolkit == *listed.toolkit && *wanted.tool == *listed.tool,
+        None => *wanted.tool == *flat_name(Some(&listed.toolkit), &listed.tool),
+    }
+}
+
+fn unasked(error: OxpError) -> Failure {
+    match error {
+        OxpError::Refused(refusal) => refusal.into(),
+        other => {
+            Failure::refused(other).hint("is a toolmux or OXP server running there, and is its key right?")
+        }
     }
 }
 

@@ -52,7 +52,9 @@ fn check_document(file: &Path) -> Result<String, Failure> {
     let name = file.display();
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{name}`"))?;
     let members = serde_json::from_str::<Value>(&text).with_context(|| format!("`{name}` is not JSON"))?;
-    let Some(kind) = DOCUMENTS.iter().find(|kind| members.get(kind.member).is_some()) else {
+    let named = DOCUMENTS.iter().find(|kind| members.get(kind.member).is_some());
+    // A list of functions without a name above it is most likely the oldest kind.
+    let Some(kind) = named.or_else(|| members.get("functions").and(DOCUMENTS.first())) else {
         let known: Vec<String> =
             DOCUMENTS.iter().map(|kind| format!("`{}` of an {}", kind.member, kind.name)).collect();
         return Err(Failure::refused(anyhow::anyhow!("`{name}` is no document that we know"))

@@ -64,6 +64,8 @@ pub(super) async fn serve(
     let (mut assembly, stop) =
         (Assembly::new(config, store(&config.store).await?)?, CancellationToken::new());
     assembly.authorize(config)?;
+    // Taken now: a signal that comes while sources connect must not end the process.
+    let hang_up = signals::hang_ups();
     let running = Running::start(
         assembly.gateway.clone(),
         ListenOn { version, ..listen_on(config) },
@@ -79,7 +81,7 @@ pub(super) async fn serve(
         refuse_collisions(&gateway)?;
         announce(&gateway, &running.url());
         match file {
-            Some(file) => reload::follow(file, assembly, config).await,
+            Some(file) => reload::follow(file, assembly, config, hang_up).await,
             None => std::future::pending().await,
         }
         Ok::<(), Failure>(())

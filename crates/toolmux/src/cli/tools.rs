@@ -1,25 +1,30 @@
-//! `toolmux tools`: what a configuration serves.
+//! `toolmux tools`: what a configuration serves, in the words of any protocol.
 
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::{Body, to_bytes};
 use clap::ValueEnum;
+use http::Request;
 use serde_json::{Value, json};
 use toolmux_core::catalog::{Catalog, Entry};
-use toolmux_core::gateway::{Credential, SourceStatus};
+use toolmux_core::gateway::{Gateway, SourceStatus};
 use toolmux_core::store::MemoryStore;
-use toolmux_protocols::model::{Vendor, tools as model_tools, vendor};
-use toolmux_protocols::opentool::OpenTool;
+use toolmux_core::tool::Returns;
+use tower::ServiceExt;
 
 use super::ConfigArgument;
 use super::failure::Failure;
 use super::table::Table;
 use crate::assembly::Assembly;
 use crate::config::Config;
+use crate::listener::routes;
 
 /// How long sources get to list their tools.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// The largest list.
+const MOST_BYTES: usize = 256 << 20;
 
 /// List the tools of a configuration.
 ///
@@ -39,8 +44,6 @@ enum Format {
     Table,
     /// Everything we know.
     Json,
-    /// As an OpenTool document.
-    Opentool,
     /// As OpenAI's Chat Completions take them.
     Openai,
     /// As OpenAI's Responses take them.
@@ -49,18 +52,35 @@ enum Format {
     Anthropic,
     /// As Gemini takes them.
     Gemini,
+    /// As any model may be told of them.
+    Plain,
+    /// As an OpenTool document.
+    Opentool,
+    /// As OXP lists them.
+    Oxp,
+    /// As MCP lists them.
+    Mcp,
 }
 
 impl Format {
-    /// The model vendor whose form it is.
-    fn vendor(self) -> Option<&'static Vendor> {
-        vendor(match self {
-            Format::Table | Format::Json | Format::Opentool => return None,
-            Format::Openai => "openai",
-            Format::OpenaiResponses => "openai-responses",
-            Format::Anthropic => "anthropic",
-            Format::Gemini => "gemini",
-        })
+    /// What to ask of our own routes: they say exactly what a client would hear.
+    fn question(self) -> Option<Request<Body>> {
+        let get = |path: &str| Request::get(path).body(Body::empty());
+        let question = match self {
+            Format::Table | Format::Json => return None,
+            Format::Openai => get("/model/openai/tools"),
+            Format::OpenaiResponses => get("/model/openai-responses/tools"),
+            Format::Anthropic => get("/model/anthropic/tools"),
+            Format::Gemini => get("/model/gemini/tools"),
+            Format::Plain => get("/model/plain/tools"),
+            Format::Opentool => get("/opentool/load"),
+            Format::Oxp => get("/tools"),
+            Format::Mcp => Request::post("/mcp")
+                .header("content-type", "application/json")
+                .header("accept", "application/json, text/event-stream")
+                .body(Body::from(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#)),
+        };
+        question.ok()
     }
 }
 
@@ -73,20 +93,10 @@ impl Tools {
         let gateway = &assembly.gateway;
         gateway.settled(PATIENCE).await;
         let catalog = gateway.catalog();
-        match (self.format, self.format.vendor()) {
-            (Format::Table, _) => table(&catalog),
-            (Format::Opentool, _) => {
-                let anyone = gateway.admit(Credential::None, None)?;
-                println!("{}", OpenTool::of_entries(catalog.newest(&anyone)).to_json());
-            }
-            (_, Some(vendor)) => {
-                let caller = gateway.admit(Credential::None, None)?;
-                println!("{:#}", model_tools(vendor, &catalog, &caller));
-            }
-            (_, None) => {
-                let tools: Vec<Value> = catalog.every().map(|entry| describe(entry)).collect();
-                println!("{}", serde_json::to_string_pretty(&tools).unwrap_or_default());
-            }
+        match (self.format, self.format.question()) {
+            (_, Some(question)) => println!("{:#}", asked(gateway, question).await?),
+            (Format::Table, None) => table(&catalog),
+            (_, None) => println!("{:#}", catalog.every().map(|entry| describe(entry)).collect::<Value>()),
         }
         for source in gateway.sources() {
             if let SourceStatus::Failing(message) = source.status {
@@ -101,6 +111,20 @@ impl Tools {
     }
 }
 
+/// The answer of our own routes; of an MCP envelope, what is in it.
+async fn asked(gateway: &Arc<Gateway>, question: Request<Body>) -> Result<Value, Failure> {
+    let answer = match routes(Arc::clone(gateway)).oneshot(question).await {
+        Ok(answer) => answer,
+        Err(never) => match never {},
+    };
+    let body = to_bytes(answer.into_body(), MOST_BYTES).await.map_err(Failure::refused)?;
+    let mut said: Value = serde_json::from_slice(&body).map_err(Failure::refused)?;
+    Ok(match said.get_mut("result") {
+        Some(result) => result.take(),
+        None => said,
+    })
+}
+
 fn table(catalog: &Catalog) {
     let mut table = Table::new(["TOOL", "NAME", "DESCRIPTION"]);
     for entry in catalog.every() {
@@ -111,11 +135,26 @@ fn table(catalog: &Catalog) {
 }
 
 fn describe(entry: &Entry) -> Value {
+    let returns = match &entry.tool.returns {
+        Returns::Nothing => json!(null),
+        Returns::Anything => json!({}),
+        Returns::Matching(schema) => schema.value().clone(),
+    };
+    let hints = &entry.hints;
     json!({
         "id": entry.id.to_string(),
         "name": entry.flat,
         "version": entry.id.version,
         "description": entry.tool.description,
         "input_schema": entry.tool.input.value(),
+        "output_schema": returns,
+        "requirements": entry.requires,
+        "hints": {
+            "read_only": hints.read_only,
+            "idempotent": hints.idempotent,
+            "destructive": hints.destructive,
+            "open_world": hints.open_world,
+        },
+        "timeout_ms": entry.timeout.as_millis(),
     })
 }

@@ -57,28 +57,70 @@ impl ConfigFault {
     }
 }
 
-/// The text with the values of secrets starred out, every other byte in its place.
+/// The text with every quoted value starred out that could be a secret, every other byte in its place.
 fn masked(text: &str) -> String {
     text.split_inclusive('\n').map(masked_line).collect()
 }
 
+/// Words before which a value is plain: they say where a secret is, or what a source is.
+const PLAIN: [&str; 12] = [
+    "env",
+    "file",
+    "kind",
+    "listen",
+    "toolkit",
+    "names",
+    "description",
+    "document",
+    "library",
+    "toolset",
+    "timeout",
+    "type",
+];
+
 fn masked_line(line: &str) -> String {
-    let Some((name, value)) = line.split_once('=') else { return line.to_owned() };
-    let name_is = |word: &str| name.to_ascii_lowercase().contains(word);
-    // `{ env = … }` and `{ file = … }` say where a secret is, not what it is.
-    if value.trim_start().starts_with('{')
-        || !["key", "secret", "token", "password"].iter().any(|word| name_is(word))
-    {
-        return line.to_owned();
+    let mut shown = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(start) = rest.find(['"', '\'']) {
+        let quote = rest[start..].chars().next().unwrap_or('"');
+        let Some(length) = rest[start + 1..].find(quote) else { break };
+        let (before, value) = (&rest[..=start], &rest[start + 1..=start + length]);
+        shown.push_str(before);
+        let is_value = before.contains('=');
+        let stays = !is_value || is_plain(before);
+        shown.push_str(&if stays { value.to_owned() } else { "*".repeat(value.len()) });
+        shown.push(quote);
+        rest = &rest[start + length + 2..];
     }
-    let mut inside = false;
-    let starred = value.chars().map(|c| match c {
-        '"' | '\'' => {
-            inside = !inside;
-            c.to_string()
-        }
-        c if inside => "*".repeat(c.len_utf8()),
-        c => c.to_string(),
-    });
-    format!("{name}={}", starred.collect::<String>())
+    shown + rest
+}
+
+/// True when the key right before the value is a plain one.
+fn is_plain(before: &str) -> bool {
+    let key = before.rsplit_once('=').map_or(before, |(key, _)| key);
+    let key = key.trim().rsplit(['{', ',', '.', ' ']).next().unwrap_or_default();
+    PLAIN.contains(&key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(line: &str, expect: &str) {
+        assert_eq!(masked(line), expect);
+    }
+
+    #[test]
+    fn secrets_are_starred_wherever_they_stand() {
+        check("key = \"hunter2\"\n", "key = \"*******\"\n");
+        check("ann = { key = \"s3cret\", toolset = \"x\" }", "ann = { key = \"******\", toolset = \"x\" }");
+        check("store = \"postgres://u:p@h\"", "store = \"****************\"");
+        check("headers = { Authorization = 'a b' }", "headers = { Authorization = '***' }");
+    }
+
+    #[test]
+    fn places_of_secrets_are_shown() {
+        check("key = { env = \"NAME\" }", "key = { env = \"NAME\" }");
+        check("[tools.\"Math.pow\"]", "[tools.\"Math.pow\"]");
+    }
 }

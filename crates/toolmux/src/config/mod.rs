@@ -35,7 +35,6 @@ use crate::listener::ListenLimits;
 pub const LISTEN: &str = "127.0.0.1:9627";
 
 /// What the program believes.
-#[derive(Debug)]
 pub struct Config {
     /// Where it listens.
     pub listen: SocketAddr,
@@ -70,7 +69,7 @@ pub struct Config {
 }
 
 /// One source, ready to be opened.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct SourceConfig {
     /// Its name in the file.
     pub name: String,
@@ -117,12 +116,29 @@ impl Config {
         Admission { keys: self.keys.clone(), jwt }
     }
 
+    /// The keys that differ from `running` and are looked at only when a server starts.
+    pub fn needs_restart(&self, running: &Config) -> Vec<&'static str> {
+        let differs = [
+            ("hosts", self.hosts != running.hosts),
+            ("origins", self.origins != running.origins),
+            ("allow_stop", self.allow_stop != running.allow_stop),
+            ("limits.body_bytes", self.web.body_bytes != running.web.body_bytes),
+            ("limits.connections", self.connections.connections != running.connections.connections),
+        ];
+        differs.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
+    }
+
     /// An address that others can reach needs a key.
     pub fn check_exposure(&self) -> Result<(), ConfigFault> {
-        if self.listen.ip().is_loopback() || !self.keys.is_empty() || self.jwt.is_some() {
+        self.check_exposed_at(self.listen)
+    }
+
+    /// The same for the address that is really listened on.
+    pub fn check_exposed_at(&self, listen: SocketAddr) -> Result<(), ConfigFault> {
+        if listen.ip().is_loopback() || !self.keys.is_empty() || self.jwt.is_some() {
             return Ok(());
         }
-        let what = format!("`{}` is not a loopback address, and no key is configured", self.listen);
+        let what = format!("`{listen}` is not a loopback address, and no key is configured");
         Err(ConfigFault::at("", "", None, what)
             .hint("add a [keys.NAME] table or [jwt], or listen on 127.0.0.1"))
     }

@@ -259,7 +259,11 @@ impl RawLimits {
 
     pub(super) fn of_connections(&self) -> ListenLimits {
         let default = ListenLimits::default();
-        ListenLimits { connections: self.connections.unwrap_or(default.connections), ..default }
+        ListenLimits {
+            connections: self.connections.unwrap_or(default.connections),
+            drain: self.drain.unwrap_or(default.drain),
+            ..default
+        }
     }
 }
 

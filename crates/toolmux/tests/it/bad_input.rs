@@ -62,7 +62,11 @@ fn wrong_types_name_the_parameter() {
 fn nul_bytes_and_broken_text_are_refused() {
     check(b"\0\0\0", 400, "not a JSON-RPC request");
     check(b"{\"method\":\"\xff\xfe\",\"id\":1}", 400, "not a JSON-RPC request");
-    check(br#"{"method":"Shell_echo","id":"1","params":{"text":"a\u0000b"}}"#, 200, "Cannot start");
+    check(
+        br#"{"method":"Shell_echo","id":"1","params":{"text":"a\u0000b"}}"#,
+        200,
+        "cannot stand on a command line",
+    );
 }
 
 #[test]

@@ -37,6 +37,9 @@ fn a_refused_call_exits_with_2_and_says_what_to_do() {
 fn tools_are_listed_for_people_and_for_programs() {
     check(&["tools"], 0, "Shell.echo@1.0.0  Shell_echo  Says it back", "");
     check(&["tools", "--format", "json"], 0, "\"id\": \"Shell.echo@1.0.0\"", "");
+    check(&["tools", "--format", "oxp"], 0, "\"id\": \"Shell.echo@1.0.0\"", "");
+    check(&["tools", "--format", "mcp"], 0, "\"inputSchema\": {", "");
+    check(&["tools", "--format", "plain"], 0, "\"input_schema\": {", "");
     check(&["tools", "--format", "opentool"], 0, "\"name\": \"Shell_echo\"", "");
     check(&["tools", "--format", "anthropic"], 0, "\"input_schema\": {", "");
     check(&["tools", "--format", "openai"], 0, "\"type\": \"function\"", "");

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 
 use serde_json::json;
 
-use crate::process::{ECHO, Serving, folder, request, until, write};
+use crate::process::{ECHO, Serving, folder, request, stderr, stdout, toolmux, until, write};
 
 const SLOW: &str = r#"
 [sources.Slow]
@@ -31,6 +31,19 @@ fn keys_open_every_route_but_health() {
     assert_eq!(serving.post("/opentool/call", "authorization: Bearer wrong\r\n", call).0, 401);
     assert!(serving.post("/opentool/call", "authorization: Bearer ann-key\r\n", call).1.contains("hi"));
     assert!(serving.post("/opentool/call", "authorization: Bearer bob-key\r\n", call).1.contains("405"));
+}
+
+#[test]
+fn a_running_server_is_called_from_the_command_line() {
+    let folder = folder(ECHO);
+    let serving = Serving::start(folder.path());
+    let url = format!("http://{}", serving.address);
+    for tool in ["Shell.echo", "Shell_echo", "Shell.echo@1"] {
+        let output = toolmux(folder.path(), &["call", tool, "text=over there", "--url", &url]);
+        assert_eq!(stdout(&output), "\"over there\"\n", "{}", stderr(&output));
+    }
+    let output = toolmux(folder.path(), &["call", "Shell.nothing", "--url", &url]);
+    assert_eq!(output.status.code(), Some(2));
 }
 
 #[test]

@@ -47,9 +47,7 @@ impl Function {
     pub fn of_entry(entry: &Entry) -> Function {
         let own = entry.tool.extra.said_by(PROTOCOL).and_then(|said| Function::read(said.get()));
         let mut function = own.unwrap_or_else(|| Function::of_tool(&entry.tool));
-        // Arguments that we fill in ourselves are not in the schema any more.
-        let taken = &entry.tool.input.value()["properties"];
-        function.parameters.retain(|parameter| taken.get(&parameter.name).is_some());
+        function.parameters.retain(|parameter| !entry.fills(&parameter.name));
         function.name = entry.flat.to_string();
         function.complete();
         function
