@@ -39,58 +39,72 @@ pub(super) async fn record(
         _ => return dispatch(gateway, &call, progress).await,
     };
     let key = CallKey { caller: call.caller.name.as_ref().into(), id };
-    let digest = digest(&call);
+    let call = Arc::new(call);
     loop {
-        match gateway.store.call_begin(&key, &digest).await.map_err(unavailable)? {
-            Begun::Fresh => return run(gateway, key, call, progress.clone()).await,
-            Begun::Abandoned if call.entry.hints.repeatable() => {
-                return run(gateway, key, call, progress.clone()).await;
-            }
-            Begun::Abandoned => {
-                let outcome = may_have_run();
-                gateway.store.call_finish(&key, &outcome).await.map_err(unavailable)?;
-                return Ok(outcome);
-            }
-            Begun::Ended(outcome) => return Ok(outcome),
-            Begun::Conflict => return Err(Refusal::Conflict { call_id: key.id.into() }),
-            Begun::Running => {
-                let waited = timeout(call.time_limit(), gateway.store.call_wait(&key)).await;
-                if let Some(outcome) = waited.map_err(|_| still_running(&call))?.map_err(unavailable)? {
-                    return Ok(outcome);
-                }
-            }
+        let begun = begin(Arc::clone(gateway), key.clone(), Arc::clone(&call), progress.clone());
+        let begun = Unstoppable { running: Some(Box::pin(begun)), tasks: gateway.tasks.clone() };
+        if let Some(outcome) = begun.await? {
+            return Ok(outcome);
+        }
+        // Somebody else runs it.
+        let waited = timeout(call.time_limit(), gateway.store.call_wait(&key)).await;
+        if let Some(outcome) = waited.map_err(|_| still_running(&call))?.map_err(unavailable)? {
+            return Ok(outcome);
         }
     }
 }
 
-/// A caller that leaves must not leave a call without an end: it goes on in a task of the gateway's own.
-async fn run(
-    gateway: &Arc<Gateway>,
+/// Claims the id and runs the tool if the id is ours; `None` while somebody else runs it. A caller that
+/// leaves at any moment of this must not leave an id that nobody brings to an end.
+async fn begin(
+    gateway: Arc<Gateway>,
     key: CallKey,
-    call: Call,
+    call: Arc<Call>,
     progress: Progress,
-) -> Result<Outcome, Refusal> {
-    let owner = Arc::clone(gateway);
-    let running = Box::pin(async move {
-        let answer = dispatch(&owner, &call, &progress).await;
-        if let Err(error) = note(&owner, &key, &answer).await {
-            // The tool ran or did not, and its caller hears which, even while the store is away.
-            let (late, tracker) = (answer.clone(), owner.tasks.clone());
-            tracker.spawn(note_later(owner, key, late, error));
+) -> Result<Option<Outcome>, Refusal> {
+    match gateway.store.call_begin(&key, &digest(&call)).await.map_err(unavailable)? {
+        Begun::Fresh => run(gateway, key, &call, &progress).await.map(Some),
+        Begun::Abandoned if call.entry.hints.repeatable() => {
+            run(gateway, key, &call, &progress).await.map(Some)
         }
-        answer
-    });
-    Unstoppable { running: Some(running), tasks: gateway.tasks.clone() }.await
+        Begun::Abandoned => {
+            let answer = Ok(may_have_run());
+            note_surely(gateway, key, &answer).await;
+            answer.map(Some)
+        }
+        Begun::Ended(outcome) => Ok(Some(outcome)),
+        Begun::Conflict => Err(Refusal::Conflict { call_id: key.id.into() }),
+        Begun::Running => Ok(None),
+    }
+}
+
+async fn run(
+    gateway: Arc<Gateway>,
+    key: CallKey,
+    call: &Call,
+    progress: &Progress,
+) -> Result<Outcome, Refusal> {
+    let answer = dispatch(&gateway, call, progress).await;
+    note_surely(gateway, key, &answer).await;
+    answer
+}
+
+/// The tool ran or did not, and its caller hears which, even while the store is away.
+async fn note_surely(gateway: Arc<Gateway>, key: CallKey, answer: &Result<Outcome, Refusal>) {
+    if let Err(error) = note(&gateway, &key, answer).await {
+        let tasks = gateway.tasks.clone();
+        tasks.spawn(note_later(gateway, key, answer.clone(), error));
+    }
 }
 
 /// A future that goes on when it is dropped.
-struct Unstoppable {
-    running: Option<BoxFuture<'static, Result<Outcome, Refusal>>>,
+struct Unstoppable<T: Send + 'static> {
+    running: Option<BoxFuture<'static, T>>,
     tasks: TaskTracker,
 }
 
-impl Future for Unstoppable {
-    type Output = Result<Outcome, Refusal>;
+impl<T: Send + 'static> Future for Unstoppable<T> {
+    type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let Some(running) = &mut self.running else { return Poll::Pending };
@@ -100,7 +114,7 @@ impl Future for Unstoppable {
     }
 }
 
-impl Drop for Unstoppable {
+impl<T: Send + 'static> Drop for Unstoppable<T> {
     fn drop(&mut self) {
         if let (Some(running), Ok(runtime)) = (self.running.take(), Handle::try_current()) {
             self.tasks.spawn_on(running, &runtime);
