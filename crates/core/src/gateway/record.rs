@@ -169,11 +169,15 @@ pub(super) fn unavailable(error: StoreError) -> Refusal {
     Refusal::Unavailable { message: error.0, retry_after: None }
 }
 
-/// Tool and arguments, the same whatever the order of keys. Delivered credentials are not part of it: a
-/// token that was renewed between two tries does not make another call.
+/// Tool, arguments and user, the same whatever the order of keys: what one user was answered is never
+/// another's answer. Delivered credentials are not part of it: a token that was renewed between two tries
+/// does not make another call.
 pub(super) fn digest(call: &Call) -> CallDigest {
     let mut text = call.entry.id.to_string();
     write_sorted(call.given().value(), &mut text);
+    if let Some(user) = &call.request.grants.user_id {
+        write_sorted(&Value::from(user.as_str()), &mut text);
+    }
     Sha256::digest(text).into()
 }
 

@@ -41,6 +41,20 @@ async fn the_same_id_for_another_call_is_a_conflict() {
 }
 
 #[tokio::test]
+async fn the_same_id_for_another_user_is_a_conflict() {
+    let (source, gateway) = fixture().await;
+    let of = |user: &str| {
+        let mut request = with_id("Kit_run", json!({}), "x");
+        request.grants.user_id = Some(user.to_owned());
+        request
+    };
+    assert_eq!(send(&gateway, of("ann")).await, "1");
+    assert!(send(&gateway, of("bob")).await.starts_with("conflict"));
+    assert_eq!(send(&gateway, of("ann")).await, "1");
+    assert_eq!(source.ran(), 1);
+}
+
+#[tokio::test]
 async fn many_at_once_run_the_tool_once() {
     let (source, gateway) = fixture().await;
     let calls: Vec<_> = (0..100)
