@@ -143,9 +143,11 @@ async fn note_later(
     }
 }
 
+/// A result over `task_result_bytes` goes to its caller whole, but is not kept: who asks again hears that the
+/// tool ran and how large its result was.
 async fn note(gateway: &Gateway, key: &CallKey, answer: &Result<Outcome, Refusal>) -> Result<(), StoreError> {
     match answer {
-        Ok(outcome) if is_final(outcome) => gateway.store.call_finish(key, outcome).await,
+        Ok(outcome) if is_final(outcome) => gateway.store.call_finish(key, &gateway.bounded(outcome)).await,
         Ok(_) | Err(_) => gateway.store.call_forget(key).await,
     }
 }

@@ -1,5 +1,6 @@
 //! Runs tasks: as many at a time as allowed, callers in turn, every one to an end that is recorded.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -13,7 +14,7 @@ use super::dispatch::dispatch;
 use super::tasks::KeptRequest;
 use crate::call::Call;
 use crate::limits::Limits;
-use crate::outcome::{Outcome, ToolError};
+use crate::outcome::{Content, Outcome, ToolError};
 use crate::progress::{Progress, Update};
 use crate::refusal::Refusal;
 use crate::store::ClaimedTask;
@@ -168,7 +169,7 @@ impl Gateway {
             () = self.taken_away(id, &mut bell) => return,
         };
         match answer {
-            Ok(outcome) => self.finish(id, &self.bounded(outcome)).await,
+            Ok(outcome) => self.finish(id, &self.bounded(&outcome)).await,
             Err(Refusal::Busy { retry_after, .. }) => {
                 if kept == Kept::Here {
                     self.runner.hold(id, call.clone());
@@ -218,19 +219,19 @@ impl Gateway {
         }
     }
 
-    fn bounded(&self, outcome: Outcome) -> Outcome {
+    /// What is kept of an outcome: all, or how much too large it was.
+    pub(super) fn bounded<'a>(&self, outcome: &'a Outcome) -> Cow<'a, Outcome> {
         let most = self.settings.load().limits.task_result_bytes;
-        let size = match &outcome {
-            Outcome::Returned(output) => {
-                output.value.get().len() + output.content.iter().map(|c| c.json().get().len()).sum::<usize>()
-            }
-            Outcome::Failed(error) => error.content.iter().map(|c| c.json().get().len()).sum(),
+        let blocks = |content: &[Content]| content.iter().map(|c| c.json().get().len()).sum::<usize>();
+        let size = match outcome {
+            Outcome::Returned(output) => output.value.get().len() + blocks(&output.content),
+            Outcome::Failed(error) => error.message.public.len() + blocks(&error.content),
         };
         if size <= most {
-            return outcome;
+            return Cow::Borrowed(outcome);
         }
         let text = format!("The tool ran, but its result of {size} bytes is over the limit of {most} bytes");
-        Outcome::Failed(ToolError::new(text))
+        Cow::Owned(Outcome::Failed(ToolError::new(text)))
     }
 
     async fn finish(&self, id: &TaskId, outcome: &Outcome) {
