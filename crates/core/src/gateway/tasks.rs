@@ -70,16 +70,18 @@ impl Gateway {
             key,
             keep: keep.min(LONGEST_KEPT),
         };
-        if !portable && slot.is_none() {
+        // Whoever claims it first, ourselves included, finds its credentials.
+        if !portable {
             self.runner.hold(&id, call.clone());
         }
         match self.store.task_submit(&task).await {
             Ok(Submitted::Fresh) => {
-                self.run_tasks();
-                if let Some(slot) = slot {
-                    let kept = if portable { Kept::Anywhere } else { Kept::Here };
-                    self.begin_here(id.clone(), call, kept, slot);
+                let kept = if portable { Kept::Anywhere } else { Kept::Here };
+                match slot {
+                    Some(slot) => self.begin_here(id.clone(), call, kept, slot),
+                    None => self.runner.set_waiting(true),
                 }
+                self.run_tasks();
                 Ok(id)
             }
             other => {
