@@ -11,6 +11,9 @@ use crate::task::{Task, TaskChange, TaskEvent, TaskId, TaskStatus};
 /// How often submitting looks for tasks whose time is over.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 
+/// The longest a task that was put back waits, whatever its source asked for.
+const LONGEST_PAUSE: Duration = Duration::from_hours(24);
+
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
     records: HashMap<TaskId, Record>,
@@ -125,7 +128,7 @@ impl Tasks {
 
     pub(super) fn put_back(&mut self, id: &TaskId, pause: Duration) {
         if let Some(record) = self.running(id) {
-            record.due = tokio::time::Instant::now() + pause;
+            record.due = tokio::time::Instant::now() + pause.min(LONGEST_PAUSE);
             record.enter(TaskStatus::Pending);
             self.running.remove(id);
             self.pending.insert(id.clone());
