@@ -6,7 +6,7 @@ use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::Update;
-use toolmux_core::store::{ClaimedTask, FoundTask, NewTask, StoreError, Submitted};
+use toolmux_core::store::{ClaimedTask, FoundTask, NewTask, StoreError, Submitted, frees_key};
 use toolmux_core::task::{Task, TaskChange, TaskEvent, TaskId, TaskStatus};
 
 use crate::calls::{plain, record_id};
@@ -35,10 +35,12 @@ impl SqlStore {
             return Ok(Submitted::Fresh);
         }
         let (call, digest) = key.unzip();
-        let known = sqlx::query(sql!("task_known")).bind(task.id.as_str());
-        let known = known.bind(call.map(|call| call.to_vec())).fetch_optional(&self.database.read).await;
-        let Some(row) = known.map_err(failed)? else {
-            // The other task of this key went away in between.
+        let (call, now) = (call.map(|call| call.to_vec()), self.database.now());
+        let known = sqlx::query(sql!("task_known")).bind(task.id.as_str()).bind(call.clone()).bind(now);
+        let Some(row) = known.fetch_optional(&self.database.read).await.map_err(failed)? else {
+            // The time of the other task of this key is over, or it went away in between.
+            let free = sqlx::query(sql!("task_free_key")).bind(call).bind(now);
+            free.execute(&self.database.write).await.map_err(failed)?;
             return Box::pin(self.submit_task(task)).await;
         };
         let (id, theirs): (String, Option<Vec<u8>>) =
@@ -98,8 +100,9 @@ impl SqlStore {
     }
 
     pub(crate) async fn finish_task(&self, id: &TaskId, outcome: &Outcome) -> Result<bool, StoreError> {
-        let (status, outcome) = (TaskStatus::of(outcome), write_outcome(outcome));
-        self.writer.write(Write::TaskFinish { id: id.clone(), status, outcome }).await
+        let (status, frees_key) = (TaskStatus::of(outcome), frees_key(outcome));
+        let outcome = write_outcome(outcome);
+        self.writer.write(Write::TaskFinish { id: id.clone(), status, outcome, frees_key }).await
     }
 
     pub(crate) async fn cancel_task(&self, id: &TaskId) -> Result<bool, StoreError> {

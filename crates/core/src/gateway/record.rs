@@ -17,10 +17,10 @@ use super::dispatch::dispatch;
 use crate::BoxFuture;
 use crate::call::Call;
 use crate::message::Message;
-use crate::outcome::{Outcome, Retry};
+use crate::outcome::Outcome;
 use crate::progress::Progress;
 use crate::refusal::Refusal;
-use crate::store::{Begun, CallDigest, CallKey, StoreError};
+use crate::store::{Begun, CallDigest, CallKey, StoreError, frees_key};
 use crate::task::may_have_run;
 
 /// The pause before the end of a call is recorded again, when the store was away; it doubles.
@@ -147,16 +147,8 @@ async fn note_later(
 /// tool ran and how large its result was.
 async fn note(gateway: &Gateway, key: &CallKey, answer: &Result<Outcome, Refusal>) -> Result<(), StoreError> {
     match answer {
-        Ok(outcome) if is_final(outcome) => gateway.store.call_finish(key, &gateway.bounded(outcome)).await,
+        Ok(outcome) if !frees_key(outcome) => gateway.store.call_finish(key, &gateway.bounded(outcome)).await,
         Ok(_) | Err(_) => gateway.store.call_forget(key).await,
-    }
-}
-
-/// A failure worth retrying is not kept: clients retry with the same id, and must reach the tool.
-fn is_final(outcome: &Outcome) -> bool {
-    match outcome {
-        Outcome::Returned(_) => true,
-        Outcome::Failed(error) => error.retry == Retry::Never,
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::outcome::Outcome;
 use crate::progress::Update;
-use crate::store::{CallDigest, CallKey, ClaimedTask, FoundTask, NewTask, Submitted};
+use crate::store::{CallDigest, CallKey, ClaimedTask, FoundTask, NewTask, Submitted, frees_key};
 use crate::task::{Task, TaskChange, TaskEvent, TaskId, TaskStatus};
 
 /// How often submitting looks for tasks whose time is over.
@@ -51,6 +51,7 @@ impl Tasks {
             self.prune();
         }
         if let Some((key, digest)) = &new.key {
+            self.free_if_over(key);
             match self.keys.get(key) {
                 Some((known, id)) if known == digest => return Submitted::Known(id.clone()),
                 Some(_) => return Submitted::Conflict,
@@ -78,6 +79,15 @@ impl Tasks {
         self.records.insert(new.id.clone(), record);
         self.pending.insert(new.id.clone());
         Submitted::Fresh
+    }
+
+    /// A task whose time is over answers for its key no more, swept or not.
+    fn free_if_over(&mut self, key: &CallKey) {
+        let known = self.keys.get(key).and_then(|(_, id)| self.records.get_mut(id));
+        if let Some(record) = known.filter(|record| is_over(record)) {
+            record.key = None;
+            self.keys.remove(key);
+        }
     }
 
     pub(super) fn start(&mut self, id: &TaskId) -> bool {
@@ -151,6 +161,11 @@ impl Tasks {
                 record.task.status = status;
                 record.task.outcome = outcome.cloned();
                 record.happen(TaskChange::Ended(status, outcome.cloned()));
+                if outcome.is_some_and(frees_key)
+                    && let Some(key) = record.key.take()
+                {
+                    self.keys.remove(&key);
+                }
                 self.pending.remove(id);
                 self.running.remove(id);
                 true
