@@ -6,6 +6,7 @@ use toolmux_core::outcome::Outcome;
 use toolmux_core::store::{Begun, CallDigest, CallKey, StoreError};
 
 use crate::database::failed;
+use crate::doubtful::Doubtful;
 use crate::sql::sql;
 use crate::store::{SqlStore, read_outcome, write_outcome};
 use crate::write::{RecordId, Write, call_bell};
@@ -21,14 +22,18 @@ enum Standing {
 }
 
 impl SqlStore {
+    /// An error does not say whether the claim was written, so the claim is taken back: an id must not be
+    /// held that nobody runs.
     pub(crate) async fn begin_call(&self, key: &CallKey, digest: &CallDigest) -> Result<Begun, StoreError> {
         let (id, turn) = (record_id(key), self.database.next_turn());
         loop {
             let begin = Write::CallBegin { id, caller: plain(&key.caller), digest: digest.to_vec(), turn };
-            if self.writer.write(begin).await? {
+            let written = self.writer.write(begin).await;
+            if written.inspect_err(|_| self.database.doubt_call(Doubtful::Fresh(id, turn)))? {
                 return Ok(Begun::Fresh);
             }
-            match self.standing(&id, Some(digest), turn).await? {
+            let standing = self.standing(&id, Some(digest), turn).await;
+            match standing.inspect_err(|_| self.database.doubt_call(Doubtful::Fresh(id, turn)))? {
                 // Forgotten or pruned in between.
                 None => {}
                 Some(Standing::Ended(outcome)) => return Ok(Begun::Ended(outcome)),
@@ -37,13 +42,22 @@ impl SqlStore {
                 // The first answer was lost, the write was not.
                 Some(Standing::Ours) => return Ok(Begun::Fresh),
                 Some(Standing::Abandoned(holder, old)) => {
-                    let take = sqlx::query(sql!("call_take_over")).bind(self.database.holder.as_str());
-                    let take = take.bind(turn).bind(id.to_vec()).bind(holder).bind(old);
-                    let taken = take.execute(&self.database.write).await.map_err(failed)?;
-                    if taken.rows_affected() > 0 {
+                    if self.take_over(&id, turn, (&holder, old)).await? {
                         return Ok(Begun::Abandoned);
                     }
                 }
+            }
+        }
+    }
+
+    async fn take_over(&self, id: &RecordId, turn: i64, old: (&str, i64)) -> Result<bool, StoreError> {
+        let take = sqlx::query(sql!("call_take_over")).bind(self.database.holder.as_str()).bind(turn);
+        let take = take.bind(id.to_vec()).bind(old.0).bind(old.1);
+        match take.execute(&self.database.write).await {
+            Ok(taken) => Ok(taken.rows_affected() > 0),
+            Err(error) => {
+                self.database.doubt_call(Doubtful::TakenOver(*id, turn));
+                Err(failed(error))
             }
         }
     }

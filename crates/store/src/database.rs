@@ -1,7 +1,7 @@
 //! The database of either kind: its connections, its clock, its bells, and who we are in it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sqlx::any::{AnyPoolOptions, install_default_drivers};
@@ -11,6 +11,7 @@ use toolmux_core::BoxFuture;
 use toolmux_core::message::Message;
 use toolmux_core::store::{Bells, StoreError};
 
+use crate::doubtful::Doubtful;
 use crate::sql::sql;
 use crate::{OpenError, StoreSettings};
 
@@ -46,6 +47,7 @@ pub(crate) struct Database {
     /// Our own name among the servers that share the database.
     pub(crate) holder: String,
     pub(crate) settings: StoreSettings,
+    pub(crate) doubtful_calls: Mutex<Vec<Doubtful>>,
     claim: String,
     turn: AtomicI64,
     offset: AtomicI64,
@@ -74,6 +76,7 @@ impl Database {
             bells: Arc::default(),
             holder: uuid::Uuid::new_v4().to_string(),
             settings,
+            doubtful_calls: Mutex::default(),
             claim: sql!("task_claim").replace("/* skip locked */", engine.skip_locked),
             turn: AtomicI64::new(1),
             offset: AtomicI64::new(0),

@@ -5,6 +5,7 @@
 
 mod calls;
 mod database;
+mod doubtful;
 mod postgres;
 mod sealed;
 mod sql;

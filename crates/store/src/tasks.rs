@@ -6,7 +6,7 @@ use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::Update;
-use toolmux_core::store::{ClaimedTask, FoundTask, NewTask, StoreError, Submitted};
+use toolmux_core::store::{ClaimedTask, FoundTask, NewTask, StoreError, Submitted, frees_key};
 use toolmux_core::task::{Task, TaskChange, TaskEvent, TaskId, TaskStatus};
 
 use crate::calls::{plain, record_id};
@@ -35,10 +35,12 @@ impl SqlStore {
             return Ok(Submitted::Fresh);
         }
         let (call, digest) = key.unzip();
-        let known = sqlx::query(sql!("task_known")).bind(task.id.as_str());
-        let known = known.bind(call.map(|call| call.to_vec())).fetch_optional(&self.database.read).await;
-        let Some(row) = known.map_err(failed)? else {
-            // The other task of this key went away in between.
+        let (call, now) = (call.map(|call| call.to_vec()), self.database.now());
+        let known = sqlx::query(sql!("task_known")).bind(task.id.as_str()).bind(call.clone()).bind(now);
+        let Some(row) = known.fetch_optional(&self.database.read).await.map_err(failed)? else {
+            // The time of the other task of this key is over, or it went away in between.
+            let free = sqlx::query(sql!("task_free_key")).bind(call).bind(now);
+            free.execute(&self.database.write).await.map_err(failed)?;
             return Box::pin(self.submit_task(task)).await;
         };
         let (id, theirs): (String, Option<Vec<u8>>) =
@@ -58,30 +60,30 @@ impl SqlStore {
     }
 
     pub(crate) async fn claim_tasks(&self, most: usize) -> Result<Vec<ClaimedTask>, StoreError> {
-        let mut claimed = Vec::new();
-        while let Some(turn) = self.doubtful(Vec::pop) {
-            let find = sqlx::query(sql!("task_claimed")).bind(self.database.holder.as_str()).bind(turn);
-            match find.fetch_all(&self.database.read).await {
-                Ok(rows) => claimed.extend(rows),
-                Err(error) => {
-                    self.doubt(turn);
-                    return Err(failed(error));
-                }
-            }
-        }
-        let turn = self.database.next_turn();
-        let claim = sqlx::query(AssertSqlSafe(self.database.claim()));
-        let claim = claim.bind(self.database.holder.as_str()).bind(turn).bind(self.database.now());
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let rows = claim.bind(most).fetch_all(&self.database.write).await;
-        claimed.extend(rows.map_err(|error| {
-            self.doubt(turn);
-            failed(error)
-        })?);
-        let claimed = claimed.iter().map(read_claimed).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+        let mut turns = self.doubtful(std::mem::take);
+        let claimed = self.claim_with(&mut turns, most).await;
+        // Whatever may be ours without our knowing is looked for again.
+        let claimed = claimed.inspect_err(|_| turns.iter().for_each(|turn| self.doubt(*turn)));
+        let claimed = claimed.map_err(failed)?;
         let bells: Vec<String> = claimed.iter().map(|task| task_bell(&task.id)).collect();
         self.database.ring(&bells).await.ok();
         Ok(claimed)
+    }
+
+    /// Finds what was claimed by turns whose answer was lost, and claims more under one more turn.
+    async fn claim_with(&self, turns: &mut Vec<i64>, most: usize) -> Result<Vec<ClaimedTask>, sqlx::Error> {
+        let mut claimed = Vec::new();
+        for turn in turns.iter() {
+            let find = sqlx::query(sql!("task_claimed")).bind(self.database.holder.as_str()).bind(*turn);
+            claimed.extend(find.fetch_all(&self.database.read).await?);
+        }
+        let turn = self.database.next_turn();
+        turns.push(turn);
+        let claim = sqlx::query(AssertSqlSafe(self.database.claim()));
+        let claim = claim.bind(self.database.holder.as_str()).bind(turn).bind(self.database.now());
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        claimed.extend(claim.bind(most).fetch_all(&self.database.write).await?);
+        claimed.iter().map(read_claimed).collect()
     }
 
     pub(crate) async fn return_task(&self, id: &TaskId, pause: Duration) -> Result<(), StoreError> {
@@ -98,8 +100,9 @@ impl SqlStore {
     }
 
     pub(crate) async fn finish_task(&self, id: &TaskId, outcome: &Outcome) -> Result<bool, StoreError> {
-        let (status, outcome) = (TaskStatus::of(outcome), write_outcome(outcome));
-        self.writer.write(Write::TaskFinish { id: id.clone(), status, outcome }).await
+        let (status, frees_key) = (TaskStatus::of(outcome), frees_key(outcome));
+        let outcome = write_outcome(outcome);
+        self.writer.write(Write::TaskFinish { id: id.clone(), status, outcome, frees_key }).await
     }
 
     pub(crate) async fn cancel_task(&self, id: &TaskId) -> Result<bool, StoreError> {
@@ -170,6 +173,8 @@ impl SqlStore {
         self.doubtful(|turns| {
             if turns.len() < MOST_DOUBTFUL {
                 turns.push(turn);
+            } else {
+                tracing::warn!("too many claims of tasks are in doubt; one is held until this server stops");
             }
         });
     }

@@ -42,7 +42,8 @@ pub(crate) async fn keep_up(database: Arc<Database>) {
                 continue;
             }
         }
-        let mut kept = recover(&database).await;
+        let mut kept = database.take_back_calls().await;
+        kept = kept.and(recover(&database).await);
         if pruned.elapsed() >= PRUNE_EVERY {
             pruned = Instant::now();
             kept = kept.and(prune(&database, &database.settings.retention).await.map(drop));

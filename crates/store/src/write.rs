@@ -20,7 +20,7 @@ pub(crate) enum Write {
     TaskSubmit(Box<TaskRow>),
     TaskStart { id: TaskId, turn: i64 },
     TaskTell { id: TaskId, body: String },
-    TaskFinish { id: TaskId, status: TaskStatus, outcome: String },
+    TaskFinish { id: TaskId, status: TaskStatus, outcome: String, frees_key: bool },
 }
 
 pub(crate) struct TaskRow {
@@ -86,9 +86,10 @@ impl Write {
                 let add = sqlx::query(sql!("task_update_add")).bind(id.as_str()).bind(seq);
                 add.bind(body.as_str()).execute(connection).await?.rows_affected() > 0
             }
-            Write::TaskFinish { id, status, outcome } => {
+            Write::TaskFinish { id, status, outcome, frees_key } => {
                 let finish = sqlx::query(sql!("task_finish")).bind(status.as_str()).bind(now);
                 let finish = finish.bind(outcome.as_str()).bind(id.as_str()).bind(holder);
+                let finish = finish.bind(i64::from(*frees_key));
                 finish.fetch_optional(connection).await?.is_some()
             }
         };

@@ -17,10 +17,10 @@ use super::dispatch::dispatch;
 use crate::BoxFuture;
 use crate::call::Call;
 use crate::message::Message;
-use crate::outcome::{Outcome, Retry};
+use crate::outcome::Outcome;
 use crate::progress::Progress;
 use crate::refusal::Refusal;
-use crate::store::{Begun, CallDigest, CallKey, StoreError};
+use crate::store::{Begun, CallDigest, CallKey, StoreError, frees_key};
 use crate::task::may_have_run;
 
 /// The pause before the end of a call is recorded again, when the store was away; it doubles.
@@ -39,58 +39,72 @@ pub(super) async fn record(
         _ => return dispatch(gateway, &call, progress).await,
     };
     let key = CallKey { caller: call.caller.name.as_ref().into(), id };
-    let digest = digest(&call);
+    let call = Arc::new(call);
     loop {
-        match gateway.store.call_begin(&key, &digest).await.map_err(unavailable)? {
-            Begun::Fresh => return run(gateway, key, call, progress.clone()).await,
-            Begun::Abandoned if call.entry.hints.repeatable() => {
-                return run(gateway, key, call, progress.clone()).await;
-            }
-            Begun::Abandoned => {
-                let outcome = may_have_run();
-                gateway.store.call_finish(&key, &outcome).await.map_err(unavailable)?;
-                return Ok(outcome);
-            }
-            Begun::Ended(outcome) => return Ok(outcome),
-            Begun::Conflict => return Err(Refusal::Conflict { call_id: key.id.into() }),
-            Begun::Running => {
-                let waited = timeout(call.time_limit(), gateway.store.call_wait(&key)).await;
-                if let Some(outcome) = waited.map_err(|_| still_running(&call))?.map_err(unavailable)? {
-                    return Ok(outcome);
-                }
-            }
+        let begun = begin(Arc::clone(gateway), key.clone(), Arc::clone(&call), progress.clone());
+        let begun = Unstoppable { running: Some(Box::pin(begun)), tasks: gateway.tasks.clone() };
+        if let Some(outcome) = begun.await? {
+            return Ok(outcome);
+        }
+        // Somebody else runs it.
+        let waited = timeout(call.time_limit(), gateway.store.call_wait(&key)).await;
+        if let Some(outcome) = waited.map_err(|_| still_running(&call))?.map_err(unavailable)? {
+            return Ok(outcome);
         }
     }
 }
 
-/// A caller that leaves must not leave a call without an end: it goes on in a task of the gateway's own.
-async fn run(
-    gateway: &Arc<Gateway>,
+/// Claims the id and runs the tool if the id is ours; `None` while somebody else runs it. A caller that
+/// leaves at any moment of this must not leave an id that nobody brings to an end.
+async fn begin(
+    gateway: Arc<Gateway>,
     key: CallKey,
-    call: Call,
+    call: Arc<Call>,
     progress: Progress,
-) -> Result<Outcome, Refusal> {
-    let owner = Arc::clone(gateway);
-    let running = Box::pin(async move {
-        let answer = dispatch(&owner, &call, &progress).await;
-        if let Err(error) = note(&owner, &key, &answer).await {
-            // The tool ran or did not, and its caller hears which, even while the store is away.
-            let (late, tracker) = (answer.clone(), owner.tasks.clone());
-            tracker.spawn(note_later(owner, key, late, error));
+) -> Result<Option<Outcome>, Refusal> {
+    match gateway.store.call_begin(&key, &digest(&call)).await.map_err(unavailable)? {
+        Begun::Fresh => run(gateway, key, &call, &progress).await.map(Some),
+        Begun::Abandoned if call.entry.hints.repeatable() => {
+            run(gateway, key, &call, &progress).await.map(Some)
         }
-        answer
-    });
-    Unstoppable { running: Some(running), tasks: gateway.tasks.clone() }.await
+        Begun::Abandoned => {
+            let answer = Ok(may_have_run());
+            note_surely(gateway, key, &answer).await;
+            answer.map(Some)
+        }
+        Begun::Ended(outcome) => Ok(Some(outcome)),
+        Begun::Conflict => Err(Refusal::Conflict { call_id: key.id.into() }),
+        Begun::Running => Ok(None),
+    }
+}
+
+async fn run(
+    gateway: Arc<Gateway>,
+    key: CallKey,
+    call: &Call,
+    progress: &Progress,
+) -> Result<Outcome, Refusal> {
+    let answer = dispatch(&gateway, call, progress).await;
+    note_surely(gateway, key, &answer).await;
+    answer
+}
+
+/// The tool ran or did not, and its caller hears which, even while the store is away.
+async fn note_surely(gateway: Arc<Gateway>, key: CallKey, answer: &Result<Outcome, Refusal>) {
+    if let Err(error) = note(&gateway, &key, answer).await {
+        let tasks = gateway.tasks.clone();
+        tasks.spawn(note_later(gateway, key, answer.clone(), error));
+    }
 }
 
 /// A future that goes on when it is dropped.
-struct Unstoppable {
-    running: Option<BoxFuture<'static, Result<Outcome, Refusal>>>,
+struct Unstoppable<T: Send + 'static> {
+    running: Option<BoxFuture<'static, T>>,
     tasks: TaskTracker,
 }
 
-impl Future for Unstoppable {
-    type Output = Result<Outcome, Refusal>;
+impl<T: Send + 'static> Future for Unstoppable<T> {
+    type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let Some(running) = &mut self.running else { return Poll::Pending };
@@ -100,7 +114,7 @@ impl Future for Unstoppable {
     }
 }
 
-impl Drop for Unstoppable {
+impl<T: Send + 'static> Drop for Unstoppable<T> {
     fn drop(&mut self) {
         if let (Some(running), Ok(runtime)) = (self.running.take(), Handle::try_current()) {
             self.tasks.spawn_on(running, &runtime);
@@ -129,18 +143,12 @@ async fn note_later(
     }
 }
 
+/// A result over `task_result_bytes` goes to its caller whole, but is not kept: who asks again hears that the
+/// tool ran and how large its result was.
 async fn note(gateway: &Gateway, key: &CallKey, answer: &Result<Outcome, Refusal>) -> Result<(), StoreError> {
     match answer {
-        Ok(outcome) if is_final(outcome) => gateway.store.call_finish(key, outcome).await,
+        Ok(outcome) if !frees_key(outcome) => gateway.store.call_finish(key, &gateway.bounded(outcome)).await,
         Ok(_) | Err(_) => gateway.store.call_forget(key).await,
-    }
-}
-
-/// A failure worth retrying is not kept: clients retry with the same id, and must reach the tool.
-fn is_final(outcome: &Outcome) -> bool {
-    match outcome {
-        Outcome::Returned(_) => true,
-        Outcome::Failed(error) => error.retry == Retry::Never,
     }
 }
 
@@ -155,11 +163,15 @@ pub(super) fn unavailable(error: StoreError) -> Refusal {
     Refusal::Unavailable { message: error.0, retry_after: None }
 }
 
-/// Tool and arguments, the same whatever the order of keys. Delivered credentials are not part of it: a
-/// token that was renewed between two tries does not make another call.
+/// Tool, arguments and user, the same whatever the order of keys: what one user was answered is never
+/// another's answer. Delivered credentials are not part of it: a token that was renewed between two tries
+/// does not make another call.
 pub(super) fn digest(call: &Call) -> CallDigest {
     let mut text = call.entry.id.to_string();
     write_sorted(call.given().value(), &mut text);
+    if let Some(user) = &call.request.grants.user_id {
+        write_sorted(&Value::from(user.as_str()), &mut text);
+    }
     Sha256::digest(text).into()
 }
 

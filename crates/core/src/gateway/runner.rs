@@ -1,6 +1,8 @@
 //! Runs tasks: as many at a time as allowed, callers in turn, every one to an end that is recorded.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -13,7 +15,7 @@ use super::dispatch::dispatch;
 use super::tasks::KeptRequest;
 use crate::call::Call;
 use crate::limits::Limits;
-use crate::outcome::{Outcome, ToolError};
+use crate::outcome::{Content, Outcome, ToolError};
 use crate::progress::{Progress, Update};
 use crate::refusal::Refusal;
 use crate::store::ClaimedTask;
@@ -27,6 +29,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// How long a task waits before its tool is looked for again.
 const TOOL_PAUSE: Duration = Duration::from_secs(2);
+/// How long slots gather before waiting tasks are claimed for them, when few are free: claiming one by one
+/// would look through the whole backlog for each.
+const GATHER: Duration = Duration::from_millis(10);
 /// How many updates of one task are kept.
 const MOST_UPDATES: usize = 10_000;
 
@@ -47,6 +52,8 @@ pub(super) struct Runner {
     /// Calls whose credentials are kept nowhere else, until their turn comes.
     held: Mutex<HashMap<TaskId, Call>>,
     started: OnceLock<()>,
+    /// Tasks wait in the store for their turn; new ones go behind them.
+    waiting: AtomicBool,
 }
 
 impl Runner {
@@ -58,11 +65,22 @@ impl Runner {
             freed: Notify::new(),
             held: Mutex::default(),
             started: OnceLock::new(),
+            waiting: AtomicBool::new(false),
         }
     }
 
+    /// A slot for a task that is just being accepted; none while others wait, which were there first.
     pub(super) fn slot(&self) -> Option<OwnedSemaphorePermit> {
+        if self.waiting.load(Ordering::SeqCst) { None } else { self.free_slot() }
+    }
+
+    fn free_slot(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.slots).try_acquire_owned().ok()
+    }
+
+    /// Tells whether tasks wait in the store.
+    pub(super) fn set_waiting(&self, waiting: bool) {
+        self.waiting.store(waiting, Ordering::SeqCst);
     }
 
     pub(super) fn hold(&self, id: &TaskId, call: Call) {
@@ -95,10 +113,19 @@ impl Gateway {
     ) {
         let gateway = Arc::clone(self);
         self.tasks.spawn(async move {
-            // Somebody else may have claimed or cancelled it by now; a store that went away has it claimed
-            // again later.
-            if let Ok(true) = gateway.store.task_start(&id).await {
-                gateway.run_task(&id, &call, kept).await;
+            match gateway.store.task_start(&id).await {
+                Ok(true) => {
+                    gateway.runner.held(&id);
+                    gateway.run_task(&id, &call, kept).await;
+                }
+                // Claimed here in its turn, which needs what is held, or cancelled.
+                Ok(false) => {
+                    if let Ok(false) = gateway.store.task_is_ours(&id).await {
+                        gateway.runner.held(&id);
+                    }
+                }
+                // A store that went away has it claimed again later.
+                Err(_) => gateway.runner.set_waiting(true),
             }
             drop(slot);
             gateway.runner.freed.notify_one();
@@ -110,16 +137,7 @@ impl Gateway {
         self.settled(self.settings.load().limits.list_timeout).await;
         let mut bell = self.store.work_bell();
         loop {
-            let free = self.runner.slots.available_permits();
-            // Claiming one by one would look through the whole backlog for each.
-            if free * 4 >= self.runner.most {
-                match self.store.task_claim(free).await {
-                    Ok(claimed) => claimed.into_iter().for_each(|task| self.begin_claimed(task)),
-                    Err(error) => {
-                        tracing::warn!(developer = error.0.developer, "waiting tasks cannot be claimed");
-                    }
-                }
-            }
+            self.claim().await;
             tokio::select! {
                 () = bell.heard() => {}
                 () = self.runner.freed.notified() => {}
@@ -128,10 +146,37 @@ impl Gateway {
         }
     }
 
-    fn begin_claimed(self: &Arc<Self>, task: ClaimedTask) {
+    /// Claims a task for each slot that is free.
+    async fn claim(self: &Arc<Self>) {
+        let runner = &self.runner;
+        if (1..runner.most.div_ceil(4)).contains(&runner.slots.available_permits()) {
+            sleep(GATHER).await;
+        }
+        let slots: Vec<_> = std::iter::from_fn(|| runner.free_slot()).collect();
+        if slots.is_empty() {
+            return;
+        }
+        match self.store.task_claim(slots.len()).await {
+            Ok(claimed) => {
+                runner.set_waiting(claimed.len() >= slots.len());
+                let slots = slots.into_iter().map(Some).chain(std::iter::repeat_with(|| None));
+                claimed.into_iter().zip(slots).for_each(|(task, slot)| self.begin_claimed(task, slot));
+            }
+            Err(error) => {
+                tracing::warn!(developer = error.0.developer, "waiting tasks cannot be claimed");
+            }
+        }
+    }
+
+    /// Runs a claimed task, in the slot kept for it; one whose claim had been in doubt waits for a slot.
+    fn begin_claimed(self: &Arc<Self>, task: ClaimedTask, slot: Option<OwnedSemaphorePermit>) {
         let gateway = Arc::clone(self);
         self.tasks.spawn(async move {
-            let Ok(slot) = Arc::clone(&gateway.runner.slots).acquire_owned().await else { return };
+            let slot = match slot {
+                Some(slot) => Ok(slot),
+                None => Arc::clone(&gateway.runner.slots).acquire_owned().await,
+            };
+            let Ok(slot) = slot else { return };
             let call = match gateway.runner.held(&task.id) {
                 Some(call) => Ok((call, Kept::Here)),
                 None => gateway.rebuilt(&task).await.map(|call| (call, Kept::Anywhere)),
@@ -162,13 +207,17 @@ impl Gateway {
 
     async fn run_task(self: &Arc<Self>, id: &TaskId, call: &Call, kept: Kept) {
         let mut bell = self.store.task_bell(id);
+        // Whatever happens from here on rings; what happened before is seen here.
+        if !self.is_ours(id).await {
+            return;
+        }
         let answer = tokio::select! {
             answer = self.dispatch_told(id, call) => answer,
             // Somebody cancelled it, or took it over because we seemed dead: dropping the call ends it.
             () = self.taken_away(id, &mut bell) => return,
         };
         match answer {
-            Ok(outcome) => self.finish(id, &self.bounded(outcome)).await,
+            Ok(outcome) => self.finish(id, &self.bounded(&outcome)).await,
             Err(Refusal::Busy { retry_after, .. }) => {
                 if kept == Kept::Here {
                     self.runner.hold(id, call.clone());
@@ -176,6 +225,23 @@ impl Gateway {
                 self.put_back(id, retry_after).await;
             }
             Err(refusal) => self.finish(id, &refused(&refusal)).await,
+        }
+    }
+
+    /// Whether a task is still ours to run. While the store cannot say, the tool must not run.
+    async fn is_ours(&self, id: &TaskId) -> bool {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match self.store.task_is_ours(id).await {
+                Ok(ours) => return ours,
+                Err(error) => {
+                    tracing::warn!(developer = error.0.developer, "a task waits for the record store");
+                }
+            }
+            if timeout(pause, self.stop.cancelled()).await.is_ok() {
+                return false;
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
@@ -218,19 +284,19 @@ impl Gateway {
         }
     }
 
-    fn bounded(&self, outcome: Outcome) -> Outcome {
+    /// What is kept of an outcome: all, or how much too large it was.
+    pub(super) fn bounded<'a>(&self, outcome: &'a Outcome) -> Cow<'a, Outcome> {
         let most = self.settings.load().limits.task_result_bytes;
-        let size = match &outcome {
-            Outcome::Returned(output) => {
-                output.value.get().len() + output.content.iter().map(|c| c.json().get().len()).sum::<usize>()
-            }
-            Outcome::Failed(error) => error.content.iter().map(|c| c.json().get().len()).sum(),
+        let blocks = |content: &[Content]| content.iter().map(|c| c.json().get().len()).sum::<usize>();
+        let size = match outcome {
+            Outcome::Returned(output) => output.value.get().len() + blocks(&output.content),
+            Outcome::Failed(error) => error.message.public.len() + blocks(&error.content),
         };
         if size <= most {
-            return outcome;
+            return Cow::Borrowed(outcome);
         }
         let text = format!("The tool ran, but its result of {size} bytes is over the limit of {most} bytes");
-        Outcome::Failed(ToolError::new(text))
+        Cow::Owned(Outcome::Failed(ToolError::new(text)))
     }
 
     async fn finish(&self, id: &TaskId, outcome: &Outcome) {

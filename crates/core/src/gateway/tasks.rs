@@ -19,8 +19,8 @@ use crate::refusal::Refusal;
 use crate::store::{CallKey, FoundTask, Listener, NewTask, Store, Submitted};
 use crate::task::{LONGEST_KEPT, Task, TaskEvent, TaskId};
 
-/// How often a follower looks again although no bell rang.
-const LOOK_AGAIN: Duration = Duration::from_secs(15);
+/// How often a follower looks again although no bell rang; well below the heartbeats of those who serve one.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// When a caller with too many waiting tasks should try again.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 /// The longest list of tasks given at once.
@@ -70,16 +70,18 @@ impl Gateway {
             key,
             keep: keep.min(LONGEST_KEPT),
         };
-        if !portable && slot.is_none() {
+        // Whoever claims it first, ourselves included, finds its credentials.
+        if !portable {
             self.runner.hold(&id, call.clone());
         }
         match self.store.task_submit(&task).await {
             Ok(Submitted::Fresh) => {
-                self.run_tasks();
-                if let Some(slot) = slot {
-                    let kept = if portable { Kept::Anywhere } else { Kept::Here };
-                    self.begin_here(id.clone(), call, kept, slot);
+                let kept = if portable { Kept::Anywhere } else { Kept::Here };
+                match slot {
+                    Some(slot) => self.begin_here(id.clone(), call, kept, slot),
+                    None => self.runner.set_waiting(true),
                 }
+                self.run_tasks();
                 Ok(id)
             }
             other => {
@@ -132,6 +134,7 @@ impl Gateway {
                 after,
                 waiting: VecDeque::new(),
                 ended: false,
+                must_look: false,
             };
             follow.take(found);
             follow
@@ -163,10 +166,13 @@ pub struct Follow {
     after: u64,
     waiting: VecDeque<TaskEvent>,
     ended: bool,
+    /// The bell rang and nobody has looked since.
+    must_look: bool,
 }
 
 impl Follow {
-    /// The next event; `None` after the last. Dropping the future misses nothing.
+    /// The next event; `None` after the last. Dropping the future, or an error of the store, misses nothing:
+    /// ask again.
     pub async fn next(&mut self) -> Result<Option<TaskEvent>, Refusal> {
         loop {
             if let Some(event) = self.waiting.pop_front() {
@@ -176,8 +182,13 @@ impl Follow {
             if self.ended {
                 return Ok(None);
             }
-            timeout(LOOK_AGAIN, self.bell.heard()).await.ok();
-            match self.store.task_find(&self.id, self.after).await.map_err(unavailable)? {
+            if !self.must_look {
+                timeout(LOOK_AGAIN, self.bell.heard()).await.ok();
+                self.must_look = true;
+            }
+            let found = self.store.task_find(&self.id, self.after).await.map_err(unavailable)?;
+            self.must_look = false;
+            match found {
                 Some(found) => self.take(found),
                 None => self.ended = true,
             }

@@ -9,7 +9,7 @@ pub use self::bells::{Bells, Listener};
 pub use self::memory::MemoryStore;
 use crate::BoxFuture;
 use crate::message::Message;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Retry};
 use crate::progress::Update;
 use crate::task::{Task, TaskEvent, TaskId};
 
@@ -79,7 +79,8 @@ pub trait Store: Send + Sync {
     /// The names kept of one kind, in order.
     fn sealed_list<'a>(&'a self, kind: &'a str) -> StoreFuture<'a, Vec<String>>;
 
-    /// Keeps a new task, pending. When this ends well the task outlives us.
+    /// Keeps a new task, pending. When this ends well the task outlives us. A task answers for its key
+    /// until its time is over, or until it failed in a way worth retrying.
     fn task_submit<'a>(&'a self, task: &'a NewTask) -> StoreFuture<'a, Submitted>;
 
     /// Takes one pending task to run it here; false when it is not pending any more.
@@ -173,6 +174,15 @@ pub enum Submitted {
     Known(TaskId),
     /// The id its submitter gave belongs to another task.
     Conflict,
+}
+
+/// True when an outcome gives the id its submitter gave free again: a failure worth retrying is retried with
+/// the same id, and must reach the tool.
+pub fn frees_key(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Returned(_) => false,
+        Outcome::Failed(error) => error.retry != Retry::Never,
+    }
 }
 
 /// A task that is ours to run now.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use toolmux_core::call::Request;
 use toolmux_core::gateway::{Gateway, Settings};
+use toolmux_core::limits::Limits;
 use toolmux_core::progress::Progress;
 
 use crate::fixture::{Fixture, anyone, gateway, line, request, tool};
@@ -38,6 +39,20 @@ async fn the_same_id_for_another_call_is_a_conflict() {
     send(&gateway, with_id("Kit_run", json!({ "a": 1 }), "x")).await;
     let answer = send(&gateway, with_id("Kit_run", json!({ "a": 2 }), "x")).await;
     assert_eq!(answer, "conflict: Call id `x` was used before for another call");
+}
+
+#[tokio::test]
+async fn the_same_id_for_another_user_is_a_conflict() {
+    let (source, gateway) = fixture().await;
+    let of = |user: &str| {
+        let mut request = with_id("Kit_run", json!({}), "x");
+        request.grants.user_id = Some(user.to_owned());
+        request
+    };
+    assert_eq!(send(&gateway, of("ann")).await, "1");
+    assert!(send(&gateway, of("bob")).await.starts_with("conflict"));
+    assert_eq!(send(&gateway, of("ann")).await, "1");
+    assert_eq!(source.ran(), 1);
 }
 
 #[tokio::test]
@@ -83,4 +98,17 @@ async fn a_call_that_did_not_run_may_be_tried_again_under_its_id() {
         assert!(send(&gateway, with_id("Kit_unreached", json!({}), "x")).await.starts_with("unavailable"));
     }
     assert!(source.ran() > 3);
+}
+
+#[tokio::test]
+async fn a_result_over_the_bound_is_answered_and_not_kept() {
+    let source = Fixture::with(["run"].map(tool).into());
+    let limits = Limits { task_result_bytes: 0, ..Limits::default() };
+    let gateway = gateway(Settings { limits, ..Settings::default() }, &source).await;
+    assert_eq!(send(&gateway, with_id("Kit_run", json!({}), "x")).await, "1");
+    assert_eq!(
+        send(&gateway, with_id("Kit_run", json!({}), "x")).await,
+        "failed: The tool ran, but its result of 1 bytes is over the limit of 0 bytes"
+    );
+    assert_eq!(source.ran(), 1);
 }

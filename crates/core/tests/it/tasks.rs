@@ -176,3 +176,19 @@ async fn a_task_is_known_to_its_caller_only() {
     assert_eq!(gateway.task_list(&caller, None).await.expect("store").len(), 1);
     assert!(KEPT > Duration::ZERO);
 }
+
+#[tokio::test]
+async fn a_new_task_does_not_overtake_one_that_waits() {
+    let (source, gateway) = fixture(Limits { task_concurrency: 1, ..Limits::default() }).await;
+    let first = submit(&gateway, "Kit_wait").await;
+    while source.ran() == 0 {
+        tokio::task::yield_now().await;
+    }
+    let second = submit(&gateway, "Kit_run").await;
+    source.go.notify_one();
+    follow(&gateway, &first, 0).await;
+    let third = submit(&gateway, "Kit_run").await;
+    for (id, expect) in [(second, "completed 2"), (third, "completed 3")] {
+        assert_eq!(follow(&gateway, &id, 0).await.last().map(String::as_str), Some(expect));
+    }
+}

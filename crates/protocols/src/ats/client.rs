@@ -19,6 +19,9 @@ const RESUMES: u32 = 5;
 /// The pause before it is.
 const RESUME_PAUSE: Duration = Duration::from_millis(200);
 
+/// The longest a server may ask us to wait.
+const LONGEST_RETRY_AFTER: Duration = Duration::from_hours(1);
+
 /// Why a client got no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AtsError {
@@ -238,6 +241,7 @@ async fn good(answer: Answer) -> Result<Answer, AtsError> {
     }
     let retry_after =
         answer.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+    let retry_after = retry_after.map(|seconds| Duration::from_secs(seconds).min(LONGEST_RETRY_AFTER));
     let body = answer.body().await?;
     let told: Told = serde_json::from_slice(&body).unwrap_or_default();
     let detail = match told.detail {
@@ -245,5 +249,5 @@ async fn good(answer: Answer) -> Result<Answer, AtsError> {
         serde_json::Value::Null => String::from_utf8_lossy(&body).chars().take(200).collect(),
         other => other.to_string(),
     };
-    Err(AtsError::Refused { status, detail, retry_after: retry_after.map(Duration::from_secs) })
+    Err(AtsError::Refused { status, detail, retry_after })
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolmux_core::outcome::{Outcome, ToolError};
+use toolmux_core::outcome::{Outcome, Retry, ToolError};
 use toolmux_core::progress::Update;
 use toolmux_core::store::{NewTask, Retention, Store, Submitted};
 use toolmux_core::task::{TaskChange, TaskId};
@@ -18,6 +18,7 @@ pub(crate) const FACTS: &[(&str, Fact)] = facts![
     callers_are_claimed_in_turn,
     a_cancelled_task_stays_cancelled,
     the_same_key_is_the_same_task,
+    a_key_is_free_again_after_its_task,
     a_returned_task_waits_before_it_is_claimed_again,
     what_a_tool_tells_is_numbered_and_resumed,
     ended_tasks_are_kept_as_long_as_asked,
@@ -153,10 +154,30 @@ async fn the_same_key_is_the_same_task(store: Arc<dyn Store>) {
     assert_eq!(store.task_submit(&keyed(2)).await.unwrap(), Submitted::Conflict);
 }
 
+async fn a_key_is_free_again_after_its_task(store: Arc<dyn Store>) {
+    let retry = Outcome::Failed(ToolError::new("later").retry(Retry::Now));
+    let never = Outcome::Failed(ToolError::new("no"));
+    let (short, long) = (Duration::ZERO, Duration::from_mins(5));
+    let cases = [(short, returned(1), true), (long, retry, true), (long, never, false)];
+    for (index, (keep, outcome, expect)) in cases.into_iter().enumerate() {
+        let keyed = || NewTask { key: Some((key(&format!("k{index}")), [1; 32])), keep, ..new("alice") };
+        for round in 0..2 {
+            let task = keyed();
+            let submitted = store.task_submit(&task).await.unwrap();
+            assert_eq!(submitted == Submitted::Fresh, round == 0 || expect, "{index} {round}");
+            if submitted == Submitted::Fresh {
+                assert!(store.task_start(&task.id).await.unwrap());
+                assert!(store.task_finish(&task.id, &outcome).await.unwrap());
+            }
+            next_millisecond().await;
+        }
+    }
+}
+
 async fn a_returned_task_waits_before_it_is_claimed_again(store: Arc<dyn Store>) {
     let id = submit(&store, "alice").await;
     store.task_start(&id).await.unwrap();
-    store.task_return(&id, Duration::from_hours(1)).await.unwrap();
+    store.task_return(&id, Duration::MAX).await.unwrap();
     assert!(store.task_claim(9).await.unwrap().is_empty());
     assert!(store.task_start(&id).await.unwrap());
     store.task_return(&id, Duration::ZERO).await.unwrap();

@@ -131,3 +131,18 @@ async fn a_task_of_one_gateway_is_followed_and_cancelled_at_another() {
     here.close(PATIENCE).await;
     there.close(PATIENCE).await;
 }
+
+#[tokio::test]
+async fn a_caller_that_leaves_while_its_call_begins_leaves_a_call_that_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("records.db").display());
+    let work: Work = Arc::new(|_, _| Box::pin(std::future::ready(())));
+    let gateway = gateway(&url, StoreSettings::default(), work).await;
+    let caller = gateway.admit(Credential::None, None).unwrap();
+    let keyed = || Request { id: Some("x".into()), ..request("Kit_once", 7) };
+    let progress = Progress::unheard();
+    let left = tokio::time::timeout(Duration::ZERO, gateway.call(&caller, keyed(), &progress)).await;
+    assert!(left.is_err(), "the caller left while its call began");
+    let answer = tokio::time::timeout(PATIENCE, gateway.call(&caller, keyed(), &progress)).await;
+    assert_eq!(text(&answer.expect("it ends").unwrap()), r#"{"returned":{"value":7}}"#);
+}

@@ -5,11 +5,14 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::outcome::Outcome;
 use crate::progress::Update;
-use crate::store::{CallDigest, CallKey, ClaimedTask, FoundTask, NewTask, Submitted};
+use crate::store::{CallDigest, CallKey, ClaimedTask, FoundTask, NewTask, Submitted, frees_key};
 use crate::task::{Task, TaskChange, TaskEvent, TaskId, TaskStatus};
 
 /// How often submitting looks for tasks whose time is over.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
+
+/// The longest a task that was put back waits, whatever its source asked for.
+const LONGEST_PAUSE: Duration = Duration::from_hours(24);
 
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
@@ -48,6 +51,7 @@ impl Tasks {
             self.prune();
         }
         if let Some((key, digest)) = &new.key {
+            self.free_if_over(key);
             match self.keys.get(key) {
                 Some((known, id)) if known == digest => return Submitted::Known(id.clone()),
                 Some(_) => return Submitted::Conflict,
@@ -75,6 +79,15 @@ impl Tasks {
         self.records.insert(new.id.clone(), record);
         self.pending.insert(new.id.clone());
         Submitted::Fresh
+    }
+
+    /// A task whose time is over answers for its key no more, swept or not.
+    fn free_if_over(&mut self, key: &CallKey) {
+        let known = self.keys.get(key).and_then(|(_, id)| self.records.get_mut(id));
+        if let Some(record) = known.filter(|record| is_over(record)) {
+            record.key = None;
+            self.keys.remove(key);
+        }
     }
 
     pub(super) fn start(&mut self, id: &TaskId) -> bool {
@@ -125,7 +138,7 @@ impl Tasks {
 
     pub(super) fn put_back(&mut self, id: &TaskId, pause: Duration) {
         if let Some(record) = self.running(id) {
-            record.due = tokio::time::Instant::now() + pause;
+            record.due = tokio::time::Instant::now() + pause.min(LONGEST_PAUSE);
             record.enter(TaskStatus::Pending);
             self.running.remove(id);
             self.pending.insert(id.clone());
@@ -148,6 +161,11 @@ impl Tasks {
                 record.task.status = status;
                 record.task.outcome = outcome.cloned();
                 record.happen(TaskChange::Ended(status, outcome.cloned()));
+                if outcome.is_some_and(frees_key)
+                    && let Some(key) = record.key.take()
+                {
+                    self.keys.remove(&key);
+                }
                 self.pending.remove(id);
                 self.running.remove(id);
                 true
