@@ -25,5 +25,5 @@ pub use toolmux_core::version::Version;
 pub use toolmux_core::{limits::Limits, requirements, source};
 
 pub use self::server::{Running, Server};
-pub use toolmux_protocols::opendyn::become_worker_if_asked;
 pub use self::toolkit::{Context, Toolkit};
+pub use toolmux_protocols::opendyn::become_worker_if_asked;

@@ -44,7 +44,7 @@ struct OpenDyn {
 
 enum Engine {
     Workers(Pool),
-    InProcess(InProcess),
+    InProcess(Box<InProcess>),
 }
 
 fn open_here(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
@@ -69,7 +69,7 @@ pub fn open(opening: &Opening<'_>, worker: PathBuf) -> Result<Arc<dyn Source>, O
         functions: book.functions.iter().map(|planned| planned.function.clone()).collect(),
     };
     let engine = if settings.in_process {
-        Engine::InProcess(InProcess::new(plan))
+        Engine::InProcess(Box::new(InProcess::new(plan)))
     } else {
         let opens = book.functions.iter().map(opens).collect();
         let (workers, queue, idle) = (settings.workers, settings.queue(), settings.idle()?);
