@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, Method, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use reqwest::Url;
+use toolmux_core::call::Call;
 use toolmux_core::message::Message;
+use toolmux_core::refusal::Refusal;
 use toolmux_core::source::SourceError;
 
 /// How a client behaves.
@@ -97,6 +99,21 @@ impl From<HttpError> for SourceError {
     }
 }
 
+/// The credentials of a call that go to its source in headers.
+pub fn credential_headers(call: &Call) -> Result<HeaderMap, SourceError> {
+    let mut headers = HeaderMap::new();
+    for (name, secret) in call.headers() {
+        let pair = HeaderName::try_from(name).ok().zip(HeaderValue::try_from(secret.expose()).ok());
+        let Some((header, mut value)) = pair else {
+            let words = format!("The credential for header `{name}` cannot be sent in one");
+            return Err(SourceError::Refused(Refusal::Internal(Message::public(words))));
+        };
+        value.set_sensitive(true);
+        headers.insert(header, value);
+    }
+    Ok(headers)
+}
+
 /// A pooled client. Cloning shares the pool.
 #[derive(Clone, Debug)]
 pub struct HttpClient {
@@ -137,6 +154,19 @@ impl HttpClient {
             Err(_) => Err(HttpError::TimedOut { host, after: self.limits.timeout }),
         }
     }
+}
+
+/// The credentials that a call delivers in headers, for every source behind HTTP.
+pub(crate) fn delivered_headers(call: &Call) -> Result<HeaderMap, SourceError> {
+    let mut headers = HeaderMap::new();
+    for (name, secret) in call.headers() {
+        let wrong =
+            || SourceError::NotReached(Message::public(format!("The header `{name}` cannot be sent")));
+        let mut value = HeaderValue::from_str(secret.expose()).map_err(|_| wrong())?;
+        value.set_sensitive(true);
+        headers.insert(name.parse::<HeaderName>().map_err(|_| wrong())?, value);
+    }
+    Ok(headers)
 }
 
 /// An answer whose body is still to come.

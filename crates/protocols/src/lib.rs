@@ -17,10 +17,11 @@ mod operations;
 pub mod oxp;
 pub mod registry;
 pub mod sse;
+mod version_header;
 pub mod web;
 pub mod workflow;
 
-use crate::registry::{Served, SourceKind};
+use crate::registry::{DocumentKind, Served, SourceKind};
 
 /// How agents talk to us.
 pub const SERVED: &[Served] = &[
@@ -43,3 +44,6 @@ pub const SOURCES: &[SourceKind] = &[
     mcp::SOURCE,
     workflow::SOURCE,
 ];
+
+/// What people write and `check` reads.
+pub const DOCUMENTS: &[DocumentKind] = &[opendyn::DOCUMENT, opentool::DOCUMENT, workflow::DOCUMENT];

@@ -9,8 +9,8 @@ use axum::routing::get;
 use http::{StatusCode, header};
 use tokio_util::sync::CancellationToken;
 
-use crate::oxp::stamp;
 use crate::registry::Served;
+use crate::version_header::stamp;
 use crate::web::{Web, json};
 
 pub(crate) const SERVED: Served = Served {

@@ -11,6 +11,7 @@ use toolmux_core::catalog::Entry;
 use toolmux_core::secret::Secret;
 use toolmux_core::source::Source;
 
+use crate::fault::Fault;
 use crate::web::Web;
 
 /// A protocol that we answer.
@@ -33,6 +34,16 @@ pub struct SourceKind {
     pub settings: fn() -> Schema,
     /// Makes a source of a table. Connects to nothing yet.
     pub open: fn(&Opening<'_>) -> Result<Arc<dyn Source>, OpenError>,
+}
+
+/// A kind of document that people write.
+pub struct DocumentKind {
+    /// What it is, for people.
+    pub name: &'static str,
+    /// The member that only this kind has.
+    pub member: &'static str,
+    /// Every fault of a text as such a document.
+    pub check: fn(&str) -> Vec<Fault>,
 }
 
 /// What a kind of source gets to open one.

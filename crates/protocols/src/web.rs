@@ -42,6 +42,11 @@ impl Default for WebLimits {
 #[derive(Clone, Debug)]
 pub struct AskedToolset(pub Arc<str>);
 
+/// The version that this server goes by where that is not the program's own, left in a request's extensions
+/// by the listener.
+#[derive(Clone, Debug)]
+pub struct ServerVersion(pub Arc<str>);
+
 impl Web {
     /// Who asks.
     pub fn admit(&self, parts: &Parts) -> Result<Caller, Refusal> {

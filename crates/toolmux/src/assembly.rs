@@ -5,17 +5,23 @@ use std::sync::Arc;
 use anyhow::Context;
 use arc_swap::ArcSwap;
 use jsonwebtoken::jwk::JwkSet;
+use toolmux_core::broker::Broker;
 use toolmux_core::gateway::{Gateway, JwtRules, Settings};
 use toolmux_core::message::Message;
 use toolmux_core::mount::Mount;
 use toolmux_core::store::Store;
+use toolmux_protocols::auth::Base;
 
+use crate::authorization::broker;
 use crate::config::{Config, SourceConfig};
 use crate::jwks;
 
 /// A gateway and the configuration it was put together from.
 pub(crate) struct Assembly {
     pub(crate) gateway: Arc<Gateway>,
+    store: Arc<dyn Store>,
+    /// Where our pages are, for an assembly that is served.
+    base: Option<Base>,
     sources: Vec<SourceConfig>,
     keys: Arc<ArcSwap<JwkSet>>,
     jwks: Option<jwks::Follower>,
@@ -26,12 +32,33 @@ impl Assembly {
     pub(crate) fn new(config: &Config, store: Arc<dyn Store>) -> anyhow::Result<Self> {
         let keys: Arc<ArcSwap<JwkSet>> = Arc::new(ArcSwap::from_pointee(JwkSet { keys: Vec::new() }));
         let mounts = config.sources.iter().map(mount).collect::<anyhow::Result<Vec<_>>>()?;
-        let gateway = Gateway::new(settings(config, &keys), store);
+        let gateway = Gateway::new(settings(config, &keys, None), Arc::clone(&store));
         for mount in mounts {
             gateway.mount(mount);
         }
         let jwks = jwks::follow(config, &keys);
-        Ok(Assembly { gateway, sources: config.sources.clone(), keys, jwks })
+        Ok(Assembly { gateway, store, base: None, sources: config.sources.clone(), keys, jwks })
+    }
+
+    /// Lets users allow tokens; for an assembly that is going to be served, since they come by browser.
+    pub(crate) fn authorize(&mut self, config: &Config) -> anyhow::Result<()> {
+        self.base = Some(Base::default());
+        let broker = self.broker(config)?;
+        self.gateway.configure(settings(config, &self.keys, broker));
+        Ok(())
+    }
+
+    /// Says where browsers find us, unless the configuration does.
+    pub(crate) fn listens_at(&self, url: &str) {
+        if let Some(base) = &self.base {
+            base.set(url.to_owned()).ok();
+        }
+    }
+
+    fn broker(&self, config: &Config) -> anyhow::Result<Option<Arc<dyn Broker>>> {
+        let Some(base) = &self.base else { return Ok(None) };
+        let broker = broker(config.auth.as_ref(), &self.store, base)?;
+        Ok(broker.map(|broker| broker as Arc<dyn Broker>))
     }
 
     /// Takes a new configuration: sources that changed are replaced, all others stay as they are. Nothing
@@ -40,12 +67,13 @@ impl Assembly {
         let changed: Vec<&SourceConfig> =
             config.sources.iter().filter(|source| !self.sources.contains(source)).collect();
         let mounts = changed.into_iter().map(mount).collect::<anyhow::Result<Vec<_>>>()?;
+        let broker = self.broker(config)?;
         for gone in &self.sources {
             if !config.sources.iter().any(|source| source.name == gone.name) {
                 self.gateway.unmount(&gone.name);
             }
         }
-        self.gateway.configure(settings(config, &self.keys));
+        self.gateway.configure(settings(config, &self.keys, broker));
         for mount in mounts {
             self.gateway.mount(mount);
         }
@@ -62,7 +90,7 @@ fn mount(source: &SourceConfig) -> anyhow::Result<Mount> {
     Ok(Mount::new(&source.name, &source.toolkit, source.naming, opened).reopened_by(Arc::new(reopen)))
 }
 
-fn settings(config: &Config, keys: &Arc<ArcSwap<JwkSet>>) -> Settings {
+fn settings(config: &Config, keys: &Arc<ArcSwap<JwkSet>>, broker: Option<Arc<dyn Broker>>) -> Settings {
     let jwt = config.jwt.as_ref().map(|jwt| JwtRules {
         secret: jwt.secret.clone(),
         keys: Arc::clone(keys),
@@ -74,7 +102,7 @@ fn settings(config: &Config, keys: &Arc<ArcSwap<JwkSet>>) -> Settings {
         toolsets: config.toolsets.clone(),
         tools: config.tools.clone(),
         vault: config.vault.clone(),
-        broker: None,
+        broker,
     }
 }
 

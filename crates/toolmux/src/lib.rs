@@ -5,6 +5,7 @@
 //! ```
 
 mod assembly;
+mod authorization;
 #[doc(hidden)]
 pub mod cli;
 pub mod config;
@@ -23,6 +24,7 @@ pub use toolmux_core::secret::Secret;
 pub use toolmux_core::tool::Hints;
 pub use toolmux_core::version::Version;
 pub use toolmux_core::{limits::Limits, requirements, source};
+pub use toolmux_protocols::{ats, model, opentool, oxp};
 
 pub use self::server::{Running, Server};
 pub use self::toolkit::{Context, Toolkit};

@@ -18,7 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use toolmux_protocols::web::{AskedToolset, Web, json};
+use toolmux_protocols::web::{AskedToolset, ServerVersion, Web, json};
 use tower::Service;
 
 use crate::host_rules::HostRules;
@@ -49,6 +49,7 @@ pub(crate) struct Front {
     router: Router,
     web: Arc<Web>,
     hosts: HostRules,
+    version: Option<ServerVersion>,
 }
 
 impl Front {
@@ -56,12 +57,21 @@ impl Front {
         let routes =
             toolmux_protocols::SERVED.iter().fold(Router::new(), |all, served| all.merge((served.routes)()));
         let router = routes.fallback(nowhere).with_state(Arc::clone(&web));
-        Front { router, web, hosts }
+        Front { router, web, hosts, version: None }
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Result<Response, Infallible> {
+    /// The version that the server goes by, where that is not the program's own.
+    pub(crate) fn version(mut self, version: Option<String>) -> Self {
+        self.version = version.map(|version| ServerVersion(version.into()));
+        self
+    }
+
+    async fn answer(&self, mut request: Request<Incoming>) -> Result<Response, Infallible> {
         if let Err(why) = self.hosts.check(request.headers()) {
             return Ok(message(StatusCode::FORBIDDEN, &why));
+        }
+        if let Some(version) = &self.version {
+            request.extensions_mut().insert(version.clone());
         }
         match self.below_toolset(request) {
             Ok(request) => self.router.clone().call(request).await,

@@ -13,9 +13,9 @@ use toolmux_core::limits::Limits;
 use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::secret::Secret;
 use toolmux_core::source::Source;
-use toolmux_core::store::MemoryStore;
 use toolmux_protocols::web::{Web, WebLimits};
 
+use crate::assembly::store;
 use crate::config::LISTEN;
 use crate::host_rules::HostRules;
 use crate::listener::{Front, ListenLimits, listen, reachable};
@@ -34,11 +34,18 @@ pub struct Server {
     mounts: Vec<Mount>,
     keys: Vec<ApiKey>,
     limits: Limits,
+    store: String,
 }
 
 impl Default for Server {
     fn default() -> Self {
-        Server { listen: LISTEN.to_owned(), mounts: Vec::new(), keys: Vec::new(), limits: Limits::default() }
+        Server {
+            listen: LISTEN.to_owned(),
+            mounts: Vec::new(),
+            keys: Vec::new(),
+            limits: Limits::default(),
+            store: "memory".to_owned(),
+        }
     }
 }
 
@@ -63,6 +70,13 @@ impl Server {
     /// Bounds of every call.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Where records of calls and tasks are kept: `memory`, which is the default, `sqlite:FILE` or
+    /// `postgres://…`.
+    pub fn store(mut self, url: impl Into<String>) -> Self {
+        self.store = url.into();
         self
     }
 
@@ -98,7 +112,7 @@ impl Server {
         let admission = Admission { keys: self.keys, jwt: None };
         let settings = Settings { admission, limits: self.limits, ..Settings::default() };
         let drain = settings.limits.drain;
-        let gateway = Gateway::new(settings, Arc::new(MemoryStore::default()));
+        let gateway = Gateway::new(settings, store(&self.store).await?);
         for mount in self.mounts {
             gateway.mount(mount);
         }
@@ -123,6 +137,8 @@ pub(crate) struct ListenOn {
     pub(crate) origins: Vec<String>,
     pub(crate) web: WebLimits,
     pub(crate) limits: ListenLimits,
+    /// The version it goes by, where that is not the program's own.
+    pub(crate) version: Option<String>,
 }
 
 /// A server that runs in the background until it is stopped.
@@ -145,7 +161,9 @@ impl Running {
         let address = tcp.local_addr()?;
         gateway.run_tasks();
         let web = Web { gateway: Arc::clone(&gateway), limits: on.web, stop: stopped_by_callers };
-        let front = Arc::new(Front::new(Arc::new(web), HostRules::new(address, &on.hosts, &on.origins)));
+        let front = Arc::new(
+            Front::new(Arc::new(web), HostRules::new(address, &on.hosts, &on.origins)).version(on.version),
+        );
         let stop = CancellationToken::new();
         let listener = TaskTracker::new().spawn(listen(tcp, front, on.limits, stop.clone()));
         Ok(Running { address, gateway, stop, listener, drain: on.limits.drain })

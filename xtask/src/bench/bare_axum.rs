@@ -1,4 +1,5 @@
-//! The least an HTTP server can do for the same request: parse the call, add, answer in OpenTool's shape.
+//! The least an HTTP server can do for the same request: parse the call, add, answer in the shape of the
+//! protocol.
 
 use std::net::SocketAddr;
 
@@ -35,6 +36,20 @@ struct Sum {
     result: f64,
 }
 
+#[derive(Deserialize)]
+struct CallTool {
+    #[expect(dead_code, reason = "parsed because a server has to look at it")]
+    tool_id: String,
+    input: Parameters,
+}
+
+#[derive(Serialize)]
+struct Called {
+    call_id: &'static str,
+    success: bool,
+    value: f64,
+}
+
 /// Serves until the process is ended.
 pub(crate) fn serve(listen: SocketAddr) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -42,7 +57,7 @@ pub(crate) fn serve(listen: SocketAddr) -> anyhow::Result<()> {
         let listener =
             tokio::net::TcpListener::bind(listen).await.with_context(|| format!("cannot bind {listen}"))?;
         eprintln!("listening on http://{}", listener.local_addr()?);
-        let router = Router::new().route("/opentool/call", post(call));
+        let router = Router::new().route("/opentool/call", post(call)).route("/tools/call", post(call_tool));
         axum::serve(listener, router).await.context("cannot serve")
     })
 }
@@ -50,4 +65,8 @@ pub(crate) fn serve(listen: SocketAddr) -> anyhow::Result<()> {
 async fn call(Json(call): Json<Call>) -> Json<Answer> {
     let result = Sum { result: call.params.a + call.params.b };
     Json(Answer { jsonrpc: "2.0", result, id: call.id })
+}
+
+async fn call_tool(Json(call): Json<CallTool>) -> Json<Called> {
+    Json(Called { call_id: "1", success: true, value: call.input.a + call.input.b })
 }

@@ -12,6 +12,7 @@ mod gateway_path;
 mod load;
 mod median;
 mod opentool_add;
+mod oxp_add;
 mod report;
 mod self_check;
 mod server;
@@ -31,6 +32,7 @@ use crate::workspace::Workspace;
 
 const BENCHMARKS: &[Benchmark] = &[
     opentool_add::BENCHMARK,
+    oxp_add::BENCHMARK,
     catalogue::BENCHMARK,
     gateway_path::BENCHMARK,
     cold_start::BENCHMARK,

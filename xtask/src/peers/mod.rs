@@ -3,7 +3,10 @@
 //! To add a suite, write it in a file of its own and add it to `SUITES`.
 
 mod environment;
+mod mcp;
 mod node;
+mod opentool;
+mod oxp;
 mod python;
 mod stamp;
 mod suite;
@@ -18,7 +21,8 @@ use crate::workspace::Workspace;
 
 pub(crate) use self::suite::Suite;
 
-pub(crate) const SUITES: &[Suite] = &[];
+pub(crate) const SUITES: &[Suite] =
+    &[opentool::SUITE, oxp::SDK, oxp::FUZZ, oxp::CONSENT, mcp::CONFORMANCE, mcp::WORLD];
 
 pub(crate) fn run(workspace: &Workspace, suites: &[Suite], tally: &mut Tally) -> anyhow::Result<()> {
     if suites.is_empty() {

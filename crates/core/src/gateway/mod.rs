@@ -168,6 +168,11 @@ impl Gateway {
 }
 
 fn log(refusal: &Refusal) {
+    if matches!(refusal, Refusal::Challenged { .. }) {
+        // Its words hold a link that is for the user alone.
+        tracing::debug!(reason = refusal.name(), "the request does not bring what the tool needs");
+        return;
+    }
     let message = refusal.message();
     match message.developer {
         Some(developer) => tracing::warn!(reason = refusal.name(), developer, "{}", message.public),

@@ -30,6 +30,15 @@ const TOOL_PAUSE: Duration = Duration::from_secs(2);
 /// How many updates of one task are kept.
 const MOST_UPDATES: usize = 10_000;
 
+/// Where the credentials of a task are kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// In our memory only.
+    Here,
+    /// It has none of its own.
+    Anywhere,
+}
+
 /// What runs here.
 pub(super) struct Runner {
     slots: Arc<Semaphore>,
@@ -77,13 +86,19 @@ impl Gateway {
     }
 
     /// Runs a task that was just accepted here.
-    pub(super) fn begin_here(self: &Arc<Self>, id: TaskId, call: Call, slot: OwnedSemaphorePermit) {
+    pub(super) fn begin_here(
+        self: &Arc<Self>,
+        id: TaskId,
+        call: Call,
+        kept: Kept,
+        slot: OwnedSemaphorePermit,
+    ) {
         let gateway = Arc::clone(self);
         self.tasks.spawn(async move {
             // Somebody else may have claimed or cancelled it by now; a store that went away has it claimed
             // again later.
             if let Ok(true) = gateway.store.task_start(&id).await {
-                gateway.run_task(&id, &call).await;
+                gateway.run_task(&id, &call, kept).await;
             }
             drop(slot);
             gateway.runner.freed.notify_one();
@@ -118,19 +133,21 @@ impl Gateway {
         self.tasks.spawn(async move {
             let Ok(slot) = Arc::clone(&gateway.runner.slots).acquire_owned().await else { return };
             let call = match gateway.runner.held(&task.id) {
-                Some(call) => Ok(call),
-                None => match KeptRequest::read(&task.request) {
-                    Ok((caller, ask)) => gateway.check(0, &caller, ask).await,
-                    Err(refusal) => Err(refusal),
-                },
+                Some(call) => Ok((call, Kept::Here)),
+                None => gateway.rebuilt(&task).await.map(|call| (call, Kept::Anywhere)),
             };
             match call {
-                Ok(call) => gateway.run_task(&task.id, &call).await,
+                Ok((call, kept)) => gateway.run_task(&task.id, &call, kept).await,
                 Err(refusal) => gateway.put_off(&task, &refusal).await,
             }
             drop(slot);
             gateway.runner.freed.notify_one();
         });
+    }
+
+    async fn rebuilt(self: &Arc<Self>, task: &ClaimedTask) -> Result<Call, Refusal> {
+        let (caller, request) = KeptRequest::read(&task.request)?;
+        self.check(0, &caller, request).await
     }
 
     /// A tool that is not here now may be soon, or be elsewhere; not for ever.
@@ -143,7 +160,7 @@ impl Gateway {
         }
     }
 
-    async fn run_task(self: &Arc<Self>, id: &TaskId, call: &Call) {
+    async fn run_task(self: &Arc<Self>, id: &TaskId, call: &Call, kept: Kept) {
         let mut bell = self.store.task_bell(id);
         let answer = tokio::select! {
             answer = self.dispatch_told(id, call) => answer,
@@ -153,7 +170,7 @@ impl Gateway {
         match answer {
             Ok(outcome) => self.finish(id, &self.bounded(outcome)).await,
             Err(Refusal::Busy { retry_after, .. }) => {
-                if !call.request.grants.secrets.is_empty() || !call.request.grants.authorization.is_empty() {
+                if kept == Kept::Here {
                     self.runner.hold(id, call.clone());
                 }
                 self.put_back(id, retry_after).await;

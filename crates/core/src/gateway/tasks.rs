@@ -9,6 +9,7 @@ use tokio::time::timeout;
 
 use super::Gateway;
 use super::record::{digest, unavailable};
+use super::runner::Kept;
 use crate::arguments::Arguments;
 use crate::call::{Call, Caller, Request};
 use crate::json_text::RawJson;
@@ -47,8 +48,9 @@ impl Gateway {
         request: Request,
         keep: Duration,
     ) -> Result<TaskId, Refusal> {
+        // What the server itself adds from its vault it can add again.
+        let portable = request.grants.authorization.is_empty() && request.grants.secrets.is_empty();
         let call = self.check(0, caller, request).await?;
-        let portable = call.request.grants.authorization.is_empty() && call.request.grants.secrets.is_empty();
         let id = TaskId::random();
         let key = call.request.id.clone().map(|id| {
             let key = CallKey { caller: caller.name().into(), id };
@@ -75,7 +77,8 @@ impl Gateway {
             Ok(Submitted::Fresh) => {
                 self.run_tasks();
                 if let Some(slot) = slot {
-                    self.begin_here(id.clone(), call, slot);
+                    let kept = if portable { Kept::Anywhere } else { Kept::Here };
+                    self.begin_here(id.clone(), call, kept, slot);
                 }
                 Ok(id)
             }
@@ -203,7 +206,7 @@ impl KeptRequest {
         let kept = KeptRequest {
             caller: call.caller.clone(),
             tool: call.entry.id.to_string(),
-            arguments: call.arguments().text().to_owned(),
+            arguments: call.given().text().to_owned(),
             user_id: call.request.grants.user_id.clone(),
             trace: call.request.trace.clone(),
             patience: call.request.patience,

@@ -20,6 +20,23 @@ impl SealingKey {
         SealingKey(RandomizedNonceKey::new(&AES_256_GCM, &bytes).expect("a key of 32 bytes"))
     }
 
+    /// A fresh key as text: 64 hexadecimal digits.
+    pub fn new_text() -> String {
+        random_text()
+    }
+
+    /// The key of such a text.
+    pub fn read_text(text: &str) -> Option<Self> {
+        if text.len() != 64 || !text.is_ascii() {
+            return None;
+        }
+        let mut bytes = [0; 32];
+        for (place, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&text[place * 2..place * 2 + 2], 16).ok()?;
+        }
+        Some(SealingKey::new(bytes))
+    }
+
     /// Seals bytes for one place; elsewhere they cannot be opened.
     pub(super) fn seal(&self, place: &SealedKey, plain: &[u8]) -> Vec<u8> {
         let mut sealed = plain.to_vec();

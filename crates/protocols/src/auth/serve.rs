@@ -12,8 +12,8 @@ use toolmux_core::broker::{CameBack, ChallengeStatus, StartFrom};
 use toolmux_core::message::Message;
 
 use super::page::page;
-use crate::oxp::stamp;
 use crate::registry::Served;
+use crate::version_header::stamp;
 use crate::web::{Web, json};
 
 /// What a browser shows when it comes back.

@@ -3,13 +3,16 @@
 mod adapt;
 mod anthropic;
 mod bridge;
+mod client;
 mod gemini;
 mod openai;
 mod plain;
 mod responses;
 mod serve;
+mod stream;
 
 pub use self::bridge::{NotAnAnswer, ToolResult, ToolUse, Turn, Vendor, run, tools, vendor};
+pub use self::client::{ModelClient, ModelError};
 pub(crate) use self::serve::SERVED;
 
 /// The vendors, by the word in addresses and on the command line.

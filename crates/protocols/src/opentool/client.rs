@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use toolmux_core::json_text::{RawJson, to_raw};
 
-use super::client_wire::{self, FunctionCall, Told, ToolReturn};
+use super::client_wire::{self, FunctionCall, RawCall, Told, ToolReturn};
 use super::document::{OpenTool, read_leniently};
 use super::exception::ClientError;
 use crate::http_client::{Answer, HttpClient, HttpError, HttpLimits};
@@ -83,7 +83,7 @@ impl Client {
 
     /// The version of the server.
     pub async fn version(&self) -> Result<String, ClientError> {
-        let answer = self.ask(Method::GET, "/version", "application/json", Vec::new()).await?;
+        let answer = self.ask(Method::GET, "/version").await?;
         if !answer.status().is_success() {
             return Err(ClientError::NoAccess { cause: None });
         }
@@ -93,13 +93,15 @@ impl Client {
 
     /// Calls a function. Dropping the future closes the connection.
     pub async fn call(&self, call: &FunctionCall) -> Result<ToolReturn, ClientError> {
-        let result = self.call_raw(&call.id, &call.name, &raw(&call.arguments)).await?;
+        let params = raw(&call.arguments);
+        let result = self.call_raw(raw_call(call, &params)).await?;
         Ok(ToolReturn::new(call.id.as_str(), map(&result)?))
     }
 
     /// Calls a function and follows it. Dropping what this gives closes the connection.
     pub async fn stream_call(&self, call: &FunctionCall) -> Result<Events, ClientError> {
-        let inner = self.stream_raw(&call.id, &call.name, &raw(&call.arguments)).await?;
+        let params = raw(&call.arguments);
+        let inner = self.stream_raw(raw_call(call, &params)).await?;
         Ok(Events { inner, id: call.id.clone() })
     }
 
@@ -113,31 +115,22 @@ impl Client {
 
     /// Asks the server to end itself; true when it says that it will.
     pub async fn stop(&self) -> Result<bool, ClientError> {
-        let answer = self.ask(Method::POST, "/stop", "application/json", Vec::new()).await?;
+        let answer = self.ask(Method::POST, "/stop").await?;
         Ok(answer.status().is_success())
     }
 
     /// Calls a function with JSON as it is, and gives the result as it came.
-    pub(super) async fn call_raw(
-        &self,
-        id: &str,
-        method: &str,
-        params: &RawValue,
-    ) -> Result<RawJson, ClientError> {
-        let body = client_wire::request(id, method, params);
-        let answer = self.ask(Method::POST, "/call", "application/json", body).await?;
+    pub(super) async fn call_raw(&self, call: RawCall<'_>) -> Result<RawJson, ClientError> {
+        let headers = self.headers_of(&call, "application/json");
+        let answer = self.send(Method::POST, "/call", headers, call.body()).await?;
         let status = answer.status().as_u16();
         client_wire::answer(status, &answer.body().await?)
     }
 
-    pub(super) async fn stream_raw(
-        &self,
-        id: &str,
-        method: &str,
-        params: &RawValue,
-    ) -> Result<RawEvents, ClientError> {
-        let body = client_wire::request(id, method, params);
-        let answer = self.ask(Method::POST, "/streamCall", "text/event-stream", body).await?;
+    /// The same, followed.
+    pub(super) async fn stream_raw(&self, call: RawCall<'_>) -> Result<RawEvents, ClientError> {
+        let headers = self.headers_of(&call, "text/event-stream");
+        let answer = self.send(Method::POST, "/streamCall", headers, call.body()).await?;
         let status = answer.status();
         if !status.is_success() {
             return Err(client_wire::answer(status.as_u16(), &answer.body().await?)
@@ -170,14 +163,14 @@ impl Client {
         Ok(describes(&body).map_or(Loaded::Nothing, |text| Loaded::Text(text, tag)))
     }
 
-    async fn ask(
-        &self,
-        method: Method,
-        path: &str,
-        accept: &'static str,
-        body: Vec<u8>,
-    ) -> Result<Answer, ClientError> {
-        self.send(method, path, self.accepting(accept), body).await
+    async fn ask(&self, method: Method, path: &str) -> Result<Answer, ClientError> {
+        self.send(method, path, self.accepting("application/json"), Vec::new()).await
+    }
+
+    fn headers_of(&self, call: &RawCall<'_>, accept: &'static str) -> HeaderMap {
+        let mut headers = self.accepting(accept);
+        headers.extend(call.headers.clone());
+        headers
     }
 
     fn accepting(&self, accept: &'static str) -> HeaderMap {
@@ -268,6 +261,10 @@ impl RawEvents {
         let host = self.answer.host().to_owned();
         ClientError::TimedOut(HttpError::TimedOut { host, after: self.limits.timeout })
     }
+}
+
+fn raw_call<'a>(call: &'a FunctionCall, params: &'a RawValue) -> RawCall<'a> {
+    RawCall { id: &call.id, method: &call.name, params, headers: HeaderMap::new() }
 }
 
 fn raw(arguments: &Map<String, Value>) -> RawJson {

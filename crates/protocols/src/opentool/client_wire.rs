@@ -1,6 +1,7 @@
 //! The bytes of the client's side: what we send, in the order of the specification, and what five public
 //! servers answer, with all their liberties.
 
+use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -69,17 +70,28 @@ impl ToolReturn {
     }
 }
 
-/// A request body.
-pub(super) fn request(id: &str, method: &str, params: &RawValue) -> Vec<u8> {
-    #[derive(Serialize)]
-    struct Body<'a> {
-        jsonrpc: &'static str,
-        method: &'a str,
-        params: &'a RawValue,
-        id: &'a str,
+/// A call with JSON as it is.
+pub(super) struct RawCall<'a> {
+    pub(super) id: &'a str,
+    pub(super) method: &'a str,
+    pub(super) params: &'a RawValue,
+    /// Headers for this call alone.
+    pub(super) headers: HeaderMap,
+}
+
+impl RawCall<'_> {
+    /// The request body.
+    pub(super) fn body(&self) -> Vec<u8> {
+        #[derive(Serialize)]
+        struct Body<'a> {
+            jsonrpc: &'static str,
+            method: &'a str,
+            params: &'a RawValue,
+            id: &'a str,
+        }
+        let body = Body { jsonrpc: "2.0", method: self.method, params: self.params, id: self.id };
+        serde_json::to_vec(&body).expect("an envelope around raw JSON is always writable")
     }
-    let body = Body { jsonrpc: "2.0", method, params, id };
-    serde_json::to_vec(&body).expect("an envelope around raw JSON is always writable")
 }
 
 #[derive(Deserialize)]

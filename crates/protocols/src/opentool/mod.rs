@@ -22,6 +22,10 @@ pub use self::exception::ClientError;
 pub use self::interface::{Tool, ToolException, ToolSource};
 pub(crate) use self::serve::SERVED;
 pub(crate) use self::source::SOURCE;
+use crate::registry::DocumentKind;
+
+pub(crate) const DOCUMENT: DocumentKind =
+    DocumentKind { name: "OpenTool document", member: "opentool", check };
 
 /// The word under which the catalogue keeps what only OpenTool can say.
 const PROTOCOL: &str = "opentool";

@@ -14,13 +14,10 @@ use toolmux_core::catalog::Catalog;
 use toolmux_core::example::example_arguments;
 use toolmux_core::progress::Progress;
 
-use super::document::{Function, Info, OpenTool};
+use super::document::OpenTool;
 use super::{stream, wire};
 use crate::registry::Served;
-use crate::web::{Web, json};
-
-/// The specification that our documents follow.
-const SPECIFICATION: &str = "1.1.0";
+use crate::web::{ServerVersion, Web, json};
 
 pub(crate) const SERVED: Served = Served {
     name: "OpenTool",
@@ -43,8 +40,12 @@ fn routes() -> Router<Arc<Web>> {
 }
 
 async fn version(State(web): State<Arc<Web>>, request: Request) -> Response {
-    match web.admit(&request.into_parts().0) {
-        Ok(_) => json(StatusCode::OK, concat!(r#"{"version":""#, env!("CARGO_PKG_VERSION"), r#""}"#)),
+    let (parts, _) = request.into_parts();
+    match web.admit(&parts) {
+        Ok(_) => {
+            let given = parts.extensions.get::<ServerVersion>().map(|version| &*version.0);
+            json(StatusCode::OK, wire::version(given.unwrap_or(env!("CARGO_PKG_VERSION"))))
+        }
         Err(refusal) => wire::encode(None, Err(refusal)),
     }
 }
@@ -119,27 +120,12 @@ fn identify(request: &mut toolmux_core::call::Request, headers: &HeaderMap) {
     request.trace = text("traceparent");
 }
 
-/// Every tool of the caller in one document without references; an empty object when there is none.
+/// Every tool of the caller in one document; an empty object when there is none.
 fn document(catalog: &Catalog, caller: &Caller) -> Bytes {
-    let functions: Vec<Function> = catalog.newest(caller).map(|entry| Function::of_entry(entry)).collect();
-    if functions.is_empty() {
+    let document = OpenTool::of_entries(catalog.newest(caller));
+    if document.functions.is_empty() {
         return Bytes::from_static(b"{}");
     }
-    let info = Info {
-        title: "toolmux".to_owned(),
-        description: None,
-        // The version of the document and not of the program: it becomes that of the tools elsewhere.
-        version: "1.0.0".to_owned(),
-        extra: serde_json::Map::new(),
-    };
-    let document = OpenTool {
-        opentool: SPECIFICATION.to_owned(),
-        info,
-        server: None,
-        functions,
-        schemas: Vec::new(),
-        extra: serde_json::Map::new(),
-    };
     serde_json::to_vec(&document).expect("a document has text keys only").into()
 }
 

@@ -18,9 +18,11 @@ use toolmux_core::refusal::Refusal;
 use toolmux_core::source::{Listing, Source, SourceError};
 
 use super::client::{Client, Loaded};
+use super::client_wire::RawCall;
 use super::document::{OpenTool, read_leniently};
 use super::exception::ClientError;
 use super::relay;
+use crate::http_client::credential_headers;
 use crate::registry::{OpenError, Opening, SecretSetting, SourceKind};
 
 /// How often a document or a server that has a tag is looked at for changes.
@@ -187,8 +189,7 @@ impl OpenToolServer {
     async fn run(&self, call: &Call, progress: &Progress) -> Result<Outcome, SourceError> {
         let streams = relay::streams(call);
         if (streams || progress.is_heard()) && !self.never_streams.load(Ordering::Relaxed) {
-            let parameters = (self.next_id(), call.tool_name(), call.arguments().text());
-            match self.client.stream_raw(&parameters.0, parameters.1, parameters.2).await {
+            match self.client.stream_raw(raw_call(call, &self.next_id())?).await {
                 Ok(events) => return relay::follow(events, call, progress).await,
                 // Most public servers have no such address, which means that nothing ran.
                 Err(ClientError::NoAccess { cause: None }) => {
@@ -197,7 +198,7 @@ impl OpenToolServer {
                 Err(error) => return relay::failed(error, call),
             }
         }
-        match self.client.call_raw(&self.next_id(), call.tool_name(), call.arguments().text()).await {
+        match self.client.call_raw(raw_call(call, &self.next_id())?).await {
             Ok(value) => Ok(Outcome::Returned(Output::value(value))),
             Err(error) => relay::failed(error, call),
         }
@@ -206,6 +207,12 @@ impl OpenToolServer {
     fn next_id(&self) -> String {
         self.calls.fetch_add(1, Ordering::Relaxed).to_string()
     }
+}
+
+/// The call as it goes to the server, with the credentials that are delivered in headers.
+fn raw_call<'a>(call: &'a Call, id: &'a str) -> Result<RawCall<'a>, SourceError> {
+    let headers = credential_headers(call)?;
+    Ok(RawCall { id, method: call.tool_name(), params: call.arguments().text(), headers })
 }
 
 fn modified(file: &std::path::Path) -> Option<SystemTime> {

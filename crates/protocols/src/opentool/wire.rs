@@ -50,6 +50,15 @@ pub(super) fn encode(id: Option<&RawValue>, answer: Result<Outcome, Refusal>) ->
     json(status, envelope(id, answer))
 }
 
+/// The answer to who asks for the version.
+pub(super) fn version(version: &str) -> String {
+    #[derive(Serialize)]
+    struct Version<'a> {
+        version: &'a str,
+    }
+    to_json(&Version { version }).get().to_owned()
+}
+
 /// The first event of a stream.
 pub(super) fn start_event(method: &str) -> Bytes {
     #[derive(Serialize)]

@@ -12,9 +12,9 @@ use toolmux_core::secret::Secret;
 use uuid::Uuid;
 
 use super::upstream::{Answered, ToolCall, ToolList, decode, decode_list, decode_refusal, encode};
-use super::version::{HEADER, OXP_VERSION};
 use super::wire::Form;
 use crate::http_client::{Answer, HttpClient, HttpError};
+use crate::version_header::{OXP_VERSION, OXP_VERSION_HEADER};
 
 /// How patient a client is.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +96,7 @@ impl OxpClient {
             url.set_path(&path);
         }
         let mut headers = HeaderMap::new();
-        headers.insert(HEADER, HeaderValue::from_static(OXP_VERSION));
+        headers.insert(OXP_VERSION_HEADER, HeaderValue::from_static(OXP_VERSION));
         headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(key) = key {
@@ -125,7 +125,7 @@ impl OxpClient {
     /// Every version of every tool.
     pub async fn tools(&self) -> Result<ToolList, OxpError> {
         let answer = self.send(Method::GET, "tools", HeaderMap::new(), Vec::new()).await?;
-        let (status, modern) = (answer.status(), answer.headers().contains_key(HEADER));
+        let (status, modern) = (answer.status(), answer.headers().contains_key(OXP_VERSION_HEADER));
         let retry_after = retry_after(answer.headers());
         let body = answer.body().await?;
         if matches!(status, StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED) {
@@ -197,7 +197,7 @@ impl OxpClient {
     ) -> Result<Answered, OxpError> {
         let answer = self.send(Method::POST, "tools/call", headers, encode(form, id, call)).await?;
         let (status, after) = (answer.status(), retry_after(answer.headers()));
-        let modern = answer.headers().contains_key(HEADER);
+        let modern = answer.headers().contains_key(OXP_VERSION_HEADER);
         let body = answer.body().await?;
         match status {
             StatusCode::OK => {

@@ -13,5 +13,3 @@ pub use self::client::{OxpClient, OxpError, Patience, Waited};
 pub(crate) use self::serve::SERVED;
 pub(crate) use self::source::SOURCE;
 pub use self::upstream::{Answered, ListedTool, ToolCall, ToolList};
-pub use self::version::OXP_VERSION;
-pub(crate) use self::version::stamp;

@@ -9,15 +9,17 @@ use axum::response::Response;
 use axum::routing::{any, get, post};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use toolmux_core::call::CallId;
+use toolmux_core::example::example_arguments;
 use toolmux_core::message::Message;
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::Refusal;
 use uuid::Uuid;
 
 use super::list::list;
-use super::version::{check_header, stamp};
+use super::version::check_header;
 use super::wire::{self, Decoded, Form};
 use crate::registry::Served;
+use crate::version_header::stamp;
 use crate::web::{Web, json};
 
 /// Our routes as an OpenAPI document.
@@ -28,7 +30,7 @@ pub(crate) const SERVED: Served = Served {
     path: "/tools",
     routes,
     try_it: |base, tool| {
-        let body = serde_json::json!({ "tool_id": tool.id.to_string(), "input": {} });
+        let body = serde_json::json!({ "tool_id": tool.id.to_string(), "input": example_arguments(tool.tool.input.value()) });
         Some(format!("curl {base}/tools/call -H 'content-type: application/json' -d '{body}'"))
     },
 };

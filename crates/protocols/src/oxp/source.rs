@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http::{HeaderValue, StatusCode};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 use super::client::{OxpClient, OxpError};
 use super::upstream::{ListedTool, ToolCall, ToolList};
-use crate::http_client::{HttpClient, HttpLimits};
+use crate::http_client::{HttpClient, HttpLimits, delivered_headers};
 use crate::registry::{OpenError, Opening, SecretSetting, SourceKind};
 
 pub(crate) const SOURCE: SourceKind =
@@ -75,7 +75,7 @@ impl Source for OxpSource {
 
     fn call<'a>(&'a self, call: &'a Call, _: &'a Progress) -> BoxFuture<'a, Result<Outcome, SourceError>> {
         Box::pin(async move {
-            let answered = self.client.call_once(&tool_call(call)?, headers(call)?).await;
+            let answered = self.client.call_once(&tool_call(call)?, delivered_headers(call)?).await;
             answered.map(|answered| answered.outcome).map_err(|error| self.source_error(error))
         })
     }
@@ -172,16 +172,4 @@ fn required(requires: &Requirements, grants: &Grants) -> Grants {
         secrets: secrets.collect(),
         user_id: grants.user_id.clone().filter(|_| requires.user_id || !requires.authorization.is_empty()),
     }
-}
-
-fn headers(call: &Call) -> Result<HeaderMap, SourceError> {
-    let mut headers = HeaderMap::new();
-    for (name, secret) in call.headers() {
-        let wrong =
-            || SourceError::NotReached(Message::public(format!("The header `{name}` cannot be sent")));
-        let mut value = HeaderValue::from_str(secret.expose()).map_err(|_| wrong())?;
-        value.set_sensitive(true);
-        headers.insert(name.parse::<HeaderName>().map_err(|_| wrong())?, value);
-    }
-    Ok(headers)
 }

@@ -1,26 +1,17 @@
 //! Which OXP is spoken: the header `OXP-Version`, and `$schema` in the older body form.
 
-use axum::response::Response;
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderValue};
 use toolmux_core::message::Message;
 use toolmux_core::refusal::Refusal;
 
-/// The version we speak.
-pub const OXP_VERSION: &str = "1.0";
-/// The header it stands in, on every answer.
-pub(crate) const HEADER: HeaderName = HeaderName::from_static("oxp-version");
+use crate::version_header::{OXP_VERSION, OXP_VERSION_HEADER};
+
 /// What older clients call it.
 pub(super) const SCHEMA: &str = "urn:oxp:1.0";
 
-/// Marks an answer with our version.
-pub(crate) fn stamp(mut response: Response) -> Response {
-    response.headers_mut().insert(HEADER, HeaderValue::from_static(OXP_VERSION));
-    response
-}
-
 /// Refuses a request that asks for a version we do not speak. None asked means ours.
 pub(super) fn check_header(headers: &HeaderMap) -> Result<(), Refusal> {
-    match headers.get(HEADER).map(HeaderValue::to_str) {
+    match headers.get(OXP_VERSION_HEADER).map(HeaderValue::to_str) {
         None => Ok(()),
         Some(Ok(asked)) if speaks(asked.trim()) => Ok(()),
         Some(Ok(asked)) => Err(unsupported(asked)),

@@ -17,7 +17,8 @@ use toolmux_core::refusal::{Challenge, ParameterError, Refusal};
 use toolmux_core::requirements::Grants;
 use toolmux_core::secret::Secret;
 
-use super::version::{SCHEMA, check_schema, stamp};
+use super::version::{SCHEMA, check_schema};
+use crate::version_header::stamp;
 use crate::web::json;
 
 /// The longest call id, trace id and user id.

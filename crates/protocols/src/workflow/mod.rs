@@ -9,3 +9,7 @@ mod source;
 
 pub use self::document::check;
 pub(crate) use self::source::SOURCE;
+use crate::registry::DocumentKind;
+
+pub(crate) const DOCUMENT: DocumentKind =
+    DocumentKind { name: "OpenWorkflow document", member: "openworkflow", check };

@@ -9,6 +9,7 @@ mod mcp_fixture;
 mod mcp_http;
 mod mcp_relay;
 mod mcp_stdio;
+mod mcp_streams;
 mod model;
 mod opentool;
 mod opentool_client;

@@ -10,9 +10,12 @@ pub(crate) async fn send(url: &str, method: Method, headers: &[(&str, &str)], bo
     let mut map = HeaderMap::new();
     map.insert("accept", HeaderValue::from_static("application/json, text/event-stream"));
     for (name, value) in headers {
-        map.append(HeaderName::try_from(*name).unwrap(), HeaderValue::from_str(value).unwrap());
+        map.append(
+            HeaderName::try_from(*name).expect("as it must be"),
+            HeaderValue::from_str(value).expect("as it must be"),
+        );
     }
-    client().send(method, &url.parse().unwrap(), map, body).await.unwrap()
+    client().send(method, &url.parse().expect("as it must be"), map, body).await.expect("as it must be")
 }
 
 /// One client per test: each test has a runtime, and a thread, of its own.
@@ -24,7 +27,7 @@ fn client() -> HttpClient {
 /// Status and text of an answer.
 pub(crate) async fn text(answer: Answer) -> (u16, String) {
     let status = answer.status().as_u16();
-    (status, String::from_utf8(answer.body().await.unwrap().to_vec()).unwrap())
+    (status, String::from_utf8(answer.body().await.expect("as it must be").to_vec()).expect("as it must be"))
 }
 
 /// A request of 2026-07-28, with all that has to be in it.
@@ -44,7 +47,7 @@ pub(crate) fn modern_as(
     if let Some(name) = params["name"].as_str().or_else(|| params["uri"].as_str()) {
         headers.push(("mcp-name".to_owned(), name.to_owned()));
     }
-    let meta = params.as_object_mut().unwrap().entry("_meta").or_insert(json!({}));
+    let meta = params.as_object_mut().expect("as it must be").entry("_meta").or_insert(json!({}));
     meta["io.modelcontextprotocol/protocolVersion"] = MODERN.into();
     meta["io.modelcontextprotocol/clientCapabilities"] = capabilities;
     (headers, rpc(7, method, params))
@@ -69,8 +72,14 @@ pub(crate) async fn events(answer: &mut Answer, count: usize) -> Vec<Value> {
     let mut decoder = toolmux_protocols::sse::Decoder::new(1 << 20);
     let mut events = Vec::new();
     while events.len() < count {
-        let piece = answer.piece().await.unwrap().unwrap();
-        events.extend(decoder.push(&piece).unwrap().iter().map(|e| serde_json::from_str(&e.data).unwrap()));
+        let piece = answer.piece().await.expect("as it must be").expect("as it must be");
+        events.extend(
+            decoder
+                .push(&piece)
+                .expect("as it must be")
+                .iter()
+                .map(|e| serde_json::from_str(&e.data).expect("as it must be")),
+        );
     }
     events
 }
@@ -80,9 +89,9 @@ pub(crate) async fn session(url: &str, revision: &str, capabilities: Value) -> (
     let params = json!({ "protocolVersion": revision, "capabilities": capabilities,
         "clientInfo": { "name": "t", "version": "1" } });
     let answer = send(url, Method::POST, &[], rpc(0, "initialize", params)).await;
-    let session = answer.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+    let session = answer.headers()["mcp-session-id"].to_str().expect("as it must be").to_owned();
     let (status, body) = text(answer).await;
-    let body: Value = serde_json::from_str(&body).unwrap();
+    let body: Value = serde_json::from_str(&body).expect("as it must be");
     assert_eq!(status, 200);
     (session, body["result"].clone())
 }

@@ -45,9 +45,9 @@ pub(crate) async fn serve(settings: Settings, sources: Vec<(&str, Arc<dyn Source
         .iter()
         .fold(axum::Router::new(), |router, served| router.merge((served.routes)()))
         .with_state(web);
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-    let task = tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("as it must be");
+    let url = format!("http://{}/mcp", listener.local_addr().expect("as it must be"));
+    let task = tokio::spawn(async move { axum::serve(listener, routes).await.expect("as it must be") });
     Served { url, gateway, task }
 }
 
@@ -120,7 +120,9 @@ async fn run(call: &Call, progress: &Progress) -> Result<Outcome, SourceError> {
             let params = json!({ "message": "Your name?", "requestedSchema": schema });
             let question = json!({ "method": "elicitation/create", "params": params });
             let answer = progress.ask("mcp", raw_of(&question)).await;
-            answer.map_or(json!("nobody answers"), |answer| serde_json::from_str(answer.get()).unwrap())
+            answer.map_or(json!("nobody answers"), |answer| {
+                serde_json::from_str(answer.get()).expect("as it must be")
+            })
         }
         other => {
             let message = toolmux_core::message::Message::public(format!("`{other}` was lost"));
@@ -135,13 +137,13 @@ pub(crate) fn upstream(arguments: &[&str], more: &Value) -> Arc<dyn Source> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/peers/mcp/upstream.py");
     let command: Vec<&str> = ["python3", script].into_iter().chain(arguments.iter().copied()).collect();
     let mut table = json!({ "command": command, "max_restart_pause_ms": 1 });
-    table.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    table.as_object_mut().expect("as it must be").extend(more.as_object().expect("as it must be").clone());
     open(table)
 }
 
 /// Any MCP source.
 pub(crate) fn open(table: Value) -> Arc<dyn Source> {
-    let kind = toolmux_protocols::SOURCES.iter().find(|kind| kind.kind == "mcp").unwrap();
+    let kind = toolmux_protocols::SOURCES.iter().find(|kind| kind.kind == "mcp").expect("as it must be");
     let folder = std::env::temp_dir();
     let opening = Opening {
         name: "Up",
@@ -152,5 +154,5 @@ pub(crate) fn open(table: Value) -> Arc<dyn Source> {
             SecretSetting::Env { .. } | SecretSetting::File { .. } => Err("not here".to_owned()),
         },
     };
-    (kind.open)(&opening).unwrap()
+    (kind.open)(&opening).expect("as it must be")
 }

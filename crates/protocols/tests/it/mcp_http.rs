@@ -18,16 +18,16 @@ async fn check_call(name: &str, arguments: Value, expect: (u16, Value)) {
     let served = kit().await;
     let (status, body) =
         ask(&served.url, modern("tools/call", json!({ "name": name, "arguments": arguments }))).await;
-    let mut body: Value = serde_json::from_str(&body).unwrap();
+    let mut body: Value = serde_json::from_str(&body).expect("as it must be");
     if let Some(result) = body.get_mut("result").and_then(Value::as_object_mut) {
         assert_eq!(result.remove("resultType"), Some(json!("complete")));
-        let meta = result["_meta"].as_object_mut().unwrap();
+        let meta = result["_meta"].as_object_mut().expect("as it must be");
         assert!(meta.remove("io.modelcontextprotocol/serverInfo").is_some());
         if meta.is_empty() {
             result.remove("_meta");
         }
     }
-    let said = body.get("result").or_else(|| body.get("error")).unwrap().clone();
+    let said = body.get("result").or_else(|| body.get("error")).expect("as it must be").clone();
     assert_eq!((status, said), expect, "{name}");
 }
 
@@ -75,10 +75,10 @@ async fn check_ladder(change: impl FnOnce(&mut Vec<(String, String)>, &mut Value
     let params = json!({ "name": "Kit_routed", "arguments": { "region": "grün" } });
     let (mut headers, body) = modern("tools/call", params);
     headers.push(("mcp-param-region".to_owned(), "=?base64?Z3LDvG4=?=".to_owned()));
-    let mut body: Value = serde_json::from_str(&body).unwrap();
+    let mut body: Value = serde_json::from_str(&body).expect("as it must be");
     change(&mut headers, &mut body);
     let (status, text) = ask(&served.url, (headers, body.to_string())).await;
-    let answer: Value = serde_json::from_str(&text).unwrap();
+    let answer: Value = serde_json::from_str(&text).expect("as it must be");
     assert_eq!((status, answer["error"]["code"].as_i64().unwrap_or(0)), expect, "{text}");
 }
 
@@ -102,7 +102,7 @@ async fn requests_carry_their_version_and_capabilities() {
     let meta = |key: &'static str| format!("io.modelcontextprotocol/{key}");
     let drop = |key: &'static str| {
         move |_: &mut Vec<(String, String)>, body: &mut Value| {
-            body["params"]["_meta"].as_object_mut().unwrap().remove(&meta(key));
+            body["params"]["_meta"].as_object_mut().expect("as it must be").remove(&meta(key));
         }
     };
     check_ladder(drop("protocolVersion"), (400, -32602)).await;
@@ -131,17 +131,25 @@ async fn requests_carry_their_version_and_capabilities() {
 async fn lists_show_schemas_and_hints() {
     let served = kit().await;
     let (status, body) = ask(&served.url, modern("tools/list", json!({}))).await;
-    let body: Value = serde_json::from_str(&body).unwrap();
-    let tools = body["result"]["tools"].as_array().unwrap();
-    let named = |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap();
+    let body: Value = serde_json::from_str(&body).expect("as it must be");
+    let tools = body["result"]["tools"].as_array().expect("as it must be");
+    let named = |name: &str| tools.iter().find(|tool| tool["name"] == name).expect("as it must be");
     assert_eq!((status, tools.len()), (200, 11));
     assert_eq!(named("Kit_count")["outputSchema"], json!({ "type": "number" }));
     assert_eq!(named("Kit_echo")["annotations"], json!({ "readOnlyHint": true }));
     assert_eq!(body["result"]["cacheScope"], "private");
     let (_, body) = text(send(&served.url, Method::POST, &[], rpc(1, "tools/list", json!({}))).await).await;
-    let body: Value = serde_json::from_str(&body).unwrap();
-    let count = body["result"]["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == "Kit_count");
-    assert_eq!(count.unwrap().get("outputSchema"), None, "before 2026-07-28 it had to describe an object");
+    let body: Value = serde_json::from_str(&body).expect("as it must be");
+    let count = body["result"]["tools"]
+        .as_array()
+        .expect("as it must be")
+        .iter()
+        .find(|tool| tool["name"] == "Kit_count");
+    assert_eq!(
+        count.expect("as it must be").get("outputSchema"),
+        None,
+        "before 2026-07-28 it had to describe an object"
+    );
     assert_eq!(body["result"].get("resultType"), None);
 }
 
@@ -149,7 +157,7 @@ async fn lists_show_schemas_and_hints() {
 async fn discovery_tells_what_there_is() {
     let served = kit().await;
     let (status, body) = ask(&served.url, modern("server/discover", json!({}))).await;
-    let body: Value = serde_json::from_str(&body).unwrap();
+    let body: Value = serde_json::from_str(&body).expect("as it must be");
     assert_eq!(status, 200);
     assert_eq!(body["result"]["supportedVersions"], json!([MODERN]));
     assert_eq!(body["result"]["capabilities"], json!({ "tools": { "listChanged": true }, "logging": {} }));
@@ -241,18 +249,18 @@ async fn a_modern_client_is_asked_by_a_result() {
     let can = json!({ "elicitation": {} });
     let call = json!({ "name": "Kit_ask" });
     let (_, body) = ask(&served.url, modern_as("tools/call", call.clone(), can.clone())).await;
-    let body: Value = serde_json::from_str(&body).unwrap();
+    let body: Value = serde_json::from_str(&body).expect("as it must be");
     assert_eq!(body["result"]["resultType"], "input_required");
     assert_eq!(body["result"]["inputRequests"]["q1"]["method"], "elicitation/create");
     let mut again = call.clone();
     again["requestState"] = body["result"]["requestState"].clone();
     let (_, asked_again) = ask(&served.url, modern_as("tools/call", again.clone(), can.clone())).await;
-    let asked_again: Value = serde_json::from_str(&asked_again).unwrap();
+    let asked_again: Value = serde_json::from_str(&asked_again).expect("as it must be");
     assert_eq!(asked_again["result"]["resultType"], "input_required", "an answer was missing");
     again["requestState"] = asked_again["result"]["requestState"].clone();
     again["inputResponses"] = json!({ "q1": { "action": "accept", "content": { "name": "Ada" } } });
     let (_, body) = ask(&served.url, modern_as("tools/call", again.clone(), can.clone())).await;
-    let body: Value = serde_json::from_str(&body).unwrap();
+    let body: Value = serde_json::from_str(&body).expect("as it must be");
     assert_eq!(body["result"]["structuredContent"]["result"]["content"]["name"], "Ada", "{body}");
     let (status, _) = ask(&served.url, modern_as("tools/call", again, can)).await;
     assert_eq!(status, 400, "a state is good once");
@@ -267,10 +275,12 @@ async fn a_legacy_client_is_asked_on_its_stream() {
     let headers = [("mcp-session-id", session.as_str()), ("mcp-protocol-version", "2025-06-18")];
     let call = rpc(5, "tools/call", json!({ "name": "Kit_ask" }));
     let mut answer = send(&served.url, Method::POST, &headers, call).await;
-    let first = answer.piece().await.unwrap().unwrap();
-    let first = String::from_utf8(first.to_vec()).unwrap();
-    let question: Value =
-        serde_json::from_str(first.lines().find_map(|line| line.strip_prefix("data:")).unwrap()).unwrap();
+    let first = answer.piece().await.expect("as it must be").expect("as it must be");
+    let first = String::from_utf8(first.to_vec()).expect("as it must be");
+    let question: Value = serde_json::from_str(
+        first.lines().find_map(|line| line.strip_prefix("data:")).expect("as it must be"),
+    )
+    .expect("as it must be");
     assert_eq!(question["method"], "elicitation/create");
     let said = json!({ "jsonrpc": "2.0", "id": question["id"], "result": { "action": "decline" } });
     assert_eq!(text(send(&served.url, Method::POST, &headers, said.to_string()).await).await.0, 202);
@@ -300,7 +310,7 @@ async fn changes_are_told_to_those_who_listen() {
     assert_eq!(first[0]["method"], "notifications/subscriptions/acknowledged");
     assert_eq!(first[0]["params"]["notifications"], json!({ "toolsListChanged": true }));
     let mut legacy = send(&served.url, Method::GET, &[], String::new()).await;
-    legacy.piece().await.unwrap();
+    legacy.piece().await.expect("as it must be");
     served.gateway.unmount("Kit");
     let told = events(&mut modern, 1).await;
     assert_eq!(told[0]["method"], "notifications/tools/list_changed");

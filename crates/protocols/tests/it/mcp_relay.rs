@@ -66,8 +66,8 @@ async fn a_request_keeps_what_the_caller_said() {
     );
     let (headers, _) = modern("tools/call", json!({ "name": "Up_params" }));
     let (_, answer) = ask(&served.url, (headers, body.to_owned())).await;
-    let answer: Value = serde_json::from_str(&answer).unwrap();
-    let heard = answer["result"]["content"][0]["text"].as_str().unwrap();
+    let answer: Value = serde_json::from_str(&answer).expect("as it must be");
+    let heard = answer["result"]["content"][0]["text"].as_str().expect("as it must be");
     assert!(
         heard.contains(r#""name":"params","x-more":[1],"arguments":{"n":12345678901234567890123,"b":1.0}"#)
     );
@@ -79,9 +79,14 @@ async fn a_request_keeps_what_the_caller_said() {
 async fn check_question(served: &Served, tool: &str) {
     let can = json!({ "elicitation": {} });
     let (_, asked) = ask(&served.url, modern_as("tools/call", json!({ "name": tool }), can.clone())).await;
-    let asked: Value = serde_json::from_str(&asked).unwrap();
+    let asked: Value = serde_json::from_str(&asked).expect("as it must be");
     assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
-    let (key, request) = asked["result"]["inputRequests"].as_object().unwrap().iter().next().unwrap();
+    let (key, request) = asked["result"]["inputRequests"]
+        .as_object()
+        .expect("as it must be")
+        .iter()
+        .next()
+        .expect("as it must be");
     assert_eq!(request["params"]["message"], "Name?");
     let again = json!({ "name": tool, "requestState": asked["result"]["requestState"],
         "inputResponses": { key.as_str(): { "action": "accept", "content": { "name": "Ada" } } } });

@@ -98,7 +98,13 @@ async fn a_flood_of_notifications_drowns_nobody() {
 
 /// The text of a result.
 fn told(body: &str) -> String {
-    body.split(r#""text":""#).nth(1).unwrap().split('"').next().unwrap().to_owned()
+    body.split(r#""text":""#)
+        .nth(1)
+        .expect("as it must be")
+        .split('"')
+        .next()
+        .expect("as it must be")
+        .to_owned()
 }
 
 /// Waits until a process is gone: it is killed asynchronously.
@@ -130,7 +136,7 @@ async fn grandchildren_go_with_their_server() {
 }
 
 fn open_files() -> usize {
-    std::fs::read_dir("/proc/self/fd").unwrap().count()
+    std::fs::read_dir("/proc/self/fd").expect("as it must be").count()
 }
 
 #[tokio::test]

@@ -4,12 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
+use toolmux_core::delivery::{Delivery, GrantName, Place};
 use toolmux_core::gateway::{Gateway, Settings, SourceStatus};
 use toolmux_core::limits::Limits;
-use toolmux_core::mount::{Mount, Naming};
+use toolmux_core::mount::{Mount, Naming, ToolSettings};
+use toolmux_core::requirements::Requirements;
 use toolmux_core::secret::Secret;
 use toolmux_core::source::Source;
 use toolmux_core::store::MemoryStore;
+use toolmux_core::toolset::Pattern;
 use toolmux_protocols::opentool::{OpenTool, Tool, ToolException, ToolSource};
 use toolmux_protocols::registry::{OpenError, Opening, SecretSetting};
 
@@ -187,7 +190,7 @@ async fn a_document_that_is_written_again_is_read_again() {
     std::fs::write(&file, CRUD).expect("written");
     let source = open_in(folder.path(), json!({ "document": "notes.json" })).expect("opens");
     assert_eq!(source.tools().await.expect("a list").tools.len(), 3);
-    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+    let later = std::time::SystemTime::now() + std::time::Duration::from_mins(1);
     std::fs::write(&file, CRUD.replace("watch-all", "watch")).expect("written");
     std::fs::File::options()
         .write(true)
@@ -196,6 +199,31 @@ async fn a_document_that_is_written_again_is_read_again() {
         .expect("dated");
     source.changed().await;
     assert_eq!(&*source.tools().await.expect("a list").tools[2].name, "watch");
+}
+
+#[tokio::test]
+async fn credentials_are_delivered_and_never_described() {
+    let document = OpenTool::from_json(CRUD).expect("a document");
+    let load = Prepared::json(&serde_json::to_string(&document).expect("JSON"));
+    let prepared = Prepared::start(vec![load, Prepared::json(r#"{"result":{"id":1}}"#)]).await;
+    let secret = |place: Place| Delivery { grant: GrantName::Secret("K".into()), place };
+    let header = Place::Header { name: "x-key".into(), prefix: "Key ".into() };
+    let own = ToolSettings {
+        requires: Some(Requirements { secrets: vec!["K".into()], ..Requirements::default() }),
+        deliver: vec![secret(Place::Argument("color".into())), secret(header)],
+        ..ToolSettings::default()
+    };
+    let settings = Settings {
+        tools: vec![(Pattern::new("Kit.create"), own)],
+        vault: [("K".to_owned(), Secret::new("red"))].into_iter().collect(),
+        ..Settings::default()
+    };
+    let server = Server::start(settings, open(json!({ "url": prepared.base }))).await;
+    let told = server.ask(http::Method::GET, "/opentool/load", &[], "").await.2;
+    assert!(told.contains("weight") && !told.contains("color"), "{told}");
+    assert!(server.call("create", r#"{"note":{"text":"t"}}"#).await.1.contains(r#""result":{"id":1}"#));
+    let request = prepared.requests().await.remove(1);
+    assert!(request.contains("x-key: Key red") && request.contains(r#""color":"red""#), "{request}");
 }
 
 #[tokio::test]

@@ -169,15 +169,17 @@ async fn our_own_document_describes_our_own_answers() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(8))]
 
     /// No text in the place of a tool id or a version is more than a 400.
     #[test]
-    fn any_tool_id_is_answered_in_its_class(id in "[A-Za-z0-9_.@é ]{0,24}", major in 0u64..4) {
+    fn any_tool_id_is_answered_in_its_class(
+        ids in proptest::collection::vec("([A-Za-z0-9_.@é ]{0,24}|Kit.Nothing@[0-3](.0.[0-2])?)", 32),
+    ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("runtime");
         runtime.block_on(async {
             let server = open().await;
-            for id in [id, format!("Kit.Nothing@{major}"), format!("Kit.Nothing@{major}.0.0")] {
+            for id in ids {
                 let (status, answer) = server.call(&json!({ "tool_id": id })).await;
                 let exists = matches!(id.as_str(), "Kit.Nothing" | "Kit.Nothing@1" | "Kit.Nothing@1.0.0");
                 assert_eq!(status, if exists { StatusCode::OK } else { StatusCode::BAD_REQUEST }, "{id}: {answer}");

@@ -5,5 +5,7 @@
 mod contract;
 mod contract_calls;
 mod contract_tasks;
+mod crash;
+mod gateways;
 mod postgres_server;
 mod recovery;

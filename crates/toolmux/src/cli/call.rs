@@ -65,20 +65,21 @@ impl CallTool {
                     .map_err(|error| Failure::refused(anyhow::anyhow!("--json cannot be read: {error}")))?;
                 Arguments::read(Some(text)).map_err(|error| Failure::refused(anyhow::Error::new(error)))?
             }
-            None => Arguments::from_map(self.map(&schema(gateway, &tool))?),
+            None => Arguments::from_map(named(&self.arguments, &schema(gateway, &tool))?),
         };
         let caller = gateway.admit(toolmux_core::gateway::Credential::None, None)?;
         Ok(gateway.call(&caller, Request::new(tool, arguments), &Progress::unheard()).await?)
     }
+}
 
-    fn map(&self, schema: &Value) -> Result<Map<String, Value>, Failure> {
-        let pair = |argument: &String| match argument.split_once('=') {
-            Some((name, text)) => Ok((name.to_owned(), typed(text, &schema["properties"][name]))),
-            None => Err(Failure::refused(anyhow::anyhow!("`{argument}` is not of the form name=value"))
-                .hint("write name=value for each argument, or --json '{…}' for all")),
-        };
-        self.arguments.iter().map(pair).collect()
-    }
+/// Arguments of the form name=value, each read as the type that the schema wants.
+pub(super) fn named(arguments: &[String], schema: &Value) -> Result<Map<String, Value>, Failure> {
+    let pair = |argument: &String| match argument.split_once('=') {
+        Some((name, text)) => Ok((name.to_owned(), typed(text, &schema["properties"][name]))),
+        None => Err(Failure::refused(anyhow::anyhow!("`{argument}` is not of the form name=value"))
+            .hint("write name=value for each argument, or --json '{…}' for all")),
+    };
+    arguments.iter().map(pair).collect()
 }
 
 /// Waits for the tool, or until every source has been heard of.
@@ -96,7 +97,8 @@ async fn wait_for(gateway: &Gateway, tool: &ToolRef) {
     tokio::time::timeout(PATIENCE, appeared).await.ok();
 }
 
-fn schema(gateway: &Gateway, tool: &ToolRef) -> Value {
+/// What a tool takes.
+pub(super) fn schema(gateway: &Gateway, tool: &ToolRef) -> Value {
     let catalog = gateway.catalog();
     catalog.find(tool).map_or(Value::Null, |place| catalog.entry(place).tool.input.value().clone())
 }

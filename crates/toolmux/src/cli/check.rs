@@ -1,7 +1,11 @@
 //! `toolmux check`: is a file good, and if not, where and why.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+use anyhow::Context;
+use serde_json::Value;
+use toolmux_protocols::DOCUMENTS;
 
 use super::failure::{Failure, REFUSED};
 use crate::config::Config;
@@ -32,10 +36,35 @@ impl Check {
     }
 }
 
-fn check(file: &std::path::Path) -> Result<String, Failure> {
+fn check(file: &Path) -> Result<String, Failure> {
+    if file.extension().is_some_and(|extension| extension == "json") {
+        return check_document(file);
+    }
     let config = Config::load(file)?;
     for source in &config.sources {
         source.open().map_err(|error| error.context(format!("source `{}`", source.name)))?;
     }
     Ok(format!("a good configuration with {} sources", config.sources.len()))
+}
+
+/// A document is of the kind whose member it has.
+fn check_document(file: &Path) -> Result<String, Failure> {
+    let name = file.display();
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{name}`"))?;
+    let members = serde_json::from_str::<Value>(&text).with_context(|| format!("`{name}` is not JSON"))?;
+    let Some(kind) = DOCUMENTS.iter().find(|kind| members.get(kind.member).is_some()) else {
+        let known: Vec<String> =
+            DOCUMENTS.iter().map(|kind| format!("`{}` of an {}", kind.member, kind.name)).collect();
+        return Err(Failure::refused(anyhow::anyhow!("`{name}` is no document that we know"))
+            .hint(format!("it has none of the members {}", known.join(", "))));
+    };
+    let faults = (kind.check)(&text);
+    if faults.is_empty() {
+        return Ok(format!("a good {}", kind.name));
+    }
+    for fault in &faults {
+        eprintln!("{name}:{fault}\n  hint: {}", fault.remedy);
+    }
+    let what = format!("`{name}` has {} faults as an {}", faults.len(), kind.name);
+    Err(Failure::refused(anyhow::anyhow!(what)))
 }

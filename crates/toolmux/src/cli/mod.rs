@@ -1,12 +1,18 @@
 //! The command line: one file per command. Data goes to stdout, all else to stderr.
 
+mod auth;
 mod call;
+mod chat;
 mod check;
 mod completions;
+mod db;
+mod describe;
 mod failure;
 mod man;
 mod mcp;
+mod run;
 mod serve;
+mod start;
 mod table;
 mod tools;
 
@@ -36,10 +42,16 @@ Exit:     0 good, 1 the tool failed, 2 usage or refused. RUST_LOG=debug shows mo
 #[derive(Subcommand)]
 enum Command {
     Serve(serve::Serve),
+    Start(start::Start),
     Tools(tools::Tools),
     Call(call::CallTool),
+    Run(run::RunWorkflow),
     Check(check::Check),
+    Describe(describe::Describe),
+    Auth(auth::Auth),
     Mcp(mcp::Mcp),
+    Chat(chat::Chat),
+    Db(db::Db),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -78,9 +90,15 @@ impl Command {
     async fn run(self) -> Result<ExitCode, Failure> {
         match self {
             Command::Serve(command) => command.run().await,
+            Command::Start(command) => command.run().await,
             Command::Tools(command) => command.run().await,
             Command::Call(command) => command.run().await,
+            Command::Run(command) => command.run().await,
+            Command::Chat(command) => command.run().await,
+            Command::Db(command) => command.run().await,
             Command::Check(command) => Ok(command.run()),
+            Command::Describe(command) => command.run().await,
+            Command::Auth(command) => command.run().await,
             Command::Mcp(command) => command.run().await,
             Command::Completions(command) => Ok(command.run()),
             Command::Man(_) => man::Man::run(),

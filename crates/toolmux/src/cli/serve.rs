@@ -1,5 +1,6 @@
 //! `toolmux serve`: every source behind every protocol, on one port.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -36,33 +37,7 @@ pub(super) struct Serve {
 impl Serve {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         let config = self.load()?;
-        let store = store(&config.store).await?;
-        let (assembly, stop) = (Assembly::new(&config, store)?, CancellationToken::new());
-        let running = Running::start(
-            assembly.gateway.clone(),
-            listen_on(&config),
-            config.allow_stop.then(|| stop.clone()),
-        );
-        let running = running.await.map_err(|error| {
-            Failure::refused(error)
-                .hint("is another server running there? --listen ADDR chooses another address")
-        })?;
-        let gateway = assembly.gateway.clone();
-        let serving = async {
-            gateway.settled(SETTLE).await;
-            refuse_collisions(&gateway)?;
-            announce(&gateway, &running.url());
-            reload::follow(&self.config.config, assembly, &config).await;
-            Ok::<(), Failure>(())
-        };
-        let ended = tokio::select! {
-            ended = serving => ended,
-            () = signals::told_to_end() => Ok(()),
-            () = stop.cancelled() => Ok(()),
-        };
-        tracing::info!("stopping");
-        running.stop().await;
-        ended.map(|()| ExitCode::SUCCESS)
+        serve(&config, None, Some(&self.config.config)).await
     }
 
     fn load(&self) -> Result<Config, Failure> {
@@ -80,6 +55,45 @@ impl Serve {
     }
 }
 
+/// Serves a configuration under a version until the process is told to end, and follows the file it is from.
+pub(super) async fn serve(
+    config: &Config,
+    version: Option<String>,
+    file: Option<&Path>,
+) -> Result<ExitCode, Failure> {
+    let (mut assembly, stop) =
+        (Assembly::new(config, store(&config.store).await?)?, CancellationToken::new());
+    assembly.authorize(config)?;
+    let running = Running::start(
+        assembly.gateway.clone(),
+        ListenOn { version, ..listen_on(config) },
+        config.allow_stop.then(|| stop.clone()),
+    );
+    let running = running.await.map_err(|error| {
+        Failure::refused(error).hint("is another server running there? --listen ADDR chooses another address")
+    })?;
+    assembly.listens_at(&running.url());
+    let gateway = assembly.gateway.clone();
+    let serving = async {
+        gateway.settled(SETTLE).await;
+        refuse_collisions(&gateway)?;
+        announce(&gateway, &running.url());
+        match file {
+            Some(file) => reload::follow(file, assembly, config).await,
+            None => std::future::pending().await,
+        }
+        Ok::<(), Failure>(())
+    };
+    let ended = tokio::select! {
+        ended = serving => ended,
+        () = signals::told_to_end() => Ok(()),
+        () = stop.cancelled() => Ok(()),
+    };
+    tracing::info!("stopping");
+    running.stop().await;
+    ended.map(|()| ExitCode::SUCCESS)
+}
+
 fn listen_on(config: &Config) -> ListenOn {
     ListenOn {
         address: config.listen.to_string(),
@@ -87,6 +101,7 @@ fn listen_on(config: &Config) -> ListenOn {
         origins: config.origins.clone(),
         web: config.web,
         limits: config.connections,
+        version: None,
     }
 }
 

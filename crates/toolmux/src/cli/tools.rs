@@ -7,8 +7,10 @@ use std::time::Duration;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use toolmux_core::catalog::{Catalog, Entry};
-use toolmux_core::gateway::SourceStatus;
+use toolmux_core::gateway::{Credential, SourceStatus};
 use toolmux_core::store::MemoryStore;
+use toolmux_protocols::model::{Vendor, tools as model_tools, vendor};
+use toolmux_protocols::opentool::OpenTool;
 
 use super::ConfigArgument;
 use super::failure::Failure;
@@ -37,17 +39,51 @@ enum Format {
     Table,
     /// Everything we know.
     Json,
+    /// As an OpenTool document.
+    Opentool,
+    /// As OpenAI's Chat Completions take them.
+    Openai,
+    /// As OpenAI's Responses take them.
+    OpenaiResponses,
+    /// As Anthropic's Messages take them.
+    Anthropic,
+    /// As Gemini takes them.
+    Gemini,
+}
+
+impl Format {
+    /// The model vendor whose form it is.
+    fn vendor(self) -> Option<&'static Vendor> {
+        vendor(match self {
+            Format::Table | Format::Json | Format::Opentool => return None,
+            Format::Openai => "openai",
+            Format::OpenaiResponses => "openai-responses",
+            Format::Anthropic => "anthropic",
+            Format::Gemini => "gemini",
+        })
+    }
 }
 
 impl Tools {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
-        let assembly = Assembly::new(&Config::load(&self.config.config)?, Arc::new(MemoryStore::default()))?;
+        let mut config = Config::load(&self.config.config)?;
+        // Whoever can read the configuration may see what it serves.
+        (config.keys, config.jwt) = (Vec::new(), None);
+        let assembly = Assembly::new(&config, Arc::new(MemoryStore::default()))?;
         let gateway = &assembly.gateway;
         gateway.settled(PATIENCE).await;
         let catalog = gateway.catalog();
-        match self.format {
-            Format::Table => table(&catalog),
-            Format::Json => {
+        match (self.format, self.format.vendor()) {
+            (Format::Table, _) => table(&catalog),
+            (Format::Opentool, _) => {
+                let anyone = gateway.admit(Credential::None, None)?;
+                println!("{}", OpenTool::of_entries(catalog.newest(&anyone)).to_json());
+            }
+            (_, Some(vendor)) => {
+                let caller = gateway.admit(Credential::None, None)?;
+                println!("{:#}", model_tools(vendor, &catalog, &caller));
+            }
+            (_, None) => {
                 let tools: Vec<Value> = catalog.every().map(|entry| describe(entry)).collect();
                 println!("{}", serde_json::to_string_pretty(&tools).unwrap_or_default());
             }

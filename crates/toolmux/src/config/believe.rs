@@ -16,7 +16,7 @@ use toolmux_protocols::registry::SecretSetting;
 
 use super::fault::ConfigFault;
 use super::raw::{Raw, RawJwt, RawKey};
-use super::{Config, JwtConfig, LISTEN, SourceConfig, keys, secrets};
+use super::{Config, JwtConfig, LISTEN, SourceConfig, import, keys, secrets};
 
 /// A configuration while it is read.
 pub(super) struct Reader<'a> {
@@ -40,13 +40,14 @@ impl Reader<'_> {
         let limits = raw.limits.unwrap_or_default();
         let config = Config {
             listen,
-            store: raw.store.unwrap_or_else(|| "memory".to_owned()),
+            store: self.store(raw.store),
             sources: self.sources(raw.sources)?,
             tools: raw.tools.into_iter().map(|(name, tool)| (Pattern::new(name), tool.settings())).collect(),
             keys: self.keys(raw.keys, &toolsets)?,
             toolsets,
             jwt: self.jwt(raw.jwt)?,
             vault: self.vault(&raw.secrets)?,
+            auth: self.auth(raw.auth)?,
             limits: limits.of_calls(),
             web: limits.of_bodies(),
             connections: limits.of_connections(),
@@ -57,8 +58,48 @@ impl Reader<'_> {
         Ok(config)
     }
 
-    fn sources(&self, raw: toml::Table) -> Result<Vec<SourceConfig>, ConfigFault> {
-        raw.into_iter().map(|(name, table)| self.source(&name, table)).collect()
+    /// A file of records is relative to the configuration, like every other.
+    fn store(&self, raw: Option<String>) -> String {
+        let store = raw.unwrap_or_else(|| "memory".to_owned());
+        match store.strip_prefix("sqlite:") {
+            Some(file) if !file.starts_with([':', '/']) => {
+                format!("sqlite:{}", self.folder.join(file).display())
+            }
+            _ => store,
+        }
+    }
+
+    fn sources(&self, mut raw: toml::Table) -> Result<Vec<SourceConfig>, ConfigFault> {
+        let imported = match raw.get("import") {
+            None | Some(toml::Value::Table(_)) => Vec::new(),
+            Some(files) => self.imported(files)?,
+        };
+        if raw.get("import").is_some_and(|import| !import.is_table()) {
+            raw.remove("import");
+        }
+        let own = raw.into_iter().map(|(name, table)| self.source(&name, table));
+        let mut sources = own.collect::<Result<Vec<SourceConfig>, ConfigFault>>()?;
+        // What this file says of a source wins over what another program's file says.
+        let names: Vec<String> = sources.iter().map(|source| source.name.clone()).collect();
+        sources.extend(imported.into_iter().filter(|source| !names.contains(&source.name)));
+        Ok(sources)
+    }
+
+    /// The sources of other programs' files: one file, or several.
+    fn imported(&self, files: &toml::Value) -> Result<Vec<SourceConfig>, ConfigFault> {
+        let fault = |what: String| self.fault(&["sources", "import"], what);
+        let files: Vec<&toml::Value> = match files {
+            toml::Value::Array(files) => files.iter().collect(),
+            file => vec![file],
+        };
+        let mut sources = Vec::new();
+        for file in files {
+            let file = file
+                .as_str()
+                .ok_or_else(|| fault("`import` is the path of a file, or several".to_owned()))?;
+            sources.extend(import::read(&self.folder.join(file)).map_err(fault)?);
+        }
+        Ok(sources)
     }
 
     fn source(&self, name: &str, table: toml::Value) -> Result<SourceConfig, ConfigFault> {
@@ -146,7 +187,7 @@ impl Reader<'_> {
         raw.iter().map(read).collect()
     }
 
-    fn fault(&self, path: &[&str], what: String) -> ConfigFault {
+    pub(super) fn fault(&self, path: &[&str], what: String) -> ConfigFault {
         ConfigFault::at(self.name, self.text, self.spans.of(path), what)
     }
 }

@@ -1,9 +1,11 @@
 //! Configuration: what people write ([`raw::Raw`], unknown keys refused) becomes what the program believes
 //! ([`Config`], nothing optional that has a default).
 
+mod auth;
 mod believe;
 mod deliver;
 mod fault;
+mod import;
 mod keys;
 mod raw;
 mod secrets;
@@ -23,6 +25,7 @@ use toolmux_protocols::SOURCES;
 use toolmux_protocols::registry::{Opening, SourceKind};
 use toolmux_protocols::web::WebLimits;
 
+pub use self::auth::{AuthConfig, ProviderConfig, SealingKeyAt};
 use self::believe::Reader;
 pub use self::fault::ConfigFault;
 pub use self::raw::Raw;
@@ -50,6 +53,8 @@ pub struct Config {
     pub jwt: Option<JwtConfig>,
     /// The server's own secrets.
     pub vault: HashMap<String, Secret>,
+    /// Providers of users' tokens.
+    pub auth: Option<AuthConfig>,
     /// Bounds of every call.
     pub limits: Limits,
     /// Bounds of what comes in.

@@ -13,6 +13,7 @@ use toolmux_core::tool::Hints;
 use toolmux_protocols::registry::SecretSetting;
 use toolmux_protocols::web::WebLimits;
 
+use super::auth::RawAuth;
 use super::deliver::{RawDelivery, WrittenDelivery};
 use crate::listener::ListenLimits;
 
@@ -24,7 +25,8 @@ pub struct Raw {
     pub(super) listen: Option<String>,
     /// Where records are kept: `memory`, `sqlite:FILE` or `postgres://…`.
     pub(super) store: Option<String>,
-    /// Where tools come from.
+    /// Where tools come from. `import = "claude_desktop_config.json"`, one file or several, takes the MCP servers
+    /// out of the configuration of Claude Desktop, Cursor, VS Code or Codex.
     #[serde(default)]
     #[schemars(with = "HashMap<String, RawSource>")]
     pub(super) sources: toml::Table,
@@ -45,6 +47,8 @@ pub struct Raw {
     /// The server's own secrets, for tools that require them.
     #[serde(default)]
     pub(super) secrets: HashMap<String, SecretSetting>,
+    /// Providers of users' tokens, for tools that act for a user.
+    pub(super) auth: Option<RawAuth>,
     /// Bounds.
     pub(super) limits: Option<RawLimits>,
     /// Names this server may be called by, beside those of loopback.

@@ -37,6 +37,19 @@ fn a_refused_call_exits_with_2_and_says_what_to_do() {
 fn tools_are_listed_for_people_and_for_programs() {
     check(&["tools"], 0, "Shell.echo@1.0.0  Shell_echo  Says it back", "");
     check(&["tools", "--format", "json"], 0, "\"id\": \"Shell.echo@1.0.0\"", "");
+    check(&["tools", "--format", "opentool"], 0, "\"name\": \"Shell_echo\"", "");
+    check(&["tools", "--format", "anthropic"], 0, "\"input_schema\": {", "");
+    check(&["tools", "--format", "openai"], 0, "\"type\": \"function\"", "");
+    check(&["tools", "--format", "openai-responses"], 0, "\"strict\": ", "");
+    check(&["tools", "--format", "gemini"], 0, "\"functionDeclarations\": [", "");
+}
+
+#[test]
+fn the_store_is_looked_at_pruned_and_brought_up_to_date() {
+    check(&["db", "status", "--store", "sqlite:records.db"], 0, "kind     sqlite", "");
+    check(&["db", "migrate", "--store", "sqlite:records.db"], 0, "version 1", "");
+    check(&["db", "prune", "--store", "sqlite:records.db", "--older-than", "1h"], 0, "0 calls, 0 tasks", "");
+    check(&["db", "status", "--store", "papyrus:x"], 2, "", "is no store");
 }
 
 #[test]
@@ -56,7 +69,7 @@ fn help_fits_one_screen_and_every_command_has_an_example() {
     let folder = folder(ECHO);
     let help = stdout(&toolmux(folder.path(), &["-h"]));
     assert!(help.lines().count() <= 40, "{help}");
-    for command in ["serve", "tools", "call", "check", "completions", "man"] {
+    for command in ["serve", "tools", "call", "chat", "db", "check", "completions", "man"] {
         let help = stdout(&toolmux(folder.path(), &[command, "--help"]));
         assert!(help.contains("Example: toolmux"), "{command}: {help}");
     }

@@ -1,12 +1,16 @@
 //! The binary and the SDK as a user meets them.
 
 mod bad_input;
+mod chat;
 mod cli;
 mod config;
+mod describe;
 mod life;
 mod opendyn;
 mod opendyn_faults;
 mod opendyn_fixture;
 mod opendyn_gallery;
+mod opentool;
 mod process;
 mod sdk;
+mod tasks;

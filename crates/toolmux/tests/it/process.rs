@@ -42,8 +42,13 @@ pub(crate) struct Serving {
 impl Serving {
     /// Starts on a configuration in `folder` and waits for the line that says where.
     pub(crate) fn start(folder: &Path) -> Self {
+        Serving::by(folder, &["serve", "toolmux.toml", "--listen", "127.0.0.1:0"])
+    }
+
+    /// Starts by a command line of its own.
+    pub(crate) fn by(folder: &Path, arguments: &[&str]) -> Self {
         let mut child = Command::new(BINARY)
-            .args(["serve", "toolmux.toml", "--listen", "127.0.0.1:0"])
+            .args(arguments)
             .current_dir(folder)
             .env("NO_COLOR", "1")
             .env_remove("RUST_LOG")

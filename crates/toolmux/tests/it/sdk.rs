@@ -65,13 +65,14 @@ async fn a_function_fails() {
 
 #[tokio::test]
 async fn its_types_are_its_schema() {
+    let faults = json!([
+        { "parameter": "a", "message": "must be an integer, got number 1.5" },
+        { "parameter": "b", "message": "is required but missing" },
+    ]);
     let message = "Invalid arguments: `a` must be an integer, got number 1.5; `b` is required but missing";
-    check(
-        "Calculator_divide",
-        json!({ "a": 1.5 }),
-        json!({ "jsonrpc": "2.0", "result": {}, "error": { "code": 400, "message": message }, "id": 7 }),
-    )
-    .await;
+    let error = json!({ "code": 400, "message": message, "data": { "parameter_errors": faults } });
+    let expect = json!({ "jsonrpc": "2.0", "result": {}, "error": error, "id": 7 });
+    check("Calculator_divide", json!({ "a": 1.5 }), expect).await;
 }
 
 #[tokio::test]

@@ -49,7 +49,12 @@ pub(super) struct Line {
 struct Pending {
     answer: oneshot::Sender<Result<Relayed, Cut>>,
     events: mpsc::Sender<Event>,
+    /// Somebody follows the request.
+    hears: bool,
+    /// The caller can be asked.
     answers: bool,
+    /// Questions it was asked and has not answered yet.
+    open: usize,
 }
 
 #[derive(Debug)]
@@ -109,7 +114,12 @@ impl Line {
     ) -> Result<Relayed, Cut> {
         let (answer, mut answered) = oneshot::channel();
         let (events, mut told) = mpsc::channel(EVENT_QUEUE);
-        self.pending(|pending| pending.insert(id, Pending { answer, events, answers: following.answers() }));
+        self.pending(|pending| {
+            pending.insert(
+                id,
+                Pending { answer, events, hears: following.hears(), answers: following.answers(), open: 0 },
+            )
+        });
         let mut waiting = Waiting { line: self, id, sent: false };
         let text = jsonrpc::ask(Some(&number(id)), method, Some(params));
         if self.is_closed() || self.out.send(text).await.is_err() {
@@ -126,7 +136,10 @@ impl Line {
                         (id, following.asked(&event.method, event.params.as_deref()).await)
                     }),
                 },
-                Some((id, said)) = questions.next() => self.answer(&id, &said).await,
+                Some((to, said)) = questions.next() => {
+                    self.pending(|pending| pending.get_mut(&id).map(|one| one.open -= 1));
+                    self.answer(&to, &said).await;
+                }
                 answer = &mut answered => {
                     waiting.sent = false;
                     return answer.unwrap_or(Err(Cut::Ended));
@@ -193,9 +206,10 @@ impl Line {
                     self.pending(|all| all.get(&progress_token).map(|to| to.events.try_send(event()).ok()));
                 }
             }
-            // Nothing says whose log line it is: with one request on the line there is no doubt.
+            // Nothing says whose log line it is: with one follower on the line there is no doubt.
             "notifications/message" => self.pending(|all| {
-                if let (1, Some(only)) = (all.len(), all.values().next()) {
+                let mut following = all.values().filter(|one| one.hears);
+                if let (Some(only), None) = (following.next(), following.next()) {
                     only.events.try_send(event()).ok();
                 }
             }),
@@ -203,8 +217,8 @@ impl Line {
         }
     }
 
-    /// A question goes to the one caller on the line that can be asked; with several nobody can tell whom
-    /// the server means, and nobody is asked what is meant for another.
+    /// Nothing says whose call a question belongs to. It goes to the one that can be asked and waits for no
+    /// answer yet; with several of them nobody is asked what may be meant for another.
     fn asked(&self, id: &RawValue, method: &str, params: Option<&RawValue>) {
         if method == "ping" {
             return self.reply_now(id, &Ok(to_raw(&serde_json::json!({})).expect("an object is writable")));
@@ -215,9 +229,13 @@ impl Line {
             params: params.map(ToOwned::to_owned),
         };
         let taken = self.pending(|all| {
-            let mut able = all.values().filter(|pending| pending.answers);
+            let least = all.values().filter(|one| one.answers).map(|one| one.open).min();
+            let mut able = all.values_mut().filter(|one| one.answers && Some(one.open) == least);
             match (able.next(), able.next()) {
-                (Some(only), None) => only.events.try_send(event).is_ok(),
+                (Some(only), None) if only.events.try_send(event).is_ok() => {
+                    only.open += 1;
+                    true
+                }
                 _ => false,
             }
         });

@@ -27,6 +27,7 @@ pub(super) struct Desk {
     questions: Shelf<Key, Question>,
     running: Shelf<Key, CancellationToken>,
     levels: Shelf<Arc<str>, String>,
+    over: Shelf<Arc<str>, ()>,
     pub(super) suspended: Shelf<String, Suspended>,
     /// Ends with the server, and with it the clocks of suspended calls.
     pub(super) tasks: TaskTracker,
@@ -39,6 +40,7 @@ impl Default for Desk {
             questions: Shelf::default(),
             running: Shelf::default(),
             levels: Shelf::default(),
+            over: Shelf::default(),
             suspended: Shelf::default(),
             tasks: TaskTracker::new(),
         }
@@ -79,6 +81,16 @@ impl Desk {
         if let Some(token) = self.running.take(&(Arc::clone(session), id.get().into())) {
             token.cancel();
         }
+    }
+
+    /// A client says that it will not come back.
+    pub(super) fn end(&self, session: &Arc<str>) {
+        self.levels.take(session);
+        self.over.put(Arc::clone(session), ());
+    }
+
+    pub(super) fn is_over(&self, session: &Arc<str>) -> bool {
+        self.over.read(|over| over.contains_key(session))
     }
 
     pub(super) fn set_level(&self, session: &Arc<str>, level: String) {

@@ -12,7 +12,7 @@ use super::desk::Desk;
 use crate::jsonrpc;
 use crate::mcp::members::Members;
 use crate::mcp::revision::Revision;
-use crate::mcp::wire::{CAPABILITIES, Capabilities, Fault, Params};
+use crate::mcp::wire::{CAPABILITIES, Capabilities, Fault, LOG_LEVEL, Params};
 
 /// How many messages wait for a slow reader before the tool waits too.
 const QUEUE: usize = 32;
@@ -45,6 +45,11 @@ impl Asked {
         Asked { id: id.to_owned(), method: method.to_owned(), params, call_id: None, trace: None }
     }
 
+    /// True when the message itself names the stateless revision.
+    pub(super) fn is_modern(&self) -> bool {
+        Params::read(self.params.as_deref()).is_ok_and(|params| params.meta().version.is_some())
+    }
+
     /// True when messages may have to leave before the answer.
     pub(super) fn may_stream(&self, peer: &Peer) -> bool {
         let has = |text: &str| self.params.as_ref().is_some_and(|params| params.get().contains(text));
@@ -72,15 +77,25 @@ impl Exchange {
         Params::read(self.asked.params.as_deref())
     }
 
+    /// From which level on a legacy client wants to hear log lines.
+    pub(super) fn level(&self) -> String {
+        let set = self.peer.session.as_ref().and_then(|session| self.desk.level(session));
+        set.unwrap_or_else(|| "info".to_owned())
+    }
+
     /// The parameters as a modern client would have written them: with its capabilities, so that a source
     /// can declare them. `change` may rewrite members.
     pub(super) fn told(&self, change: impl FnOnce(&mut Members<'_>)) -> RawJson {
         let mut members = Members::read_or_empty(self.asked.params.as_deref());
-        let declared = self.peer.capabilities.declared().filter(|_| !self.peer.revision.is_modern());
         let meta = members.get("_meta").map(ToOwned::to_owned);
-        if let Some(declared) = declared {
+        if !self.peer.revision.is_modern() {
             let mut meta = Members::read_or_empty(meta.as_deref());
-            meta.put_raw(CAPABILITIES, declared.to_owned());
+            if let Some(declared) = self.peer.capabilities.declared() {
+                meta.put_raw(CAPABILITIES, declared.to_owned());
+            }
+            if self.out.is_open() {
+                meta.put(LOG_LEVEL, &self.level());
+            }
             members.put_raw("_meta", meta.write());
         }
         change(&mut members);

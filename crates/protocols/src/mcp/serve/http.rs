@@ -40,10 +40,10 @@ pub(super) async fn post(server: Server, request: Request) -> Response {
     match Message::read(&body) {
         Ok(Message::Request { id, method, params }) => {
             let asked = asked(headers, id, &method, params);
-            if method == "initialize" {
+            if method == "initialize" && !ladder::is_modern(headers) && !asked.is_modern() {
                 return server.initialize(caller, &asked);
             }
-            match ladder::peer(headers, &asked, caller) {
+            match ladder::peer(headers, &asked, caller).and_then(|peer| server.alive(peer)) {
                 Ok(peer) => server.answer(headers, peer, asked).await,
                 Err(stopped) => stop(Some(id), stopped),
             }
@@ -71,7 +71,7 @@ pub(super) fn get(server: Server, request: Request) -> Response {
     if ladder::is_modern(&parts.headers) || !takes_streams(&parts.headers) {
         return not_allowed();
     }
-    let peer = match ladder::legacy_peer(&parts.headers, caller) {
+    let peer = match ladder::legacy_peer(&parts.headers, caller).and_then(|peer| server.alive(peer)) {
         Ok(peer) => peer,
         Err(stopped) => return stop(None, stopped),
     };
@@ -84,7 +84,7 @@ pub(super) fn get(server: Server, request: Request) -> Response {
     stream::open(Bytes::from_static(sse::KEEP_ALIVE), last, Some(messages))
 }
 
-/// There is nothing to delete: a session lives in its id.
+/// A session lives in its id; this server remembers that it is over.
 pub(super) fn delete(server: Server, request: Request) -> Response {
     let parts = request.into_parts().0;
     let caller = match server.web.admit(&parts) {
@@ -94,8 +94,11 @@ pub(super) fn delete(server: Server, request: Request) -> Response {
     if ladder::is_modern(&parts.headers) {
         return not_allowed();
     }
-    match ladder::legacy_peer(&parts.headers, caller) {
-        Ok(_) => StatusCode::NO_CONTENT.into_response(),
+    match ladder::legacy_peer(&parts.headers, caller).and_then(|peer| server.alive(peer)) {
+        Ok(peer) => {
+            peer.session.iter().for_each(|session| server.desk.end(session));
+            StatusCode::NO_CONTENT.into_response()
+        }
         Err(stopped) => stop(None, stopped),
     }
 }
@@ -151,6 +154,12 @@ impl Server {
             }
             Err(stopped) => stop(None, stopped),
         }
+    }
+
+    /// The same peer, unless its session was ended here.
+    fn alive(&self, peer: Peer) -> Result<Peer, Stopped> {
+        let over = peer.session.as_ref().is_some_and(|session| self.desk.is_over(session));
+        if over { Err(Stopped::NoSession) } else { Ok(peer) }
     }
 
     pub(super) fn exchange(&self, peer: Peer, asked: Asked, out: Outlet) -> Exchange {

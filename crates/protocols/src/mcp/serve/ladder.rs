@@ -44,7 +44,7 @@ pub(super) fn peer(headers: &HeaderMap, asked: &Asked, caller: Caller) -> Result
     let modern = params.meta().version.is_some()
         || asked.method == "server/discover"
         || known.is_some_and(|revision| revision.is_none_or(Revision::is_modern));
-    if modern && asked.method != "initialize" {
+    if modern {
         return Ok(climb(headers, asked, &params, caller)?);
     }
     legacy_peer(headers, caller)

@@ -28,13 +28,15 @@ use self::http::Server;
 pub use self::stdio::serve_streams;
 use crate::registry::Served;
 use crate::web::Web;
+use toolmux_core::example::example_arguments;
 
 pub(crate) const SERVED: Served = Served {
     name: "MCP",
     path: "/mcp",
     routes,
     try_it: |base, tool| {
-        let params = serde_json::json!({ "name": tool.flat, "arguments": {} });
+        let params =
+            serde_json::json!({ "name": tool.flat, "arguments": example_arguments(tool.tool.input.value()) });
         let body = serde_json::json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
         Some(format!("curl {base}/mcp -H 'content-type: application/json' -d '{body}'"))
     },

@@ -110,8 +110,7 @@ impl<'a> Teller<'a> {
         let level = if exchange.peer.revision.is_modern() {
             meta.log_level.as_deref().map(str::to_owned)
         } else {
-            let set = exchange.peer.session.as_ref().and_then(|session| exchange.desk.level(session));
-            Some(set.unwrap_or_else(|| "debug".to_owned()))
+            Some(exchange.level())
         };
         Teller {
             exchange,

@@ -7,7 +7,7 @@ use toolmux_core::schema;
 use toolmux_core::tool::{Passthrough, Returns, Tool};
 use toolmux_core::version::Version;
 
-use super::model::{Function, OpenTool, Parameter, Return, Schema, Type, Typed};
+use super::objects::{Function, OpenTool, Parameter, Return, Schema, Type, Typed};
 use crate::opentool::PROTOCOL;
 
 impl OpenTool {

@@ -1,12 +1,14 @@
 //! Tools of the catalogue as functions of a document. A JSON Schema that OpenTool cannot say becomes the
 //! nearest type that it can, and the rest goes into the description in words.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 use toolmux_core::catalog::Entry;
 use toolmux_core::tool::{Returns, Tool};
 
-use super::model::{Function, Parameter, Properties, Return, Schema, Type, Typed};
 use super::notes::{Notes, told};
+use super::objects::{Function, Info, OpenTool, Parameter, Properties, Return, Schema, Type, Typed};
 use crate::opentool::PROTOCOL;
 
 /// How many schemas one function may have; what would come after is cut.
@@ -16,11 +18,38 @@ const MOST_DEPTH: usize = 48;
 /// The name of what a function gives when its author gave it none.
 const RESULT: &str = "result";
 
+/// The specification that our documents follow.
+const SPECIFICATION: &str = "1.1.0";
+
+impl OpenTool {
+    /// One document of tools as we serve them, without references.
+    pub fn of_entries<'a>(entries: impl IntoIterator<Item = &'a Arc<Entry>>) -> OpenTool {
+        let info = Info {
+            title: "toolmux".to_owned(),
+            description: None,
+            // The version of the document and not of the program: it becomes that of the tools elsewhere.
+            version: "1.0.0".to_owned(),
+            extra: Map::new(),
+        };
+        OpenTool {
+            opentool: SPECIFICATION.to_owned(),
+            info,
+            server: None,
+            functions: entries.into_iter().map(|entry| Function::of_entry(entry)).collect(),
+            schemas: Vec::new(),
+            extra: Map::new(),
+        }
+    }
+}
+
 impl Function {
     /// A tool as we serve it. One that came by OpenTool is told in its own words.
     pub fn of_entry(entry: &Entry) -> Function {
         let own = entry.tool.extra.said_by(PROTOCOL).and_then(|said| Function::read(said.get()));
         let mut function = own.unwrap_or_else(|| Function::of_tool(&entry.tool));
+        // Arguments that we fill in ourselves are not in the schema any more.
+        let taken = &entry.tool.input.value()["properties"];
+        function.parameters.retain(|parameter| taken.get(&parameter.name).is_some());
         function.name = entry.flat.to_string();
         function.complete();
         function

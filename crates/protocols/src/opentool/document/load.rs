@@ -10,7 +10,7 @@ use reqwest::Url;
 use serde_json::Value;
 use toolmux_core::json_text::read_strict;
 
-use super::model::{Function, OpenTool};
+use super::objects::{Function, OpenTool};
 use super::read::{Read, Reader};
 use crate::fault::{Fault, Path, not_json};
 use crate::http_client::{HttpClient, HttpError, HttpLimits};

@@ -4,14 +4,14 @@
 mod describe;
 mod express;
 mod load;
-mod model;
 mod notes;
+mod objects;
 mod read;
 mod read_schema;
 mod resolve;
 
 pub(super) use self::load::read_leniently;
 pub use self::load::{LoadError, check};
-pub use self::model::{
+pub use self::objects::{
     Function, Info, OpenTool, Parameter, Properties, Reference, Return, Schema, Server, Type, Typed,
 };

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 use toolmux_core::arguments::kind_of;
 
-use super::model::{Function, Info, OpenTool, Parameter, Return, Schema, Server};
+use super::objects::{Function, Info, OpenTool, Parameter, Return, Schema, Server};
 use crate::fault::{Faults, Path, Weight};
 
 /// The longest name of a function.

@@ -4,7 +4,7 @@ use serde_json::{Number, Value};
 use toolmux_core::arguments::kind_of;
 use toolmux_core::nearest::nearest;
 
-use super::model::{Properties, Reference, Schema, Type, Typed};
+use super::objects::{Properties, Reference, Schema, Type, Typed};
 use super::read::{Members, Reader, present, rest};
 use crate::fault::{Path, Weight};
 

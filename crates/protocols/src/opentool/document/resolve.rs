@@ -1,7 +1,7 @@
 //! References to the document's `schemas`, in any order, through aliases, and around cycles: where a schema
 //! would come to stand in itself, an object of no said members stands instead.
 
-use super::model::{Function, OpenTool, Parameter, Properties, Return, Schema, Type, Typed};
+use super::objects::{Function, OpenTool, Parameter, Properties, Return, Schema, Type, Typed};
 
 /// How many schemas one function may have when its references are resolved.
 const MOST_SCHEMAS: usize = 10_000;

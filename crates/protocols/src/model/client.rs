@@ -1,0 +1,161 @@
+//! We ask a model, of either of the two wide-spread kinds, and read its answer as it comes.
+
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use reqwest::Url;
+use serde_json::{Value, json};
+use toolmux_core::secret::Secret;
+
+use super::VENDORS;
+use super::anthropic::ANTHROPIC;
+use super::bridge::{Vendor, word};
+use super::stream::{Assemble, Blocks, Chunks};
+use crate::http_client::{HttpClient, HttpError};
+use crate::sse::Decoder;
+
+/// The largest event of a streamed answer.
+const EVENT_BYTES: usize = 8 << 20;
+/// How long an answer of Anthropic's may be; the field is required there.
+const MOST_TOKENS: u32 = 4096;
+
+/// Why a model did not answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    /// The address is not one.
+    #[error("`{0}` is not the address of a model")]
+    Address(String),
+    /// The exchange failed.
+    #[error("the exchange with the model failed")]
+    Http(#[from] HttpError),
+    /// The model's server says no.
+    #[error("the model's server answered {0}: {1}")]
+    Refused(StatusCode, String),
+    /// The answer cannot be read.
+    #[error("the model's answer cannot be read: {0}")]
+    NotRead(String),
+}
+
+/// A model behind an endpoint that is compatible with Anthropic's or OpenAI's.
+pub struct ModelClient {
+    http: HttpClient,
+    url: Url,
+    headers: HeaderMap,
+    model: String,
+    /// How the conversation is written.
+    pub vendor: &'static Vendor,
+}
+
+impl ModelClient {
+    /// A client of the model `model` at a base address or the whole address of its endpoint. What kind it
+    /// is follows from the address, unless `vendor` says it.
+    pub fn new(
+        http: HttpClient,
+        url: &str,
+        model: &str,
+        vendor: Option<&str>,
+        key: Option<&Secret>,
+    ) -> Result<Self, ModelError> {
+        let wrong = || ModelError::Address(url.to_owned());
+        let mut address: Url = url.parse().map_err(|_| wrong())?;
+        let anthropic = match vendor {
+            Some(vendor) => vendor == ANTHROPIC.name,
+            None => url.contains("anthropic") || address.path().ends_with("/messages"),
+        };
+        let vendor: &'static Vendor = if anthropic { &VENDORS[0] } else { &VENDORS[1] };
+        let path = if anthropic { "messages" } else { "chat/completions" };
+        if !address.path().ends_with(path) {
+            let base = address.path().trim_end_matches('/').to_owned();
+            let version = if base.ends_with("/v1") { "" } else { "/v1" };
+            address.set_path(&format!("{base}{version}/{path}"));
+        }
+        let headers = headers(vendor, key).ok_or_else(wrong)?;
+        Ok(ModelClient { http, url: address, headers, model: model.to_owned(), vendor })
+    }
+
+    /// Asks; shows text as it comes; gives the whole answer.
+    pub async fn ask(
+        &self,
+        messages: &[Value],
+        tools: &Value,
+        show: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<Value, ModelError> {
+        let body = self.body(messages, tools);
+        let answer = self.http.send(Method::POST, &self.url, self.headers.clone(), body.to_string()).await?;
+        let status = answer.status();
+        let streamed = answer
+            .headers()
+            .get(header::CONTENT_TYPE)
+            .is_some_and(|kind| kind.to_str().is_ok_and(|kind| kind.starts_with("text/event-stream")));
+        if status.is_success() && streamed {
+            return self.read(answer, show).await;
+        }
+        let body = answer.body().await?;
+        if !status.is_success() {
+            return Err(ModelError::Refused(status, String::from_utf8_lossy(&body).into_owned()));
+        }
+        let whole: Value =
+            serde_json::from_slice(&body).map_err(|error| ModelError::NotRead(error.to_string()))?;
+        if let Some(read) = (self.vendor.read)(&whole) {
+            show(&read.text.join("\n"));
+        }
+        Ok(whole)
+    }
+
+    fn body(&self, messages: &[Value], tools: &Value) -> Value {
+        let mut body = json!({ "model": self.model, "messages": messages, "stream": true });
+        if tools.as_array().is_some_and(|tools| !tools.is_empty()) {
+            body["tools"] = tools.clone();
+        }
+        if self.vendor.name == ANTHROPIC.name {
+            body["max_tokens"] = json!(MOST_TOKENS);
+        }
+        body
+    }
+
+    async fn read(
+        &self,
+        mut answer: crate::http_client::Answer,
+        show: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<Value, ModelError> {
+        let mut whole: Box<dyn Assemble> = if self.vendor.name == ANTHROPIC.name {
+            Box::new(Blocks::default())
+        } else {
+            Box::new(Chunks::default())
+        };
+        let mut decoder = Decoder::new(EVENT_BYTES);
+        while let Some(piece) = answer.piece().await? {
+            let events = decoder.push(&piece).map_err(|error| ModelError::NotRead(error.to_string()))?;
+            for event in events.iter().filter(|event| event.data != "[DONE]") {
+                let data: Value = serde_json::from_str(&event.data)
+                    .map_err(|error| ModelError::NotRead(error.to_string()))?;
+                if event.event == "error" || data.get("error").is_some() {
+                    let told = word(&data["error"], "message").unwrap_or_else(|| event.data.clone());
+                    return Err(ModelError::NotRead(told));
+                }
+                if let Some(text) = whole.take(&data) {
+                    show(&text);
+                }
+            }
+        }
+        Ok(whole.whole())
+    }
+}
+
+fn headers(vendor: &Vendor, key: Option<&Secret>) -> Option<HeaderMap> {
+    let anthropic = vendor.name == ANTHROPIC.name;
+    let mut headers = HeaderMap::new();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if anthropic {
+        headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
+    }
+    if let Some(key) = key {
+        let (name, text) = if anthropic {
+            (header::HeaderName::from_static("x-api-key"), key.expose().to_owned())
+        } else {
+            (header::AUTHORIZATION, format!("Bearer {}", key.expose()))
+        };
+        let mut value = HeaderValue::from_str(&text).ok()?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
+    }
+    Some(headers)
+}

@@ -1,0 +1,83 @@
+//! MCP on a pair of streams, as `toolmux mcp` serves it.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
+use toolmux_core::gateway::{Credential, Settings};
+use toolmux_protocols::mcp::serve_streams;
+
+use crate::mcp_client::{modern_as, rpc};
+use crate::mcp_fixture::{Kit, Served, serve};
+
+/// The client's ends of a conversation.
+struct Talk {
+    read: BufReader<ReadHalf<DuplexStream>>,
+    write: WriteHalf<DuplexStream>,
+    _served: Served,
+}
+
+impl Talk {
+    async fn begin() -> Self {
+        let served = serve(Settings::default(), vec![("Kit", Arc::new(Kit))]).await;
+        let caller = served.gateway.admit(Credential::None, None).expect("everybody may");
+        let (ours, theirs) = tokio::io::duplex(1 << 16);
+        let (input, output) = tokio::io::split(theirs);
+        tokio::spawn(serve_streams(served.gateway.clone(), caller, input, output));
+        let (read, write) = tokio::io::split(ours);
+        Talk { read: BufReader::new(read), write, _served: served }
+    }
+
+    async fn say(&mut self, text: &str) {
+        self.write.write_all(format!("{text}\n").as_bytes()).await.expect("somebody reads");
+    }
+
+    async fn hear(&mut self) -> Value {
+        let mut line = String::new();
+        self.read.read_line(&mut line).await.expect("somebody writes");
+        serde_json::from_str(&line).expect("one message a line")
+    }
+}
+
+#[tokio::test]
+async fn both_eras_share_a_pair_of_streams() {
+    let mut talk = Talk::begin().await;
+    talk.say("not json").await;
+    assert_eq!(talk.hear().await["error"]["code"], -32700);
+    let (_, call) =
+        modern_as("tools/call", json!({ "name": "Kit_echo", "arguments": { "text": "hi" } }), json!({}));
+    talk.say(&call).await;
+    assert_eq!(talk.hear().await["result"]["resultType"], "complete");
+    talk.say(&rpc(1, "initialize", json!({ "protocolVersion": "2025-06-18", "capabilities": {} }))).await;
+    assert_eq!(talk.hear().await["result"]["protocolVersion"], "2025-06-18");
+    talk.say(&rpc(2, "tools/call", json!({ "name": "Kit_echo", "arguments": { "text": "ho" } }))).await;
+    assert_eq!(talk.hear().await["result"], json!({ "content": [{ "type": "text", "text": "ho" }] }));
+}
+
+#[tokio::test]
+async fn questions_and_answers_go_both_ways() {
+    let mut talk = Talk::begin().await;
+    let params = json!({ "protocolVersion": "2025-06-18", "capabilities": { "elicitation": {} } });
+    talk.say(&rpc(1, "initialize", params)).await;
+    talk.hear().await;
+    talk.say(&rpc(2, "tools/call", json!({ "name": "Kit_ask" }))).await;
+    let question = talk.hear().await;
+    assert_eq!(question["method"], "elicitation/create");
+    let said = json!({ "jsonrpc": "2.0", "id": question["id"], "result": { "action": "cancel" } });
+    talk.say(&said.to_string()).await;
+    assert_eq!(talk.hear().await["result"]["structuredContent"]["result"]["action"], "cancel");
+}
+
+#[tokio::test]
+async fn a_cancelled_request_gets_no_answer() {
+    let mut talk = Talk::begin().await;
+    let params = json!({ "protocolVersion": "2025-06-18", "capabilities": { "elicitation": {} } });
+    talk.say(&rpc(1, "initialize", params)).await;
+    talk.hear().await;
+    talk.say(&rpc(2, "tools/call", json!({ "name": "Kit_ask" }))).await;
+    talk.hear().await;
+    let note = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 2 } });
+    talk.say(&note.to_string()).await;
+    talk.say(&rpc(3, "ping", json!({}))).await;
+    assert_eq!(talk.hear().await["id"], 3);
+}

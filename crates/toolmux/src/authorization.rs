@@ -1,0 +1,94 @@
+//! The broker of users' tokens as the configuration wants it, and the file its sealing key is kept in.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use toolmux_core::store::Store;
+use toolmux_protocols::auth::{Base, OAuthBroker, SealingKey};
+
+use crate::config::{AuthConfig, SealingKeyAt};
+
+/// The broker, when a provider is configured.
+pub(crate) fn broker(
+    config: Option<&AuthConfig>,
+    store: &Arc<dyn Store>,
+    base: &Base,
+) -> anyhow::Result<Option<Arc<OAuthBroker>>> {
+    let Some(config) = config else { return Ok(None) };
+    let key = match &config.key {
+        SealingKeyAt::Text(secret) => SealingKey::new(secret.sha256()),
+        SealingKeyAt::File(path) => key_file(path)?,
+    };
+    if let Some(url) = &config.public_url {
+        // Once set it stays: links that were handed out must not break.
+        base.set(url.clone()).ok();
+    }
+    let providers = config.providers.iter().map(|provider| Ok((provider.name.clone(), provider.provider()?)));
+    let providers = providers.collect::<anyhow::Result<_>>()?;
+    Ok(Some(Arc::new(OAuthBroker::new(providers, Arc::clone(store), key, Arc::clone(base)))))
+}
+
+/// The key in a file that only its owner can read; made when it is not there.
+fn key_file(path: &Path) -> anyhow::Result<SealingKey> {
+    let named = || format!("the sealing key in `{}`", path.display());
+    let mut options = fs::OpenOptions::new();
+    match options.write(true).create_new(true).mode(0o600).open(path) {
+        Ok(mut file) => {
+            file.write_all(SealingKey::new_text().as_bytes())
+                .and_then(|()| file.sync_all())
+                .with_context(named)?;
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(error).with_context(named),
+    }
+    let mode = fs::metadata(path).with_context(named)?.permissions().mode();
+    if mode & 0o077 != 0 {
+        bail!("{} can be read by others: chmod 600 it", named());
+    }
+    let text = fs::read_to_string(path).with_context(named)?;
+    SealingKey::read_text(text.trim()).with_context(|| format!("{} is not 64 hexadecimal digits", named()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(prepare: impl FnOnce(&Path), expect: &str) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("toolmux.key");
+        prepare(&path);
+        let told = key_file(&path).map_or_else(|error| format!("{error:#}"), |_| "good".to_owned());
+        assert!(told.contains(expect), "{told}");
+        if expect == "good" {
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn a_key_is_made_once_for_its_owner_alone() {
+        check(|_| {}, "good");
+        check(|path| drop(key_file(path).unwrap()), "good");
+    }
+
+    #[test]
+    fn a_key_that_others_can_read_is_refused() {
+        let open = |path: &Path| {
+            fs::write(path, "00".repeat(32)).unwrap();
+            fs::set_permissions(path, fs::Permissions::from_mode(0o644)).unwrap();
+        };
+        check(open, "chmod 600");
+    }
+
+    #[test]
+    fn a_key_that_is_none_is_refused() {
+        let short = |path: &Path| {
+            fs::write(path, "abc").unwrap();
+            fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
+        };
+        check(short, "64 hexadecimal digits");
+    }
+}

@@ -1,0 +1,104 @@
+//! `toolmux auth`: whose tokens are kept, and giving them back.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Subcommand;
+use toolmux_protocols::auth::{Base, OAuthBroker, Owner};
+
+use super::failure::Failure;
+use super::table::Table;
+use crate::assembly::store;
+use crate::authorization;
+use crate::config::Config;
+
+/// List and revoke tokens that users have allowed.
+///
+/// Example: toolmux auth revoke github --user ann --config toolmux.toml
+#[derive(clap::Args)]
+pub(super) struct Auth {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Whose tokens are kept. Tokens themselves are never shown.
+    List {
+        /// The configuration whose store keeps them.
+        #[arg(default_value = "toolmux.toml", value_name = "CONFIG")]
+        config: PathBuf,
+    },
+    /// Forget tokens, and ask their provider to do the same.
+    Revoke {
+        /// The provider.
+        provider: String,
+        /// Only those obtained through this caller.
+        #[arg(long)]
+        caller: Option<String>,
+        /// Only those of this user.
+        #[arg(long)]
+        user: Option<String>,
+        /// The configuration whose store keeps them.
+        #[arg(long, default_value = "toolmux.toml")]
+        config: PathBuf,
+    },
+}
+
+impl Auth {
+    pub(super) async fn run(self) -> Result<ExitCode, Failure> {
+        match self.action {
+            Action::List { config } => list(&*broker(&config).await?).await,
+            Action::Revoke { provider, caller, user, config } => {
+                let fits = |owner: &Owner| {
+                    owner.provider == provider
+                        && caller.as_ref().is_none_or(|caller| owner.caller == *caller)
+                        && user.as_ref().is_none_or(|user| owner.user == *user)
+                };
+                revoke(&*broker(&config).await?, fits).await
+            }
+        }
+    }
+}
+
+async fn broker(config: &Path) -> Result<Arc<OAuthBroker>, Failure> {
+    let config = Config::load(config)?;
+    let store = store(&config.store).await?;
+    authorization::broker(config.auth.as_ref(), &store, &Base::default())?.ok_or_else(|| {
+        Failure::refused(anyhow::anyhow!("no provider of tokens is configured"))
+            .hint("add an [auth.providers.NAME] table")
+    })
+}
+
+async fn owners(broker: &OAuthBroker) -> Result<Vec<Owner>, Failure> {
+    broker.owners().await.map_err(|error| Failure::refused(anyhow::anyhow!(error.0.public)))
+}
+
+async fn list(broker: &OAuthBroker) -> Result<ExitCode, Failure> {
+    let mut table = Table::new(["PROVIDER", "CALLER", "USER"]);
+    for owner in owners(broker).await? {
+        table.row([&owner.provider, &owner.caller, &owner.user]);
+    }
+    print!("{table}");
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn revoke(broker: &OAuthBroker, fits: impl Fn(&Owner) -> bool) -> Result<ExitCode, Failure> {
+    let mut revoked = 0;
+    for owner in owners(broker).await?.into_iter().filter(|owner| fits(owner)) {
+        let told = broker.revoke(&owner).await;
+        let (there, trouble) = told.map_err(|error| Failure::refused(anyhow::anyhow!(error.0.public)))?;
+        revoked += usize::from(there);
+        if let Some(message) = trouble {
+            let why = message.developer.unwrap_or(message.public);
+            eprintln!("forgotten here, but `{}` was not told: {why}", owner.provider);
+        }
+    }
+    if revoked == 0 {
+        return Err(Failure::refused(anyhow::anyhow!("no such token is kept"))
+            .hint("toolmux auth list shows whose tokens are kept"));
+    }
+    println!("{revoked} revoked");
+    Ok(ExitCode::SUCCESS)
+}

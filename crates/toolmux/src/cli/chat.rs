@@ -1,0 +1,128 @@
+//! `toolmux chat`: a conversation with a model that calls the tools of a configuration.
+
+use std::io::{BufRead, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use toolmux_core::call::Caller;
+use toolmux_core::gateway::{Credential, Gateway};
+use toolmux_core::secret::Secret;
+use toolmux_core::store::MemoryStore;
+use toolmux_protocols::http_client::{HttpClient, HttpLimits};
+use toolmux_protocols::model::{ModelClient, run, tools};
+
+use super::failure::Failure;
+use crate::assembly::Assembly;
+use crate::config::Config;
+
+/// How long sources get to list their tools.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often a model may call tools before it has to say something to the user.
+const MOST_TURNS: usize = 32;
+
+/// Talk to a model that calls the tools of a configuration.
+///
+/// Example: toolmux chat "What is 2 to the 10th?" --model-url http://127.0.0.1:8080 --model qwen3
+#[derive(clap::Args)]
+pub(super) struct Chat {
+    /// What to ask; without it, one question per line of the input.
+    question: Option<String>,
+    /// The base of an endpoint that is compatible with Anthropic's or OpenAI's.
+    #[arg(long, value_name = "URL")]
+    model_url: String,
+    /// The model.
+    #[arg(long, value_name = "NAME")]
+    model: String,
+    /// Whose form the endpoint has, when its address does not tell.
+    #[arg(long, value_parser = ["anthropic", "openai"])]
+    vendor: Option<String>,
+    /// The environment variable that has the key.
+    #[arg(long, value_name = "NAME")]
+    key_env: Option<String>,
+    /// The configuration that has the tools.
+    #[arg(long, default_value = "toolmux.toml")]
+    config: PathBuf,
+}
+
+impl Chat {
+    pub(super) async fn run(self) -> Result<ExitCode, Failure> {
+        let client = self.client()?;
+        let mut config = Config::load(&self.config)?;
+        // Whoever can read the configuration may call what it serves.
+        (config.keys, config.jwt) = (Vec::new(), None);
+        let assembly = Assembly::new(&config, Arc::new(MemoryStore::default()))?;
+        assembly.gateway.settled(PATIENCE).await;
+        let talked = self.talk(&client, &assembly.gateway).await;
+        assembly.gateway.close(PATIENCE).await;
+        talked.map(|()| ExitCode::SUCCESS)
+    }
+
+    fn client(&self) -> Result<ModelClient, Failure> {
+        let usual = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"];
+        let key = match &self.key_env {
+            Some(name) => Some(
+                std::env::var(name)
+                    .map_err(|_| Failure::refused(anyhow::anyhow!("the environment has no `{name}`")))?,
+            ),
+            None => {
+                let anthropic =
+                    self.vendor.as_deref() == Some("anthropic") || self.model_url.contains("anthropic");
+                std::env::var(usual[usize::from(!anthropic)]).ok()
+            }
+        };
+        let (http, vendor) = (HttpClient::new(HttpLimits::default()), self.vendor.as_deref());
+        let key = key.map(Secret::new);
+        ModelClient::new(http, &self.model_url, &self.model, vendor, key.as_ref()).map_err(Failure::refused)
+    }
+
+    async fn talk(&self, client: &ModelClient, gateway: &Arc<Gateway>) -> Result<(), Failure> {
+        let caller = gateway.admit(Credential::None, None)?;
+        let mut messages = Vec::new();
+        if let Some(question) = &self.question {
+            return answer(client, gateway, &caller, &mut messages, question).await;
+        }
+        for line in std::io::stdin().lock().lines() {
+            let line = line.map_err(Failure::refused)?;
+            if !line.trim().is_empty() {
+                answer(client, gateway, &caller, &mut messages, &line).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Model, tools, model again, until the model has only words for the user.
+async fn answer(
+    client: &ModelClient,
+    gateway: &Arc<Gateway>,
+    caller: &Caller,
+    messages: &mut Vec<Value>,
+    question: &str,
+) -> Result<(), Failure> {
+    messages.push(json!({ "role": "user", "content": question }));
+    for _ in 0..MOST_TURNS {
+        let offered = tools(client.vendor, &gateway.catalog(), caller);
+        let mut show = |text: &str| {
+            print!("{text}");
+            // A terminal that is gone ends us by a signal soon enough.
+            std::io::stdout().flush().ok();
+        };
+        let said = client.ask(messages, &offered, &mut show).await.map_err(Failure::refused)?;
+        println!();
+        let turn = run(gateway, caller, client.vendor, &said, None).await.map_err(Failure::refused)?;
+        for result in &turn.results {
+            let input = result.asked.input.as_ref().map(|map| json!(map).to_string()).unwrap_or_default();
+            let how = if result.is_error { " failed" } else { "" };
+            eprintln!("[{} {input}{how}]", result.asked.name);
+        }
+        let last = turn.is_last();
+        messages.extend(turn.messages);
+        if last {
+            return Ok(());
+        }
+    }
+    Err(Failure::refused(anyhow::anyhow!("the model called tools {MOST_TURNS} times without an answer")))
+}

@@ -1,0 +1,112 @@
+//! `toolmux run`: a workflow over the tools of a configuration, step by step on the terminal.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use serde_json::json;
+use tokio::sync::mpsc;
+use toolmux_core::arguments::Arguments;
+use toolmux_core::call::Request;
+use toolmux_core::gateway::{Credential, Gateway};
+use toolmux_core::mount::{Mount, Naming, ToolSettings};
+use toolmux_core::names::ToolRef;
+use toolmux_core::outcome::Outcome;
+use toolmux_core::progress::{Progress, Update};
+use toolmux_core::store::MemoryStore;
+use toolmux_core::toolset::Pattern;
+
+use super::call::{named, schema};
+use super::failure::Failure;
+use crate::assembly::Assembly;
+use crate::config::{Config, SourceConfig};
+
+/// How long sources get to tell their tools.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a whole workflow may take; its steps have bounds of their own.
+const WHOLE: Duration = Duration::from_hours(24);
+/// The toolkit and the tool that the workflow is while it runs.
+const TOOLKIT: &str = "toolmux_run";
+const TOOL: &str = "workflow";
+
+/// Run an OpenWorkflow document and print what its last step gives.
+///
+/// Example: toolmux run workflow.json text=Hello --config toolmux.toml
+#[derive(clap::Args)]
+pub(super) struct RunWorkflow {
+    /// The document.
+    document: PathBuf,
+    /// Arguments of the first step as name=value, over those of the document.
+    #[arg(value_name = "NAME=VALUE")]
+    arguments: Vec<String>,
+    /// The configuration that has the tools.
+    #[arg(long, default_value = "toolmux.toml")]
+    config: PathBuf,
+    /// How long each step may take.
+    #[arg(long, value_name = "TIME", default_value = "1m")]
+    step_timeout: String,
+}
+
+impl RunWorkflow {
+    pub(super) async fn run(self) -> Result<ExitCode, Failure> {
+        let mut config = Config::load(&self.config)?;
+        // Whoever can read the configuration may call what it serves.
+        (config.keys, config.jwt) = (Vec::new(), None);
+        let whole = ToolSettings { timeout: Some(WHOLE), ..ToolSettings::default() };
+        config.tools.push((Pattern::new(format!("{TOOLKIT}.{TOOL}")), whole));
+        let workflow = self.workflow()?;
+        let assembly = Assembly::new(&config, Arc::new(MemoryStore::default()))?;
+        assembly.gateway.mount(workflow);
+        assembly.gateway.settled(PATIENCE).await;
+        let answered = self.follow(&assembly.gateway).await;
+        assembly.gateway.close(PATIENCE).await;
+        match answered? {
+            Outcome::Returned(output) => {
+                println!("{}", output.value);
+                Ok(ExitCode::SUCCESS)
+            }
+            Outcome::Failed(error) => Err(Failure::tool(&error.message.public)),
+        }
+    }
+
+    fn workflow(&self) -> Result<Mount, Failure> {
+        let document = std::path::absolute(&self.document)
+            .with_context(|| format!("cannot find `{}`", self.document.display()))?;
+        let source = SourceConfig {
+            name: self.document.display().to_string(),
+            toolkit: TOOLKIT.to_owned(),
+            naming: Naming::Prefixed,
+            kind: "workflow",
+            table: json!({ "document": document, "name": TOOL, "step_timeout": self.step_timeout }),
+            folder: PathBuf::from("."),
+        };
+        Ok(Mount::new(&source.name, &source.toolkit, source.naming, source.open()?))
+    }
+
+    async fn follow(&self, gateway: &Arc<Gateway>) -> Result<Outcome, Failure> {
+        let tool = ToolRef::id(&format!("{TOOLKIT}.{TOOL}")).context("the workflow has a name")?;
+        let arguments = named(&self.arguments, &schema(gateway, &tool))?;
+        let request = Request::new(tool, Arguments::from_map(arguments));
+        let caller = gateway.admit(Credential::None, None)?;
+        let (progress, updates) = Progress::channel();
+        let calling = async {
+            let answer = gateway.call(&caller, request, &progress).await;
+            drop(progress);
+            answer
+        };
+        let (answer, ()) = tokio::join!(calling, tell(updates));
+        Ok(answer?)
+    }
+}
+
+/// Every step on a line of its own.
+async fn tell(mut updates: mpsc::Receiver<Update>) {
+    while let Some(update) = updates.recv().await {
+        if let Update::Progress { done, total, message } = update {
+            let of = total.map(|total| format!("/{total}")).unwrap_or_default();
+            eprintln!("[{}{of}] {}", done + 1.0, message.unwrap_or_default());
+        }
+    }
+}

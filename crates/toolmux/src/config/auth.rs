@@ -1,0 +1,169 @@
+//! `[auth]`: providers of users' tokens, as people write them and as the program believes them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use toolmux_core::secret::Secret;
+use toolmux_protocols::auth::{ClientAuth, Provider, ProviderError};
+use toolmux_protocols::registry::SecretSetting;
+
+use super::believe::Reader;
+use super::fault::ConfigFault;
+use super::secrets;
+
+/// The file of the sealing key when nothing else is said.
+const KEY_FILE: &str = "toolmux.key";
+/// The shortest text that a sealing key may be made of.
+const SHORTEST_KEY: usize = 32;
+
+/// Tokens of users, for tools that act for them.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawAuth {
+    /// Where browsers reach this server; the address it listens on when absent. `/auth/callback` below it is
+    /// what a provider must know as redirect URI.
+    public_url: Option<String>,
+    /// What tokens are sealed with at rest: at least 32 characters. When absent, a key is made at the first
+    /// start in the file `toolmux.key` beside the configuration.
+    key: Option<SecretSetting>,
+    /// Providers by name.
+    providers: BTreeMap<String, RawProvider>,
+}
+
+/// An OAuth 2.0 provider.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RawProvider {
+    /// Tells its endpoints itself, below `/.well-known/`; or give `authorize_url` and `token_url`.
+    issuer: Option<String>,
+    /// Where users consent.
+    authorize_url: Option<String>,
+    /// Where tokens are given.
+    token_url: Option<String>,
+    /// Where tokens are revoked.
+    revoke_url: Option<String>,
+    /// Who we are there.
+    client_id: String,
+    /// The secret of a confidential client.
+    client_secret: Option<SecretSetting>,
+    /// How we prove who we are: `basic` or `post`; what the provider prefers when absent.
+    client_auth: Option<RawClientAuth>,
+    /// Scopes asked for beside those of a tool, such as `offline_access`.
+    #[serde(default)]
+    scopes: Vec<String>,
+    /// More parameters of the consent page, such as `{ prompt = "consent" }`.
+    #[serde(default)]
+    parameters: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum RawClientAuth {
+    /// Id and secret as HTTP Basic.
+    Basic,
+    /// Id and secret in the body.
+    Post,
+}
+
+/// Providers of users' tokens.
+#[derive(Clone, Debug)]
+pub struct AuthConfig {
+    /// Where browsers reach this server.
+    pub public_url: Option<String>,
+    /// What tokens are sealed with at rest.
+    pub key: SealingKeyAt,
+    /// Providers by name.
+    pub providers: Vec<ProviderConfig>,
+}
+
+/// Where the sealing key is.
+#[derive(Clone, Debug)]
+pub enum SealingKeyAt {
+    /// Made of this text.
+    Text(Secret),
+    /// In this file, which is made when it is not there.
+    File(PathBuf),
+}
+
+/// One provider.
+#[derive(Clone, Debug)]
+pub struct ProviderConfig {
+    /// Its name.
+    pub name: String,
+    issuer: Option<String>,
+    urls: Option<(String, String)>,
+    revoke_url: Option<String>,
+    client_id: String,
+    client_secret: Option<Secret>,
+    client_auth: Option<ClientAuth>,
+    scopes: Vec<String>,
+    parameters: Vec<(String, String)>,
+}
+
+impl ProviderConfig {
+    /// The provider itself.
+    pub fn provider(&self) -> Result<Provider, ProviderError> {
+        let provider = match (&self.issuer, &self.urls) {
+            (_, Some((authorize, token))) => Provider::at(authorize, token, &self.client_id)?,
+            (Some(issuer), None) => Provider::discovered(issuer, &self.client_id)?,
+            (None, None) => return Err(ProviderError::NoEndpoints),
+        };
+        provider
+            .secret(self.client_secret.clone())
+            .client_auth(self.client_auth)
+            .scopes(self.scopes.clone())
+            .parameters(self.parameters.clone())
+            .revoke_url(self.revoke_url.as_deref())
+    }
+}
+
+impl Reader<'_> {
+    /// `None` when no provider is configured.
+    pub(super) fn auth(&self, raw: Option<RawAuth>) -> Result<Option<AuthConfig>, ConfigFault> {
+        let Some(raw) = raw.filter(|raw| !raw.providers.is_empty()) else { return Ok(None) };
+        let key = match &raw.key {
+            None => SealingKeyAt::File(self.folder.join(KEY_FILE)),
+            Some(setting) => SealingKeyAt::Text(self.sealing_text(setting)?),
+        };
+        let public_url = raw.public_url.map(|url| url.trim_end_matches('/').to_owned());
+        if let Some(url) = public_url.as_ref().filter(|url| !url.starts_with("http")) {
+            let what = format!("`{url}` is not an address of the form https://tools.example.com");
+            return Err(self.fault(&["auth", "public_url"], what));
+        }
+        let providers = raw.providers.into_iter().map(|(name, provider)| self.provider(name, provider));
+        Ok(Some(AuthConfig { public_url, key, providers: providers.collect::<Result<_, _>>()? }))
+    }
+
+    fn sealing_text(&self, setting: &SecretSetting) -> Result<Secret, ConfigFault> {
+        let fault = |what: String| self.fault(&["auth", "key"], what);
+        let text = secrets::read(setting, self.folder).map_err(fault)?;
+        if text.expose().len() < SHORTEST_KEY {
+            return Err(fault(format!("the key is shorter than {SHORTEST_KEY} characters"))
+                .hint("`openssl rand -hex 32` makes a good one"));
+        }
+        Ok(text)
+    }
+
+    fn provider(&self, name: String, raw: RawProvider) -> Result<ProviderConfig, ConfigFault> {
+        let path = ["auth", "providers", &name];
+        let secret = raw.client_secret.map(|setting| secrets::read(&setting, self.folder)).transpose();
+        let config = ProviderConfig {
+            issuer: raw.issuer,
+            urls: raw.authorize_url.zip(raw.token_url),
+            revoke_url: raw.revoke_url,
+            client_id: raw.client_id,
+            client_secret: secret.map_err(|what| self.fault(&path, what))?,
+            client_auth: raw.client_auth.map(|way| match way {
+                RawClientAuth::Basic => ClientAuth::Basic,
+                RawClientAuth::Post => ClientAuth::Post,
+            }),
+            scopes: raw.scopes,
+            parameters: raw.parameters.into_iter().collect(),
+            name: name.clone(),
+        };
+        config.provider().map_err(|error| self.fault(&path, format!("provider `{name}`: {error}")))?;
+        Ok(config)
+    }
+}

@@ -1,0 +1,186 @@
+//! MCP servers out of the configuration files of other clients, as they are: Claude Desktop and Cursor
+//! (`mcpServers`), VS Code (`servers`, or `mcp.servers` in its settings) and Codex (`[mcp_servers]`).
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+use toolmux_core::mount::Naming;
+use toolmux_core::names::plain_name;
+
+use super::SourceConfig;
+
+/// Every server of a file, in its order; those switched off are left out.
+pub(super) fn read(path: &Path) -> Result<Vec<SourceConfig>, String> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| format!("`{}` cannot be read: {error}", path.display()))?;
+    let within = |what: String| format!("`{}`: {what}", path.display());
+    let document: Value = if path.extension().is_some_and(|extension| extension == "toml") {
+        toml::from_str(&text).map_err(|error| within(error.message().to_owned()))?
+    } else {
+        serde_json::from_str(&without_comments(&text)).map_err(|error| within(error.to_string()))?
+    };
+    let places = ["/mcpServers", "/mcp_servers", "/servers", "/mcp/servers"];
+    let servers = places.into_iter().find_map(|place| document.pointer(place)?.as_object());
+    let servers = servers.ok_or_else(|| within("there is no `mcpServers` in it".to_owned()))?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let wanted = servers.iter().filter(|(_, server)| is_on(server));
+    wanted.map(|(name, server)| source(name, server, folder).map_err(&within)).collect()
+}
+
+fn is_on(server: &Value) -> bool {
+    server["disabled"] != json!(true) && server["enabled"] != json!(false)
+}
+
+fn source(name: &str, server: &Value, folder: &Path) -> Result<SourceConfig, String> {
+    Ok(SourceConfig {
+        name: name.to_owned(),
+        toolkit: plain_name(name),
+        naming: Naming::Prefixed,
+        kind: "mcp",
+        table: table(name, server)?,
+        folder: folder.to_owned(),
+    })
+}
+
+/// The settings of an MCP source that say the same.
+fn table(name: &str, server: &Value) -> Result<Value, String> {
+    let filled = |value: &Value| match value {
+        Value::String(text) => fill(text),
+        other => Ok(other.to_string()),
+    };
+    let texts = |member: &str| -> Result<Map<String, Value>, String> {
+        let members = server[member].as_object().into_iter().flatten();
+        members.map(|(key, value)| Ok((key.clone(), filled(value)?.into()))).collect()
+    };
+    if let Some(command) = server["command"].as_str() {
+        let given = server["args"].as_array().into_iter().flatten();
+        let mut argv = vec![fill(command)?];
+        argv.extend(given.map(filled).collect::<Result<Vec<_>, _>>()?);
+        let mut table = json!({ "command": argv, "env": texts("env")? });
+        if let Some(folder) = server["cwd"].as_str() {
+            table["folder"] = fill(folder)?.into();
+        }
+        return Ok(table);
+    }
+    let url = ["url", "serverUrl", "httpUrl"].into_iter().find_map(|member| server[member].as_str());
+    let url = url.ok_or_else(|| format!("server `{name}` has neither `command` nor `url`"))?;
+    let mut headers = texts("headers")?;
+    headers.extend(texts("http_headers")?);
+    if let Some(variable) = server["bearer_token_env_var"].as_str() {
+        headers.insert("Authorization".to_owned(), format!("Bearer {}", variable_named(variable)?).into());
+    }
+    Ok(json!({ "url": fill(url)?, "headers": headers }))
+}
+
+/// `${env:NAME}` and `${NAME}` stand for environment variables.
+fn fill(text: &str) -> Result<String, String> {
+    let mut filled = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        let (name, tail) = after.split_once('}').ok_or_else(|| format!("`{text}` has no closing brace"))?;
+        filled.push_str(before);
+        match name.split_once(':') {
+            Some(("env", name)) => filled.push_str(&variable_named(name)?),
+            None if name == "workspaceFolder" => filled.push('.'),
+            None => filled.push_str(&variable_named(name)?),
+            Some(_) => return Err(format!("`${{{name}}}` is known only to the client it was written for")),
+        }
+        rest = tail;
+    }
+    filled.push_str(rest);
+    Ok(filled)
+}
+
+fn variable_named(name: &str) -> Result<String, String> {
+    std::env::var(name).map_err(|_| format!("the environment variable `{name}` is not set"))
+}
+
+/// Editors allow comments in their JSON; texts may hold what looks like one.
+fn without_comments(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    let mut quoted = false;
+    while let Some(c) = rest.next() {
+        match (quoted, c, rest.peek()) {
+            (true, '\\', Some(_)) => {
+                kept.push(c);
+                kept.extend(rest.next());
+                continue;
+            }
+            (_, '"', _) => quoted = !quoted,
+            (false, '/', Some('/')) => {
+                rest.by_ref().take_while(|c| *c != '\n').for_each(drop);
+                kept.push('\n');
+                continue;
+            }
+            (false, '/', Some('*')) => {
+                let mut last = ' ';
+                rest.by_ref()
+                    .skip(1)
+                    .take_while(|c| !(std::mem::replace(&mut last, *c) == '*' && *c == '/'))
+                    .for_each(drop);
+                continue;
+            }
+            _ => {}
+        }
+        kept.push(c);
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(file: &str, text: &str, expect: &[(&str, &str, Value)]) {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let path = folder.path().join(file);
+        std::fs::write(&path, text).expect("a file can be written");
+        let read = read(&path).expect("the file is good");
+        let read: Vec<_> =
+            read.iter().map(|s| (s.name.as_str(), s.toolkit.as_str(), s.table.clone())).collect();
+        assert_eq!(read, expect);
+    }
+
+    #[test]
+    fn claude_desktop_and_cursor_files_are_read() {
+        check(
+            "claude_desktop_config.json",
+            r#"{"mcpServers":{"my-files":{"command":"npx","args":["-y","server",1],"env":{"A":"b"}},
+                "far":{"url":"https://x.example/mcp","headers":{"K":"v"}},"off":{"command":"x","disabled":true}}}"#,
+            &[
+                (
+                    "my-files",
+                    "my_files",
+                    json!({ "command": ["npx", "-y", "server", "1"], "env": { "A": "b" } }),
+                ),
+                ("far", "far", json!({ "url": "https://x.example/mcp", "headers": { "K": "v" } })),
+            ],
+        );
+    }
+
+    #[test]
+    fn vs_code_files_are_read_with_their_comments() {
+        check(
+            "mcp.json",
+            "{ // servers\n \"servers\": { /* one */ \"a\": { \"type\": \"stdio\", \"command\": \"x//y\", \"cwd\": \"${workspaceFolder}/b\" } } }",
+            &[("a", "a", json!({ "command": ["x//y"], "env": {}, "folder": "./b" }))],
+        );
+    }
+
+    #[test]
+    fn codex_files_are_read() {
+        check(
+            "config.toml",
+            "model = \"x\"\n[mcp_servers.docs]\ncommand = \"docs\"\nargs = [\"--fast\"]\n",
+            &[("docs", "docs", json!({ "command": ["docs", "--fast"], "env": {} }))],
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_known_here_is_told() {
+        assert!(fill("${input:key}").is_err_and(|error| error.contains("only to the client")));
+        assert!(fill("${env:NO_SUCH_VARIABLE}").is_err_and(|error| error.contains("NO_SUCH_VARIABLE")));
+        assert_eq!(fill("plain $5").as_deref(), Ok("plain $5"));
+    }
+}

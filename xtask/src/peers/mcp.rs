@@ -1,0 +1,36 @@
+//! MCP's own conformance suite, and real servers and clients of both eras.
+
+use std::time::Duration;
+
+use super::Suite;
+use crate::need::{GIT, NODE, PYTHON_VENV};
+
+/// The suite wants a newer Node.js than Debian has; npm has one.
+const NEWER_NODE: &str = "node@22.23.3";
+
+pub(super) const CONFORMANCE: Suite = Suite {
+    name: "mcp-conformance",
+    about: "MCP's conformance suite, both requirement sets, in front of servers of both eras",
+    needs: &[NODE, PYTHON_VENV],
+    python: &[],
+    node: &["@modelcontextprotocol/conformance@0.2.0-alpha.12", NEWER_NODE],
+    command: &["python3", "tests/peers/mcp/run_conformance.py"],
+    limit: Duration::from_mins(10),
+};
+
+pub(super) const WORLD: Suite = Suite {
+    name: "mcp-world",
+    about: "MCP servers of three revisions behind us, clients of both eras in front",
+    needs: &[NODE, PYTHON_VENV, GIT],
+    python: &["mcp==2.3.0", "mcp-server-time==2026.10.19", "mcp-server-git==2026.10.19"],
+    node: &[
+        "@modelcontextprotocol/inspector@0.15.0",
+        "@modelcontextprotocol/sdk@1.32.2",
+        "@modelcontextprotocol/server-everything@2026.8.31",
+        "@modelcontextprotocol/server-filesystem@2026.8.31",
+        "@modelcontextprotocol/server-postgres@0.6.2",
+        NEWER_NODE,
+    ],
+    command: &["python3", "tests/peers/mcp/run_world.py"],
+    limit: Duration::from_mins(10),
+};
