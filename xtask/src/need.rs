@@ -38,6 +38,17 @@ pub(crate) const NODE: Need = Need {
 pub(crate) const CHROMIUM: Need =
     Need { what: "Chromium", probe: &["/usr/bin/chromium", "--version"], packages: &["chromium"] };
 
+pub(crate) const C_LIBRARIES: Need = Need {
+    what: "zlib, SQLite and OpenSSL with their headers",
+    probe: &[
+        "sh",
+        "-c",
+        "printf '#include <zlib.h>\n#include <sqlite3.h>\n#include <openssl/sha.h>\nint main(void){return 0;}' \
+         | cc -xc - -o /dev/null -lz -lsqlite3 -lcrypto",
+    ],
+    packages: &["zlib1g-dev", "libsqlite3-dev", "libssl-dev"],
+};
+
 /// Installs what is missing; quick and silent about what is there.
 pub(crate) fn meet(needs: &[Need]) -> anyhow::Result<()> {
     let missing = missing(needs, works);

@@ -46,4 +46,4 @@ pub const SOURCES: &[SourceKind] = &[
 ];
 
 /// What people write and `check` reads.
-pub const DOCUMENTS: &[DocumentKind] = &[opentool::DOCUMENT, workflow::DOCUMENT];
+pub const DOCUMENTS: &[DocumentKind] = &[opendyn::DOCUMENT, opentool::DOCUMENT, workflow::DOCUMENT];

@@ -53,9 +53,8 @@ impl Element {
         let look = match form.kind {
             Kind::Boolean if !float => Look::Boolean,
             Kind::Integer if !float => Look::Number,
-            Kind::Number => Look::Number,
             Kind::Array if scalar == Scalar::Bool => Look::Boolean,
-            Kind::Array => Look::Number,
+            Kind::Number | Kind::Array => Look::Number,
             Kind::String if is_letter(scalar) => Look::Letter,
             Kind::String if is_wide(scalar) => Look::Decimal,
             Kind::Boolean | Kind::Integer | Kind::String | Kind::Object => return None,

@@ -43,7 +43,7 @@ impl Planned {
         json.push(b'{');
         let mut verdict = Verdict::default();
         for output in &self.outputs {
-            let returned = self.write(output, &mut reader, &mut json)?;
+            let returned = write_output(output, &mut reader, &mut json)?;
             if output.role == Role::Return {
                 verdict = self.judge(returned, codes);
                 if let Some(meaning) = &verdict.meaning {
@@ -62,45 +62,6 @@ impl Planned {
         json.push(b'}');
         let json = String::from_utf8(json).expect("only JSON text was written");
         Ok(Decoded { json, failure: verdict.failure })
-    }
-
-    fn write(
-        &self,
-        output: &Output,
-        reader: &mut Reader<'_>,
-        json: &mut Vec<u8>,
-    ) -> Result<Returned, DecodeError> {
-        let mut hidden = Vec::new();
-        let out = match &output.name {
-            Some(name) => {
-                member(json, name);
-                json
-            }
-            None => &mut hidden,
-        };
-        match &output.carrier {
-            Carrier::Word(element) => {
-                let word = element.scalar.normalise(reader.word()?);
-                write_element(out, *element, word);
-                return Ok(Returned::of(element.scalar, word));
-            }
-            Carrier::Handle(tag) => {
-                let word = reader.word()?;
-                match word {
-                    0 => out.extend_from_slice(b"null"),
-                    _ => write_text(out, &handle::text(tag, word)),
-                }
-                return Ok(if word == 0 { Returned::Null } else { Returned::Pointer });
-            }
-            carrier @ (Carrier::One(_) | Carrier::Many(_) | Carrier::Text | Carrier::Bytes(_)) => {
-                let Some(bytes) = reader.bytes()? else {
-                    out.extend_from_slice(b"null");
-                    return Ok(Returned::Null);
-                };
-                write_buffer(out, carrier, bytes)?;
-            }
-        }
-        Ok(Returned::Pointer)
     }
 
     fn judge(&self, returned: Returned, codes: &HashMap<String, String>) -> Verdict {
@@ -145,27 +106,74 @@ impl Returned {
 }
 
 impl Success {
-    #[expect(clippy::float_cmp, reason = "a return value is compared with exactly what the document says")]
     fn is_met(self, returned: Returned) -> bool {
-        match (self, returned) {
-            (Success::NonNull, Returned::Null) => false,
-            (Success::NonNull, Returned::Integer(value)) => value != 0,
-            (Success::NonNull, Returned::Pointer | Returned::Float(_)) => true,
-            (Success::Is(wanted), Returned::Integer(value)) => value == wanted,
-            (Success::IsNot(wanted), Returned::Integer(value)) => value != wanted,
-            (Success::Above(wanted), Returned::Integer(value)) => value > wanted,
-            (Success::AtLeast(wanted), Returned::Integer(value)) => value >= wanted,
-            (Success::Is(wanted), Returned::Float(value)) => value == wanted as f64,
-            (Success::IsNot(wanted), Returned::Float(value)) => value != wanted as f64,
-            (Success::Above(wanted), Returned::Float(value)) => value > wanted as f64,
-            (Success::AtLeast(wanted), Returned::Float(value)) => value >= wanted as f64,
-            (Success::Is(wanted), Returned::Null) => wanted == 0,
-            (Success::Is(_) | Success::Above(_) | Success::AtLeast(_), Returned::Pointer)
-            | (Success::Above(_) | Success::AtLeast(_), Returned::Null) => false,
-            (Success::IsNot(wanted), Returned::Null) => wanted != 0,
-            (Success::IsNot(_), Returned::Pointer) => true,
+        match returned {
+            Returned::Integer(value) => self.holds(value),
+            // Whole numbers of a document are far below what a float rounds.
+            Returned::Float(value) => self.holds_float(value),
+            Returned::Null => self != Success::NonNull && self.holds(0),
+            Returned::Pointer => matches!(self, Success::NonNull | Success::IsNot(0)),
         }
     }
+
+    fn holds(self, value: i128) -> bool {
+        match self {
+            Success::Is(wanted) => value == wanted,
+            Success::IsNot(wanted) => value != wanted,
+            Success::Above(bound) => value > bound,
+            Success::AtLeast(bound) => value >= bound,
+            Success::NonNull => value != 0,
+        }
+    }
+
+    #[expect(clippy::float_cmp, reason = "a return value is compared with exactly what the document says")]
+    fn holds_float(self, value: f64) -> bool {
+        match self {
+            Success::Is(wanted) => value == wanted as f64,
+            Success::IsNot(wanted) => value != wanted as f64,
+            Success::Above(bound) => value > bound as f64,
+            Success::AtLeast(bound) => value >= bound as f64,
+            Success::NonNull => value != 0.0,
+        }
+    }
+}
+
+fn write_output(
+    output: &Output,
+    reader: &mut Reader<'_>,
+    json: &mut Vec<u8>,
+) -> Result<Returned, DecodeError> {
+    let mut hidden = Vec::new();
+    let out = match &output.name {
+        Some(name) => {
+            member(json, name);
+            json
+        }
+        None => &mut hidden,
+    };
+    match &output.carrier {
+        Carrier::Word(element) => {
+            let word = element.scalar.normalise(reader.word()?);
+            write_element(out, *element, word);
+            return Ok(Returned::of(element.scalar, word));
+        }
+        Carrier::Handle(tag) => {
+            let word = reader.word()?;
+            match word {
+                0 => out.extend_from_slice(b"null"),
+                _ => write_text(out, &handle::text(tag, word)),
+            }
+            return Ok(if word == 0 { Returned::Null } else { Returned::Pointer });
+        }
+        carrier @ (Carrier::One(_) | Carrier::Many(_) | Carrier::Text | Carrier::Bytes(_)) => {
+            let Some(bytes) = reader.bytes()? else {
+                out.extend_from_slice(b"null");
+                return Ok(Returned::Null);
+            };
+            write_buffer(out, carrier, bytes)?;
+        }
+    }
+    Ok(Returned::Pointer)
 }
 
 fn member(json: &mut Vec<u8>, name: &str) {

@@ -7,6 +7,7 @@ mod document;
 mod encode;
 mod encode_element;
 mod handle;
+pub mod header;
 mod in_process;
 mod plan;
 mod schema;
@@ -14,7 +15,11 @@ mod settings;
 mod source;
 mod supervise;
 
+use crate::registry::DocumentKind;
+
+pub(crate) const DOCUMENT: DocumentKind = DocumentKind { name: "OpenDyn document", member: "opendyn", check };
+
 pub use self::plan::check;
 pub(crate) use self::source::SOURCE;
-pub use self::source::open;
+pub use self::source::{missing, open};
 pub use self::supervise::become_worker_if_asked;

@@ -88,6 +88,12 @@ fn one() -> usize {
 }
 
 impl OpenDynSettings {
+    /// A library with nothing special about it, whose document is elsewhere.
+    pub(super) fn of_library(library: &Path) -> Result<Self, OpenError> {
+        let table = serde_json::json!({ "document": "", "library": library });
+        OpenDynSettings::deserialize(table).map_err(|error| OpenError::new(error.to_string()))
+    }
+
     /// A bare name is left to the loader, a path is relative to the configuration.
     pub(super) fn library(&self, folder: &Path) -> String {
         let bare = self.library.parent().is_none_or(|parent| parent.as_os_str().is_empty());

@@ -44,7 +44,7 @@ struct OpenDyn {
 
 enum Engine {
     Workers(Pool),
-    InProcess(InProcess),
+    InProcess(Box<InProcess>),
 }
 
 fn open_here(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
@@ -62,25 +62,50 @@ fn open_here(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
 pub fn open(opening: &Opening<'_>, worker: PathBuf) -> Result<Arc<dyn Source>, OpenError> {
     let settings: OpenDynSettings = opening.settings()?;
     let book = load(&opening.folder.join(&settings.document))?;
+    Ok(Arc::new(build(&settings, book, opening.folder, worker)?))
+}
+
+/// Functions of a document that a library does not have, or that cannot be called, each with the reason. A
+/// worker loads the library to see.
+pub async fn missing(
+    document: &str,
+    library: &Path,
+    worker: PathBuf,
+) -> Result<Vec<(String, String)>, SourceError> {
+    let not_reached = |error: OpenError| SourceError::NotReached(Message::public(error.to_string()));
+    let settings = OpenDynSettings::of_library(library).map_err(not_reached)?;
+    let book = read(document).0.ok_or_else(|| not_reached(OpenError::new("it is no document")))?;
+    let source = build(&settings, book, Path::new("."), worker).map_err(not_reached)?;
+    let listing = source.listing().await;
+    source.close().await;
+    listing.map(|listing| listing.unusable)
+}
+
+fn build(
+    settings: &OpenDynSettings,
+    book: Book,
+    folder: &Path,
+    worker: PathBuf,
+) -> Result<OpenDyn, OpenError> {
     let plan = Plan {
-        library: settings.library(opening.folder),
+        library: settings.library(folder),
         generation: 1,
         limits: settings.limits(),
         functions: book.functions.iter().map(|planned| planned.function.clone()).collect(),
     };
     let engine = if settings.in_process {
-        Engine::InProcess(InProcess::new(plan))
+        Engine::InProcess(Box::new(InProcess::new(plan)))
     } else {
         let opens = book.functions.iter().map(opens).collect();
         let (workers, queue, idle) = (settings.workers, settings.queue(), settings.idle()?);
         let mut env = settings.env();
         env.insert(MARK.to_owned(), "1".to_owned());
-        let hello = Hello { plan, sandbox: settings.sandbox(opening.folder) };
+        let hello = Hello { plan, sandbox: settings.sandbox(folder) };
         let launch = Launch { executable: worker, env, hello, generations: AtomicU32::new(0) };
         Engine::Workers(Pool::new(launch, PoolSettings { workers, queue, idle, opens }))
     };
     let by_name = book.functions.iter().enumerate().map(|(at, planned)| (planned.name.clone(), at)).collect();
-    Ok(Arc::new(OpenDyn { book, by_name, engine }))
+    Ok(OpenDyn { book, by_name, engine })
 }
 
 fn load(file: &Path) -> Result<Book, OpenError> {

@@ -6,6 +6,7 @@ mod chat;
 mod check;
 mod completions;
 mod db;
+mod describe;
 mod failure;
 mod man;
 mod mcp;
@@ -46,6 +47,7 @@ enum Command {
     Call(call::CallTool),
     Run(run::RunWorkflow),
     Check(check::Check),
+    Describe(describe::Describe),
     Auth(auth::Auth),
     Mcp(mcp::Mcp),
     Chat(chat::Chat),
@@ -95,6 +97,7 @@ impl Command {
             Command::Chat(command) => command.run().await,
             Command::Db(command) => command.run().await,
             Command::Check(command) => Ok(command.run()),
+            Command::Describe(command) => command.run().await,
             Command::Auth(command) => command.run().await,
             Command::Mcp(command) => command.run().await,
             Command::Completions(command) => Ok(command.run()),

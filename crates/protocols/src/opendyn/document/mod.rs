@@ -6,6 +6,7 @@ mod read;
 mod read_form;
 
 pub(super) use self::model::{
-    Document, Encoding, Flow, Form, Function, Kind, LengthFrom, Parameter, Return, Size, Success, c_word,
+    C_TYPES, Document, Encoding, Flow, Form, Function, Kind, LengthFrom, Parameter, Return, Size, Success,
+    c_word,
 };
 pub(super) use self::read::Reader;

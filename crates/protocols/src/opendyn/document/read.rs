@@ -18,6 +18,9 @@ const MOST_FUNCTIONS: usize = 1024;
 /// The longest a function may be given.
 const MOST_TIMEOUT: Duration = Duration::from_mins(5);
 
+/// Functions by name, each with its first fault.
+type Unreadable = Vec<(String, String)>;
+
 /// Reads one document.
 pub(in crate::opendyn) struct Reader<'v> {
     pub(in crate::opendyn) faults: Faults,
@@ -79,7 +82,7 @@ impl<'v> Reader<'v> {
         codes.map.keys().filter_map(|name| Some((name.clone(), codes.text(name, faults)?))).collect()
     }
 
-    fn functions(&mut self, members: &Members<'v, '_>) -> Option<(Vec<Function>, Vec<(String, String)>)> {
+    fn functions(&mut self, members: &Members<'v, '_>) -> Option<(Vec<Function>, Unreadable)> {
         let at = members.at.member("functions");
         let Some(value) = members.get("functions") else {
             let remedy = "add `\"functions\": []` and list them in it";
@@ -252,10 +255,11 @@ impl Success {
         if text == "nonnull" {
             return Some(Success::NonNull);
         }
-        let number = |rest: &str| rest.trim().parse::<i128>().ok();
-        let signs: [(&str, fn(i128) -> Success); 4] =
-            [("==", Success::Is), ("!=", Success::IsNot), (">=", Success::AtLeast), (">", Success::Above)];
-        let (sign, made) = signs.iter().find(|(sign, _)| text.starts_with(sign))?;
-        number(&text[sign.len()..]).map(made)
+        let number = |sign: &str| text.strip_prefix(sign)?.trim().parse::<i128>().ok();
+        number("==")
+            .map(Success::Is)
+            .or_else(|| number("!=").map(Success::IsNot))
+            .or_else(|| number(">=").map(Success::AtLeast))
+            .or_else(|| number(">").map(Success::Above))
     }
 }

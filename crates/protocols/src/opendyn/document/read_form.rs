@@ -1,6 +1,7 @@
 //! The schema and the C type of a parameter or a return, through one `$ref` where there is one.
 
 use serde_json::{Number, Value};
+use toolmux_dylib_host::scalar::Scalar;
 
 use super::members::Members;
 use super::model::{C_TYPES, Encoding, Form, Kind, LengthFrom, Size};
@@ -15,6 +16,9 @@ const C_WORDS: [(&str, Kind); 5] = [
     ("long", Kind::Integer),
     ("bool", Kind::Boolean),
 ];
+
+/// A fault that was told already.
+struct Told;
 
 impl<'v> Reader<'v> {
     /// The form in the `schema` of a parameter or a return.
@@ -56,7 +60,7 @@ impl<'v> Reader<'v> {
         Some(Form {
             kind: kind?,
             description: members.text("description", &mut self.faults),
-            scalar: scalar?,
+            scalar: scalar.ok()?,
             pointer: c.switch("isPointer", &mut self.faults).unwrap_or(false),
             size: self.size(&c),
             length_of: c.text("lengthOf", &mut self.faults),
@@ -91,15 +95,15 @@ impl<'v> Reader<'v> {
         Some(kind)
     }
 
-    fn c_type(&mut self, c: &Members<'v, '_>) -> Option<Option<toolmux_dylib_host::scalar::Scalar>> {
-        let word = c.needed("type", Weight::Fatal, &mut self.faults)?;
+    fn c_type(&mut self, c: &Members<'v, '_>) -> Result<Option<Scalar>, Told> {
+        let word = c.needed("type", Weight::Fatal, &mut self.faults).ok_or(Told)?;
         let found = C_TYPES.iter().find(|(known, _)| *known == word.trim()).map(|(_, scalar)| *scalar);
         if found.is_none() {
             let words: Vec<&str> = C_TYPES.iter().map(|(word, _)| *word).collect();
             let remedy = format!("write one of {}", words.join(", "));
             self.faults.fatal(&c.at.member("type"), format!("there is no C type `{word}` here"), remedy);
         }
-        found
+        found.ok_or(Told)
     }
 
     fn encoding(&mut self, c: &Members<'v, '_>) -> Encoding {

@@ -7,7 +7,7 @@ use toolmux_dylib_host::value::{put_bytes, put_word};
 
 use super::returns::join;
 use super::{Feed, Input, Output, Place, Planned, Planner, Role};
-use crate::opendyn::carrier::{Carrier, Range};
+use crate::opendyn::carrier::{Carrier, Element, Range};
 use crate::opendyn::document::{Encoding, Flow, Kind, LengthFrom, Parameter, c_word};
 use crate::opendyn::encode::encode_value;
 
@@ -46,14 +46,14 @@ impl Planner<'_> {
         }
         let what = "an output is a pointer";
         self.warn(place, what, "set `cType.isPointer` to true");
-        self.one(parameter, scalar, Carrier::One(element), place, planned)
+        self.one(parameter, element, place, planned)
     }
 
     fn buffer(&mut self, parameter: &Parameter, place: Place, planned: &mut Planned) -> Option<Pass> {
         let form = &parameter.form;
         let (element, carrier) = self.pointed(form, place)?;
-        if matches!(carrier, Carrier::One(_)) {
-            return self.one(parameter, element, carrier, place, planned);
+        if let Carrier::One(one) = carrier {
+            return self.one(parameter, one, place, planned);
         }
         let size = self.size(form, place);
         if parameter.flow == Flow::Out && size.is_none() {
@@ -77,14 +77,13 @@ impl Planner<'_> {
     fn one(
         &mut self,
         parameter: &Parameter,
-        element: Scalar,
-        carrier: Carrier,
+        one: Element,
         place: Place,
         planned: &mut Planned,
     ) -> Option<Pass> {
         let size = (parameter.flow == Flow::Out).then_some(Size::Fixed(1));
-        self.flows(parameter, carrier, place, planned)?;
-        let direction = direction(parameter.flow);
+        self.flows(parameter, Carrier::One(one), place, planned)?;
+        let (element, direction) = (one.scalar, direction(parameter.flow));
         Some(Pass::Buffer(Buffer { element, direction, terminated: false, size, length: Length::All }))
     }
 

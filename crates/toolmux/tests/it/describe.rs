@@ -1,0 +1,95 @@
+//! Documents from real headers, checked, loaded and called.
+
+use serde_json::{Value, json};
+
+use crate::opendyn_fixture::Libraries;
+use crate::process::{stderr, stdout, toolmux};
+
+/// Describes a header; the document, and how many functions are ready, undecided, impossible, missing.
+fn describe(header: &str, library: &str, more: &[&str]) -> (Value, Vec<usize>, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let header = format!("/usr/include/{header}");
+    let arguments = [&["describe", &header, "--library", library, "--out", "it.json"], more].concat();
+    let output = toolmux(folder.path(), &arguments);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(stdout(&output), "", "the document goes to the file");
+    let checked = toolmux(folder.path(), &["check", "it.json"]);
+    assert_eq!(stdout(&checked), "it.json: a good OpenDyn document\n");
+    let document = std::fs::read_to_string(folder.path().join("it.json")).unwrap();
+    let told = stderr(&output);
+    let first = told.lines().next().unwrap();
+    let number = |part: &str| part.split_whitespace().find_map(|word| word.parse().ok());
+    let counts = first.split(',').map(|part| number(part).unwrap()).collect();
+    (serde_json::from_str(&document).unwrap(), counts, told)
+}
+
+/// At least so many ready functions, and this sum of all.
+#[track_caller]
+fn check(header: &str, library: &str, ready: usize, all: std::ops::Range<usize>) -> (Value, String) {
+    let (document, counts, told) = describe(header, library, &[]);
+    assert!(counts[0] >= ready, "{counts:?}");
+    assert!(all.contains(&counts.iter().sum()), "{counts:?}");
+    assert_eq!(document["functions"].as_array().unwrap().len(), counts[0]);
+    (document, told)
+}
+
+fn named<'a>(document: &'a Value, name: &str) -> &'a Value {
+    let functions = document["functions"].as_array().unwrap();
+    functions.iter().find(|function| function["name"] == name).unwrap()
+}
+
+#[tokio::test]
+async fn zlib_is_described_and_called() {
+    let (document, told) = check("zlib.h", "libz.so.1", 60, 75..110);
+    assert!(told.contains("gzprintf: it takes any number of arguments"), "{told}");
+    assert!(told.contains("compress: decide: `dest`"), "{told}");
+    let review = &named(&document, "crc32")["review"];
+    assert_eq!(*review, json!(["`len` is taken for the length of `buf`"]));
+    let libraries = Libraries::new();
+    libraries.add("Zip", &document, "libz.so.1".as_ref(), Value::Null).await;
+    let crc = libraries.call("Zip.crc32", json!({ "crc": 0, "buf": "hello" })).await;
+    assert_eq!(crc, Ok(json!({ "result": 907_060_870 })));
+    libraries.close().await;
+}
+
+#[tokio::test]
+async fn sqlite_is_described_with_its_objects() {
+    let (document, told) = check("sqlite3.h", "libsqlite3.so.0", 150, 270..340);
+    assert!(told.contains("sqlite3_create_function: it takes or gives a function"), "{told}");
+    let close = named(&document, "sqlite3_close");
+    assert_eq!(close["parameters"][0]["schema"]["cType"]["closes"], true);
+    let libraries = Libraries::new();
+    libraries.add("Db", &document, "libsqlite3.so.0".as_ref(), Value::Null).await;
+    let opened = libraries.call("Db.sqlite3_open", json!({ "filename": ":memory:" })).await.unwrap();
+    assert_eq!(opened["result"], 0);
+    let closed = libraries.call("Db.sqlite3_close", json!({ "arg0": opened["ppDb"] })).await;
+    assert_eq!(closed, Ok(json!({ "result": 0 })));
+    libraries.close().await;
+}
+
+#[test]
+fn the_parts_of_math_are_its_own() {
+    let (document, _) = check("math.h", "libm.so.6", 130, 400..500);
+    assert_eq!(named(&document, "pow")["parameters"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn comments_behind_and_patterns_are_chosen() {
+    let (document, counts, _) =
+        describe("zlib.h", "libz.so.1", &["--comments", "after", "--only", "adler32*", "--only", "crc32"]);
+    assert!(counts[0] >= 3, "{counts:?}");
+    let text = named(&document, "crc32")["description"].as_str().unwrap();
+    assert!(text.starts_with("Update a running CRC-32 with the bytes buf[0..len-1]"), "{text}");
+}
+
+#[test]
+fn a_header_or_library_that_is_not_there_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let no_header = toolmux(folder.path(), &["describe", "nowhere.h", "--library", "libz.so.1"]);
+    assert_eq!(no_header.status.code(), Some(2));
+    assert!(stderr(&no_header).contains("cannot describe `nowhere.h`"), "{}", stderr(&no_header));
+    let no_library =
+        toolmux(folder.path(), &["describe", "/usr/include/zlib.h", "--library", "libnowhere.so"]);
+    assert_eq!(no_library.status.code(), Some(2));
+    assert!(stderr(&no_library).contains("hint: name the file"), "{}", stderr(&no_library));
+}
