@@ -20,6 +20,9 @@ pub(crate) const SQLITE: Engine = Engine {
         // In WAL mode only `FULL` survives a power failure; group commit pays for it.
         "PRAGMA synchronous = FULL",
         "PRAGMA journal_size_limit = 67108864",
+        // Keys are random, so that pages are written again and again: the fewer checkpoints, the better.
+        "PRAGMA wal_autocheckpoint = 8000",
+        "PRAGMA cache_size = -16384",
     ],
     migrations: &[(1, "records", include_str!("../migrations/sqlite/1_records.sql"))],
     writers: 1,
