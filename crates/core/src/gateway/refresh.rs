@@ -134,7 +134,9 @@ impl Gateway {
         self.shelves(|shelves| {
             let gone: Vec<Shelf> = shelves.extract_if(.., |shelf| shelf.mount.name == name).collect();
             self.swap(shelves);
-            gone.iter().for_each(|shelf| shelf.stop.cancel());
+            for shelf in gone {
+                shelf.stop.cancel();
+            }
         });
         self.metrics.source_gone(name);
     }
@@ -240,7 +242,9 @@ impl Gateway {
             (shelf.listing, shelf.entries, shelf.unserved) = (listing, entries, unserved);
             (shelf.beside, shelf.status) = (beside, SourceStatus::Ready);
             self.swap(shelves);
-            old.iter().for_each(|shelf| shelf.stop.cancel());
+            for shelf in old {
+                shelf.stop.cancel();
+            }
         });
     }
 
