@@ -38,6 +38,13 @@ pub(crate) const NODE: Need = Need {
 pub(crate) const CHROMIUM: Need =
     Need { what: "Chromium", probe: &["/usr/bin/chromium", "--version"], packages: &["chromium"] };
 
+/// Only its programs: tests start a private server of their own.
+pub(crate) const POSTGRESQL: Need = Need {
+    what: "PostgreSQL",
+    probe: &["sh", "-c", "ls /usr/lib/postgresql/*/bin/initdb"],
+    packages: &["postgresql"],
+};
+
 pub(crate) const C_LIBRARIES: Need = Need {
     what: "zlib, SQLite and OpenSSL with their headers",
     probe: &[

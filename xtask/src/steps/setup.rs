@@ -4,8 +4,15 @@ use crate::need::{self, Need};
 use crate::workspace::Workspace;
 use crate::{peers, process};
 
-const ALWAYS: &[Need] =
-    &[need::C_COMPILER, need::C_LIBRARIES, need::PKG_CONFIG, need::GIT, need::PYTHON_VENV, need::NODE];
+const ALWAYS: &[Need] = &[
+    need::C_COMPILER,
+    need::C_LIBRARIES,
+    need::POSTGRESQL,
+    need::PKG_CONFIG,
+    need::GIT,
+    need::PYTHON_VENV,
+    need::NODE,
+];
 
 pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<()> {
     let suites = peers::SUITES.iter().flat_map(|suite| suite.needs);
