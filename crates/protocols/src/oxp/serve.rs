@@ -69,7 +69,7 @@ async fn call(State(web): State<Arc<Web>>, request: Request) -> Response {
         request.id = idempotency_key(&parts.headers);
     }
     // An id that we make up is nobody's idempotency key, so it is not recorded.
-    let call_id = request.id.clone().unwrap_or_else(|| Uuid::now_v7().to_string().into());
+    let call_id = request.id.clone().unwrap_or_else(|| Uuid::new_v4().to_string().into());
     match web.gateway.call(&caller, request, &Progress::unheard()).await {
         Ok(outcome) => wire::encode(form, &call_id, started.elapsed(), &outcome),
         Err(refusal) => wire::refuse(form, &refusal),
