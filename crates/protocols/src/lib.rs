@@ -8,6 +8,7 @@ mod child;
 mod command;
 pub mod fault;
 pub mod http_client;
+mod inlined_schema;
 pub mod jsonrpc;
 pub mod mcp;
 pub mod model;

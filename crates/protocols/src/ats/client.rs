@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use toolmux_core::secret::Secret;
 
-use super::wire::{ListedTool, TaskDocument};
+use super::wire::{ListedTool, RefusalDocument, TaskDocument};
 use crate::http_client::{Answer, HttpClient, HttpError};
 use crate::sse::{Decoder, TooLarge};
 
@@ -40,6 +40,8 @@ pub enum AtsError {
         detail: String,
         /// When to try again, if it says so.
         retry_after: Option<Duration>,
+        /// All that it says.
+        document: Box<RefusalDocument>,
     },
     /// The task is not known there, or not any more.
     #[error("the task is not known there: {0}")]
@@ -230,11 +232,6 @@ impl Followed {
 
 /// An answer that is not a refusal.
 async fn good(answer: Answer) -> Result<Answer, AtsError> {
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Told {
-        detail: serde_json::Value,
-    }
     let status = answer.status();
     if status.is_success() {
         return Ok(answer);
@@ -243,11 +240,11 @@ async fn good(answer: Answer) -> Result<Answer, AtsError> {
         answer.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
     let retry_after = retry_after.map(|seconds| Duration::from_secs(seconds).min(LONGEST_RETRY_AFTER));
     let body = answer.body().await?;
-    let told: Told = serde_json::from_slice(&body).unwrap_or_default();
-    let detail = match told.detail {
-        serde_json::Value::String(text) => text,
+    let document: RefusalDocument = serde_json::from_slice(&body).unwrap_or_default();
+    let detail = match &document.detail {
+        serde_json::Value::String(text) => text.clone(),
         serde_json::Value::Null => String::from_utf8_lossy(&body).chars().take(200).collect(),
         other => other.to_string(),
     };
-    Err(AtsError::Refused { status, detail, retry_after })
+    Err(AtsError::Refused { status, detail, retry_after, document: Box::new(document) })
 }

@@ -8,7 +8,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream::unfold;
 use http::{HeaderValue, StatusCode, header};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use toolmux_core::call::Caller;
 use toolmux_core::gateway::Follow;
 use toolmux_core::task::TaskId;
@@ -19,6 +19,9 @@ use crate::web::{Web, json};
 
 /// How long nothing is said before a comment shows that the line is alive.
 const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// How long a store that cannot answer is left alone before it is asked again.
+const STORE_PAUSE: Duration = Duration::from_secs(1);
 
 /// Every event at once as it happens; the stream ends with the task. Of an unknown task, one event of the
 /// name `error`.
@@ -45,8 +48,13 @@ async fn next(follow: Option<Follow>) -> Option<Piece> {
             encode(None, Some(&event.seq.to_string()), &wire::written(&wire::event(&event.change)))
         }
         Ok(Ok(None)) => return None,
-        // The follower comes back with the last number it saw.
-        Ok(Err(refusal)) => return Some((Ok(encode(Some("error"), None, &refusal.message().public)), None)),
+        // An `error` event says that there is no such task. There is: its follower waits until the store can
+        // say more.
+        Ok(Err(refusal)) => {
+            tracing::debug!(developer = refusal.message().developer, "a task cannot be looked at now");
+            sleep(STORE_PAUSE).await;
+            Bytes::from_static(KEEP_ALIVE)
+        }
     };
     Some((Ok(piece), Some(follow)))
 }

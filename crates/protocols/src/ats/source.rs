@@ -14,14 +14,14 @@ use toolmux_core::json_text::{RawJson, raw_of};
 use toolmux_core::message::Message;
 use toolmux_core::outcome::{Outcome, Output, Retry, ToolError};
 use toolmux_core::progress::Progress;
-use toolmux_core::refusal::Refusal;
+use toolmux_core::refusal::{Challenge, ParameterError, Refusal};
 use toolmux_core::schema::Schema;
 use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_core::task::TaskStatus;
 use toolmux_core::tool::Tool;
 
 use super::client::{AtsClient, AtsError};
-use super::wire::{TaskDocument, TaskError};
+use super::wire::{RefusalDocument, TaskDocument, TaskError};
 use crate::http_client::{HttpClient, HttpLimits};
 use crate::registry::{OpenError, Opening, SecretSetting, SourceKind};
 
@@ -88,7 +88,7 @@ impl Source for AtsSource {
 }
 
 impl AtsSource {
-    /// Dropping the future background the task over there.
+    /// Dropping the future cancels the task over there.
     async fn run(&self, call: &Call, progress: &Progress) -> Result<Outcome, SourceError> {
         let task = self.start(call).await?;
         let mut running = Running { source: self, task: Some(task.clone()) };
@@ -116,17 +116,49 @@ impl AtsSource {
             }
         });
         let lost = |_| SourceError::Lost(Message::public(format!("Source `{}` was closed", self.name)));
-        told.await.map_err(lost)?.map_err(|error| self.not_run(error))
+        told.await.map_err(lost)?.map_err(|error| self.not_started(call, error))
     }
 
-    /// The task was not accepted.
+    /// What it says when a task was to begin: that it did not, and why; or nothing that tells us.
+    fn not_started(&self, call: &Call, error: AtsError) -> SourceError {
+        let AtsError::Refused { status, detail, document, .. } = &error else {
+            return match error {
+                AtsError::NotAts(_) => self.lost(&error),
+                other => self.not_run(other),
+            };
+        };
+        let refusal = match *status {
+            // This one status says that nothing was begun.
+            StatusCode::SERVICE_UNAVAILABLE => return self.not_run(error),
+            status if status.is_server_error() => return self.lost(&error),
+            StatusCode::UNPROCESSABLE_ENTITY => {
+                let mut parameters = document.faults();
+                if parameters.is_empty() {
+                    parameters.push(ParameterError { parameter: String::new(), message: detail.clone() });
+                }
+                Refusal::Invalid { parameters }
+            }
+            StatusCode::NOT_FOUND => Refusal::UnknownTool {
+                tool: call.tool_name().to_owned(),
+                nearest: None,
+                developer: Some(format!("source `{}`: {detail}", self.name)),
+            },
+            StatusCode::CONFLICT => Refusal::Conflict { call_id: call.id().unwrap_or_default().to_owned() },
+            StatusCode::BAD_REQUEST if !document.authorization.is_empty() => challenged(document),
+            StatusCode::BAD_REQUEST => Refusal::Malformed(Message::public(detail.clone())),
+            _ => return self.not_run(error),
+        };
+        SourceError::Refused(refusal)
+    }
+
+    /// Nothing was begun over there.
     fn not_run(&self, error: AtsError) -> SourceError {
         let told = |public: String| Message::public(public).caused_by(&error);
         let unavailable =
             |message, retry_after| SourceError::Refused(Refusal::Unavailable { message, retry_after });
         match error {
             AtsError::Http(error) => error.into(),
-            AtsError::Refused { status: StatusCode::TOO_MANY_REQUESTS, ref detail, retry_after } => {
+            AtsError::Refused { status: StatusCode::TOO_MANY_REQUESTS, ref detail, retry_after, .. } => {
                 let retry_after = retry_after.unwrap_or(Duration::from_secs(1));
                 SourceError::Refused(Refusal::Busy { message: told(detail.clone()), retry_after })
             }
@@ -147,6 +179,15 @@ impl AtsSource {
         let public = format!("Source `{}` lost the task", self.name);
         SourceError::Lost(Message::public(public).caused_by(error))
     }
+}
+
+fn challenged(document: &RefusalDocument) -> Refusal {
+    let missing = document.authorization.iter().map(|token| Challenge {
+        id: token.id.clone(),
+        url: token.authorization_url.clone(),
+        check_url: None,
+    });
+    Refusal::Challenged { authorization: missing.collect(), secrets: Vec::new(), user_id: false }
 }
 
 /// A task over there that is cancelled when nobody waits for it any more.

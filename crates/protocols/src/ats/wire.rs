@@ -17,7 +17,7 @@ use toolmux_core::message::Message;
 use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::{Content, Outcome, Retry, ToolError};
 use toolmux_core::progress::Update;
-use toolmux_core::refusal::Refusal;
+use toolmux_core::refusal::{ParameterError, Refusal};
 use toolmux_core::task::{Task, TaskChange, TaskStatus};
 
 use crate::web::json;
@@ -101,6 +101,51 @@ impl From<ErrorForms> for TaskError {
                 TaskError { message, can_retry, retry_after_ms, additional_prompt_content }
             }
         }
+    }
+}
+
+/// The body of a refusal as other servers write it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct RefusalDocument {
+    /// In words; some servers give a list of faults, each with its `loc` and `msg`.
+    pub detail: Value,
+    /// What is wrong with which argument.
+    pub parameter_errors: Vec<ParameterFault>,
+    /// Tokens that a user must first allow.
+    pub authorization: Vec<MissingToken>,
+}
+
+/// What is wrong with one argument.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ParameterFault {
+    /// Which.
+    pub parameter: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// A token that a user must first allow.
+#[derive(Clone, Debug, Deserialize)]
+pub struct MissingToken {
+    /// The provider.
+    pub id: String,
+    /// Where the user allows it.
+    pub authorization_url: Option<String>,
+}
+
+impl RefusalDocument {
+    /// What is wrong with the arguments, in whichever form it is told.
+    pub(super) fn faults(&self) -> Vec<ParameterError> {
+        let own = self.parameter_errors.iter();
+        let own = own.map(|fault| (fault.parameter.clone(), fault.message.clone()));
+        let listed = self.detail.as_array().into_iter().flatten().map(|fault| {
+            let place = fault["loc"].as_array().into_iter().flatten().filter(|part| *part != "body");
+            let place = place.map(|part| part.as_str().map_or_else(|| part.to_string(), str::to_owned));
+            let message = fault["msg"].as_str().map_or_else(|| fault.to_string(), str::to_owned);
+            (place.collect::<Vec<_>>().join("."), message)
+        });
+        own.chain(listed).map(|(parameter, message)| ParameterError { parameter, message }).collect()
     }
 }
 

@@ -3,8 +3,10 @@
 
 use serde_json::{Map, Value, json};
 
-/// How deep a reference is followed.
-const DEEPEST: usize = 12;
+use crate::inlined_schema::inlined;
+
+/// One of these says what a value is, without which strict mode takes no schema.
+const SAYS_WHAT: [&str; 4] = ["type", "anyOf", "$ref", "enum"];
 /// What may not stand at the top of a schema for most vendors.
 const NOT_ON_TOP: [&str; 6] = ["anyOf", "oneOf", "allOf", "not", "enum", "const"];
 /// What strict mode understands.
@@ -48,10 +50,12 @@ pub(super) fn object_on_top(schema: &Value) -> Value {
 }
 
 /// True when a schema keeps the rules of strict mode as it is: every object closed, every property
-/// required, no word outside the set.
+/// required, every value said what it is, no word outside the set.
 pub(super) fn is_strict(schema: &Value) -> bool {
     let Value::Object(schema) = schema else { return false };
-    if schema.keys().any(|word| !STRICT.contains(&word.as_str())) {
+    if schema.keys().any(|word| !STRICT.contains(&word.as_str()))
+        || !SAYS_WHAT.iter().any(|word| schema.contains_key(*word))
+    {
         return false;
     }
     let below = |word: &str| schema.get(word).and_then(Value::as_object).into_iter().flat_map(Map::values);
@@ -62,26 +66,33 @@ pub(super) fn is_strict(schema: &Value) -> bool {
         schema.get("additionalProperties") == Some(&Value::Bool(false))
             && properties.is_some_and(|all| all.keys().all(|name| required.contains(&name.as_str())))
     };
+    let whole = !has_type(schema, "array") || schema.contains_key("items");
     closed
+        && whole
         && below("properties").chain(below("$defs")).chain(listed("anyOf")).all(is_strict)
         && schema.get("items").is_none_or(is_strict)
 }
 
 fn is_object(schema: &Map<String, Value>) -> bool {
-    schema.contains_key("properties") || schema.get("type").is_some_and(|kind| kind == "object")
+    schema.contains_key("properties") || has_type(schema, "object")
+}
+
+/// Whether a value may be of a type, which may be one of several.
+fn has_type(schema: &Map<String, Value>, wanted: &str) -> bool {
+    match schema.get("type") {
+        Some(Value::String(kind)) => kind == wanted,
+        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == wanted),
+        _ => false,
+    }
 }
 
 /// The part of OpenAPI's schemas that Gemini reads: no references, one type each, texts as choices.
 pub(super) fn for_gemini(schema: &Value) -> Value {
-    gemini(schema, schema, 0)
+    gemini(&inlined(schema))
 }
 
-fn gemini(schema: &Value, root: &Value, depth: usize) -> Value {
+fn gemini(schema: &Value) -> Value {
     let Value::Object(schema) = schema else { return json!({ "type": "string" }) };
-    if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
-        let found = root.pointer(target.trim_start_matches('#')).filter(|_| depth < DEEPEST);
-        return found.map_or_else(|| json!({ "type": "object" }), |found| gemini(found, root, depth + 1));
-    }
     let mut kept = Map::new();
     for word in [
         "title",
@@ -110,18 +121,21 @@ fn gemini(schema: &Value, root: &Value, depth: usize) -> Value {
         kept.insert("format".into(), format.clone());
     }
     if let Some(items) = schema.get("items") {
-        kept.insert("items".into(), gemini(items, root, depth + 1));
+        kept.insert("items".into(), gemini(items));
     } else if kept.get("type") == Some(&json!("array")) {
         kept.insert("items".into(), json!({ "type": "string" }));
     }
     if let Some(Value::Object(properties)) = schema.get("properties") {
         let properties: Map<String, Value> =
-            properties.iter().map(|(name, one)| (name.clone(), gemini(one, root, depth + 1))).collect();
+            properties.iter().map(|(name, one)| (name.clone(), gemini(one))).collect();
         kept.insert("type".into(), json!("object"));
         kept.insert("properties".into(), Value::Object(properties));
     }
     if let Some(Value::Array(all)) = schema.get("anyOf").or_else(|| schema.get("oneOf")) {
-        add_alternatives(all, root, depth, &mut kept);
+        add_alternatives(all, &mut kept);
+    }
+    for one in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
+        add_missing(gemini(one), &mut kept);
     }
     Value::Object(kept)
 }
@@ -148,21 +162,25 @@ fn choices(schema: &Map<String, Value>) -> Option<Value> {
     choices.iter().all(Value::is_string).then(|| json!(choices))
 }
 
-fn add_alternatives(all: &[Value], root: &Value, depth: usize, kept: &mut Map<String, Value>) {
+fn add_alternatives(all: &[Value], kept: &mut Map<String, Value>) {
     let is_null = |one: &&Value| one.get("type") == Some(&json!("null"));
     if all.iter().any(|one| is_null(&one)) {
         kept.insert("nullable".into(), json!(true));
     }
-    let others: Vec<Value> =
-        all.iter().filter(|one| !is_null(one)).map(|one| gemini(one, root, depth + 1)).collect();
+    let others: Vec<Value> = all.iter().filter(|one| !is_null(one)).map(|one| gemini(one)).collect();
     match others.as_slice() {
-        [Value::Object(only)] => {
-            for (word, value) in only {
-                kept.entry(word.clone()).or_insert_with(|| value.clone());
-            }
-        }
+        [only] => add_missing(only.clone(), kept),
         _ => {
             kept.insert("anyOf".into(), json!(others));
+        }
+    }
+}
+
+/// What was said already holds.
+fn add_missing(more: Value, kept: &mut Map<String, Value>) {
+    if let Value::Object(more) = more {
+        for (word, value) in more {
+            kept.entry(word).or_insert(value);
         }
     }
 }
@@ -194,6 +212,33 @@ mod tests {
     fn a_schema_that_refers_to_itself_ends() {
         let schema = json!({ "properties": { "x": { "$ref": "#" } } });
         assert!(for_gemini(&schema).to_string().len() < 10_000);
+    }
+
+    #[test]
+    fn references_that_multiply_are_bounded() {
+        let mut definitions = Map::new();
+        for level in 0..40 {
+            let next = json!({ "$ref": format!("#/$defs/l{}", level + 1) });
+            definitions.insert(format!("l{level}"), json!({ "properties": { "a": next, "b": next } }));
+        }
+        let schema = json!({ "$ref": "#/$defs/l0", "$defs": definitions });
+        assert!(for_gemini(&schema).to_string().len() < 5_000_000);
+    }
+
+    #[test]
+    fn strict_mode_wants_to_know_what_every_value_is() {
+        let with = |a: Value| json!({ "type": "object", "properties": { "a": a }, "required": ["a"], "additionalProperties": false });
+        for (a, expect) in [
+            (json!({}), false),
+            (json!({ "description": "anything" }), false),
+            (json!({ "type": ["string", "null"] }), true),
+            (json!({ "type": ["object", "null"] }), false),
+            (json!({ "type": "array" }), false),
+            (json!({ "type": "array", "items": { "enum": [1] } }), true),
+            (json!({ "anyOf": [{ "type": "string" }, {}] }), false),
+        ] {
+            assert_eq!(is_strict(&with(a.clone())), expect, "{a}");
+        }
     }
 
     #[test]

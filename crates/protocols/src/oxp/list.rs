@@ -8,7 +8,7 @@ use toolmux_core::catalog::{Catalog, Entry};
 use toolmux_core::requirements::Requirements;
 use toolmux_core::tool::Returns;
 
-use super::inline::inlined;
+use crate::inlined_schema::inlined;
 
 #[derive(Serialize)]
 struct ToolList<'a> {

@@ -1,7 +1,6 @@
 //! OXP 1.0, the Open eXecution Protocol: health, tools, calls, in both published body forms.
 
 mod client;
-mod inline;
 mod list;
 mod serve;
 mod source;

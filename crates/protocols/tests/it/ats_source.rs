@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use http::Method;
+use axum::routing::{get, post};
+use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use toolmux_core::arguments::Arguments;
 use toolmux_core::call::Request;
@@ -24,19 +25,25 @@ struct Pair {
     near: Arc<Gateway>,
 }
 
-async fn pair() -> Pair {
-    let scripted = Scripted::new();
-    let upstream = Server::start(Settings::default(), scripted.clone()).await;
+/// A gateway whose source is the server at `base`.
+async fn near(base: &str) -> Arc<Gateway> {
     let kind = SOURCES.iter().find(|kind| kind.kind == "ats").expect("the kind is registered");
     let opening = Opening {
         name: "far",
-        table: json!({ "url": upstream.base }),
+        table: json!({ "url": base }),
         folder: std::path::Path::new("."),
         secrets: &|_| Err("no secrets here".to_owned()),
     };
     let near = Gateway::new(Settings::default(), Arc::new(MemoryStore::default()));
     near.mount(Mount::new("far", "Far", Naming::Bare, (kind.open)(&opening).expect("opens")));
     near.settled(SETTLE).await;
+    near
+}
+
+async fn pair() -> Pair {
+    let scripted = Scripted::new();
+    let upstream = Server::start(Settings::default(), scripted.clone()).await;
+    let near = near(&upstream.base).await;
     Pair { scripted, upstream, near }
 }
 
@@ -111,4 +118,45 @@ async fn a_server_that_is_gone_is_unavailable() {
     assert_ne!(pair.upstream.base, base);
     let refused = pair.call("Kit_Nothing", json!({})).await;
     assert!(matches!(&refused, Err(Refusal::Unavailable { .. }) | Ok(Outcome::Failed(_))), "{refused:?}");
+}
+
+/// What becomes of a call that a server answers like this.
+async fn check_answer(status: StatusCode, body: &'static str, expect: &str) {
+    let list = r#"[{"name":"t","description":"","input_schema":{"type":"object"}}]"#;
+    let routes = axum::Router::new()
+        .route("/get_tool", get(move || async move { list }))
+        .route("/call_tool/{tool}", post(move || async move { (status, body) }));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let base = format!("http://{}", listener.local_addr().expect("an address"));
+    let server = tokio::spawn(async move { axum::serve(listener, routes).await });
+    let near = near(&base).await;
+    let caller = near.admit(Credential::None, None).expect("open");
+    let request = Request::new(ToolRef::flat("t"), Arguments::from_map(serde_json::Map::new()));
+    let answer = match near.call(&caller, request, &Progress::unheard()).await {
+        Ok(Outcome::Failed(error)) => format!("failed: {}", error.message.public),
+        Ok(Outcome::Returned(_)) => "returned".to_owned(),
+        Err(refusal) => format!("{}: {}", refusal.name(), refusal.message().public),
+    };
+    assert!(answer.starts_with(expect), "{status} {body}: {answer}");
+    server.abort();
+}
+
+#[tokio::test]
+async fn refusals_of_a_server_come_out_as_what_they_are() {
+    let own = r#"{"detail":"no","parameter_errors":[{"parameter":"a","message":"is wrong"}]}"#;
+    check_answer(StatusCode::UNPROCESSABLE_ENTITY, own, "invalid").await;
+    let listed = r#"{"detail":[{"loc":["body","a"],"msg":"field required"}]}"#;
+    check_answer(StatusCode::UNPROCESSABLE_ENTITY, listed, "invalid").await;
+    check_answer(StatusCode::NOT_FOUND, r#"{"detail":"gone"}"#, "unknown").await;
+    check_answer(StatusCode::CONFLICT, "{}", "conflict").await;
+    check_answer(StatusCode::BAD_REQUEST, r#"{"detail":"bad"}"#, "malformed: bad").await;
+    let missing = r#"{"detail":"x","authorization":[{"id":"p","authorization_url":"http://a/"}]}"#;
+    check_answer(StatusCode::BAD_REQUEST, missing, "challenged").await;
+}
+
+#[tokio::test]
+async fn a_call_that_may_have_begun_is_lost_and_not_tried_again() {
+    for (status, body) in [(StatusCode::INTERNAL_SERVER_ERROR, "oops"), (StatusCode::OK, "not JSON")] {
+        check_answer(status, body, "failed: ").await;
+    }
 }

@@ -1,5 +1,5 @@
-//! Schemas without `$ref`, as OXP wants them. What refers to itself cannot be written out: there the list
-//! says "anything", while calls are still checked against the whole schema.
+//! Schemas without `$ref`, for those who cannot read one. What refers to itself cannot be written out: there
+//! the list says "anything", while calls are still checked against the whole schema.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 const DATA: [&str; 5] = ["const", "enum", "default", "examples", "example"];
 
 /// A schema as an object without references.
-pub(super) fn inlined(schema: &Value) -> Value {
+pub(crate) fn inlined(schema: &Value) -> Value {
     let mut inliner = Inliner { root: schema, open: Vec::new(), left: MOST_VALUES };
     match inliner.schema(schema) {
         object @ Value::Object(_) => object,
