@@ -28,7 +28,7 @@ fn run(bench: &Bench<'_>) -> anyhow::Result<Report> {
 }
 
 /// `resolve to record: 1234.5 ns per call` is a label and a number.
-fn nanoseconds(line: &str) -> Option<(String, f64)> {
+pub(crate) fn nanoseconds(line: &str) -> Option<(String, f64)> {
     let (before, _) = line.split_once(" ns")?;
     let (label, value) = before.rsplit_once(' ')?;
     Some((label.trim().trim_end_matches(':').to_owned(), value.replace(',', "").parse().ok()?))

@@ -11,6 +11,7 @@ mod exchange;
 mod gateway_path;
 mod load;
 mod median;
+mod opendyn_add;
 mod opentool_add;
 mod oxp_add;
 mod report;
@@ -32,6 +33,7 @@ use crate::workspace::Workspace;
 
 const BENCHMARKS: &[Benchmark] = &[
     opentool_add::BENCHMARK,
+    opendyn_add::BENCHMARK,
     oxp_add::BENCHMARK,
     catalogue::BENCHMARK,
     gateway_path::BENCHMARK,

@@ -3,6 +3,7 @@
 
 mod carrier;
 mod decode;
+mod direct;
 mod document;
 mod encode;
 mod encode_element;
@@ -19,6 +20,7 @@ use crate::registry::DocumentKind;
 
 pub(crate) const DOCUMENT: DocumentKind = DocumentKind { name: "OpenDyn document", member: "opendyn", check };
 
+pub use self::direct::{Direct, DirectError};
 pub use self::plan::check;
 pub(crate) use self::source::SOURCE;
 pub use self::source::{missing, open};

@@ -7,7 +7,7 @@ use crate::process::{stderr, stdout, toolmux};
 
 /// Describes a header; the document, and how many functions are ready, undecided, impossible, missing.
 fn describe(header: &str, library: &str, more: &[&str]) -> (Value, Vec<usize>, String) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("it is there");
     let header = format!("/usr/include/{header}");
     let arguments = [&["describe", &header, "--library", library, "--out", "it.json"], more].concat();
     let output = toolmux(folder.path(), &arguments);
@@ -15,12 +15,12 @@ fn describe(header: &str, library: &str, more: &[&str]) -> (Value, Vec<usize>, S
     assert_eq!(stdout(&output), "", "the document goes to the file");
     let checked = toolmux(folder.path(), &["check", "it.json"]);
     assert_eq!(stdout(&checked), "it.json: a good OpenDyn document\n");
-    let document = std::fs::read_to_string(folder.path().join("it.json")).unwrap();
+    let document = std::fs::read_to_string(folder.path().join("it.json")).expect("it is there");
     let told = stderr(&output);
-    let first = told.lines().next().unwrap();
+    let first = told.lines().next().expect("it is there");
     let number = |part: &str| part.split_whitespace().find_map(|word| word.parse().ok());
-    let counts = first.split(',').map(|part| number(part).unwrap()).collect();
-    (serde_json::from_str(&document).unwrap(), counts, told)
+    let counts = first.split(',').map(|part| number(part).expect("it is there")).collect();
+    (serde_json::from_str(&document).expect("it is there"), counts, told)
 }
 
 /// At least so many ready functions, and this sum of all.
@@ -29,13 +29,13 @@ fn check(header: &str, library: &str, ready: usize, all: std::ops::Range<usize>)
     let (document, counts, told) = describe(header, library, &[]);
     assert!(counts[0] >= ready, "{counts:?}");
     assert!(all.contains(&counts.iter().sum()), "{counts:?}");
-    assert_eq!(document["functions"].as_array().unwrap().len(), counts[0]);
+    assert_eq!(document["functions"].as_array().expect("it is there").len(), counts[0]);
     (document, told)
 }
 
 fn named<'a>(document: &'a Value, name: &str) -> &'a Value {
-    let functions = document["functions"].as_array().unwrap();
-    functions.iter().find(|function| function["name"] == name).unwrap()
+    let functions = document["functions"].as_array().expect("it is there");
+    functions.iter().find(|function| function["name"] == name).expect("it is there")
 }
 
 #[tokio::test]
@@ -60,7 +60,8 @@ async fn sqlite_is_described_with_its_objects() {
     assert_eq!(close["parameters"][0]["schema"]["cType"]["closes"], true);
     let libraries = Libraries::new();
     libraries.add("Db", &document, "libsqlite3.so.0".as_ref(), Value::Null).await;
-    let opened = libraries.call("Db.sqlite3_open", json!({ "filename": ":memory:" })).await.unwrap();
+    let opened =
+        libraries.call("Db.sqlite3_open", json!({ "filename": ":memory:" })).await.expect("it is there");
     assert_eq!(opened["result"], 0);
     let closed = libraries.call("Db.sqlite3_close", json!({ "arg0": opened["ppDb"] })).await;
     assert_eq!(closed, Ok(json!({ "result": 0 })));
@@ -70,7 +71,7 @@ async fn sqlite_is_described_with_its_objects() {
 #[test]
 fn the_parts_of_math_are_its_own() {
     let (document, _) = check("math.h", "libm.so.6", 130, 400..500);
-    assert_eq!(named(&document, "pow")["parameters"].as_array().unwrap().len(), 2);
+    assert_eq!(named(&document, "pow")["parameters"].as_array().expect("it is there").len(), 2);
 }
 
 #[test]
@@ -78,13 +79,13 @@ fn comments_behind_and_patterns_are_chosen() {
     let (document, counts, _) =
         describe("zlib.h", "libz.so.1", &["--comments", "after", "--only", "adler32*", "--only", "crc32"]);
     assert!(counts[0] >= 3, "{counts:?}");
-    let text = named(&document, "crc32")["description"].as_str().unwrap();
+    let text = named(&document, "crc32")["description"].as_str().expect("it is there");
     assert!(text.starts_with("Update a running CRC-32 with the bytes buf[0..len-1]"), "{text}");
 }
 
 #[test]
 fn a_header_or_library_that_is_not_there_is_told() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("it is there");
     let no_header = toolmux(folder.path(), &["describe", "nowhere.h", "--library", "libz.so.1"]);
     assert_eq!(no_header.status.code(), Some(2));
     assert!(stderr(&no_header).contains("cannot describe `nowhere.h`"), "{}", stderr(&no_header));

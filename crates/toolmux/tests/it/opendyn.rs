@@ -15,7 +15,7 @@ async fn check(functions: Value, tool: &str, arguments: Value, expect: Result<Va
         let answer = libraries.call(&format!("Fixture.{tool}"), arguments.clone()).await;
         match &expect {
             Ok(value) => assert_eq!(answer.as_ref(), Ok(value)),
-            Err(words) => assert!(answer.as_ref().unwrap_err().contains(words), "{answer:?}"),
+            Err(words) => assert!(answer.as_ref().expect_err("it fails").contains(words), "{answer:?}"),
         }
         libraries.close().await;
     }
@@ -111,19 +111,19 @@ fn objects() -> Value {
 #[tokio::test]
 async fn objects_live_until_they_are_closed_or_their_worker_dies() {
     let libraries = Libraries::fixture(objects(), Value::Null).await;
-    let made = libraries.call("Fixture.obj_new", json!({ "v": 7 })).await.unwrap();
+    let made = libraries.call("Fixture.obj_new", json!({ "v": 7 })).await.expect("it is there");
     assert_eq!(made, json!({ "obj": "obj#1.1" }));
     assert_eq!(libraries.call("Fixture.obj_get", made.clone()).await, Ok(json!({ "v": 7 })));
-    let wrong = libraries.call("Fixture.obj_get", json!({ "obj": "other#1.1" })).await.unwrap_err();
+    let wrong = libraries.call("Fixture.obj_get", json!({ "obj": "other#1.1" })).await.expect_err("it fails");
     assert!(wrong.contains("`obj` is a handle of `other`"), "{wrong}");
     assert_eq!(libraries.call("Fixture.obj_free", made.clone()).await, Ok(json!({})));
-    let closed = libraries.call("Fixture.obj_get", made).await.unwrap_err();
+    let closed = libraries.call("Fixture.obj_get", made).await.expect_err("it fails");
     assert!(closed.contains("`obj#1.1` is not open"), "{closed}");
-    let made = libraries.call("Fixture.obj_new", json!({ "v": 8 })).await.unwrap();
+    let made = libraries.call("Fixture.obj_new", json!({ "v": 8 })).await.expect("it is there");
     assert!(libraries.call("Fixture.segv", json!({})).await.is_err());
-    let lost = libraries.call("Fixture.obj_get", made).await.unwrap_err();
+    let lost = libraries.call("Fixture.obj_get", made).await.expect_err("it fails");
     assert!(lost.contains("lost when the library was restarted"), "{lost}");
-    let again = libraries.call("Fixture.obj_new", json!({ "v": 9 })).await.unwrap();
+    let again = libraries.call("Fixture.obj_new", json!({ "v": 9 })).await.expect("it is there");
     assert_eq!(libraries.call("Fixture.obj_get", again).await, Ok(json!({ "v": 9 })));
     libraries.close().await;
 }
@@ -133,7 +133,7 @@ async fn objects_stay_with_the_worker_that_made_them() {
     let libraries = Libraries::fixture(objects(), json!({ "workers": 3 })).await;
     let mut made = Vec::new();
     for v in 0..12 {
-        made.push(libraries.call("Fixture.obj_new", json!({ "v": v })).await.unwrap());
+        made.push(libraries.call("Fixture.obj_new", json!({ "v": v })).await.expect("it is there"));
     }
     for (v, object) in made.into_iter().enumerate() {
         assert_eq!(libraries.call("Fixture.obj_get", object).await, Ok(json!({ "v": v })));
@@ -193,7 +193,7 @@ fn the_quickstart_computes() {
 
 /// Processes whose parent is this one and which are workers.
 fn workers_of(parent: u32) -> Vec<u32> {
-    let processes = std::fs::read_dir("/proc").unwrap().filter_map(|entry| {
+    let processes = std::fs::read_dir("/proc").expect("it is there").filter_map(|entry| {
         let id: u32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
         let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
         let after = stat.rsplit_once(") ")?.1;
@@ -204,12 +204,12 @@ fn workers_of(parent: u32) -> Vec<u32> {
 
 #[test]
 fn a_server_that_is_killed_leaves_no_worker() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("it is there");
     let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/opendyn/libm.opendyn.json");
     let config = format!(
         "store = \"memory\"\n[sources.Math]\nkind = \"opendyn\"\ndocument = \"{document}\"\nlibrary = \"libm.so.6\"\n"
     );
-    std::fs::write(folder.path().join("toolmux.toml"), config).unwrap();
+    std::fs::write(folder.path().join("toolmux.toml"), config).expect("it is there");
     let mut serving = Serving::start(folder.path());
     let workers = until("a worker", || Some(workers_of(serving.id())).filter(|workers| !workers.is_empty()));
     serving.signal("KILL");

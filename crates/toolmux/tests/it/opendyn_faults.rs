@@ -12,7 +12,7 @@ async fn check(broken: Value, arguments: Value, expect: &str) {
 }
 
 async fn check_with(broken: Value, arguments: Value, settings: Value, expect: &str) {
-    let tool = format!("Fixture.{}", broken["name"].as_str().unwrap());
+    let tool = format!("Fixture.{}", broken["name"].as_str().expect("it is there"));
     let libraries = Libraries::fixture(json!([broken, function("counter", "int", &[])]), settings).await;
     let other = document(json!([function("floor", "double", &[("x", "double")])]));
     libraries.add("Other", &other, "libm.so.6".as_ref(), Value::Null).await;
@@ -20,7 +20,7 @@ async fn check_with(broken: Value, arguments: Value, settings: Value, expect: &s
     assert_eq!(count().await, Ok(json!({ "result": 1 })));
     let (failed, beside) =
         tokio::join!(libraries.call(&tool, arguments), libraries.call("Other.floor", json!({ "x": 1.5 })));
-    let failed = failed.unwrap_err();
+    let failed = failed.expect_err("it fails");
     assert!(failed.contains(expect), "{failed}");
     assert_eq!(beside, Ok(json!({ "result": 1.0 })));
     assert_eq!(count().await, Ok(json!({ "result": 1 })), "the state is new");
@@ -104,7 +104,7 @@ async fn calls_behind_a_crash_are_answered_by_the_next_worker() {
     let crash = libraries.call("Fixture.segv", json!({}));
     let behind = (0..20).map(|a| libraries.call("Fixture.add", json!({ "a": a, "b": 1 })));
     let (crashed, answers) = tokio::join!(crash, futures_util::future::join_all(behind));
-    assert!(crashed.unwrap_err().contains("crashed (SIGSEGV)"));
+    assert!(crashed.expect_err("it fails").contains("crashed (SIGSEGV)"));
     for (a, answer) in answers.into_iter().enumerate() {
         assert_eq!(answer, Ok(json!({ "result": a + 1 })));
     }
@@ -116,10 +116,10 @@ async fn a_library_that_dies_again_and_again_is_given_a_rest() {
     let functions = json!([nothing("segv"), function("counter", "int", &[])]);
     let libraries = Libraries::fixture(functions, Value::Null).await;
     for _ in 0..5 {
-        let crashed = libraries.call("Fixture.segv", json!({})).await.unwrap_err();
+        let crashed = libraries.call("Fixture.segv", json!({})).await.expect_err("it fails");
         assert!(crashed.contains("SIGSEGV"), "{crashed}");
     }
-    let resting = libraries.call("Fixture.counter", json!({})).await.unwrap_err();
+    let resting = libraries.call("Fixture.counter", json!({})).await.expect_err("it fails");
     assert!(resting.contains("died 5 times within 60s and is given a rest"), "{resting}");
     libraries.close().await;
 }
@@ -158,7 +158,7 @@ async fn what_a_library_left_running_ends_with_it() {
     let libraries = Libraries::fixture(functions, json!({ "sandbox": "off" })).await;
     let forked = libraries.call("Fixture.fork_bomb_one", json!({})).await;
     assert_eq!(forked, Ok(json!({ "result": 1 })));
-    let left = libraries.call("Fixture.do_exit", json!({ "code": 4 })).await.unwrap_err();
+    let left = libraries.call("Fixture.do_exit", json!({ "code": 4 })).await.expect_err("it fails");
     assert!(left.contains("(exit status 4)"), "{left}");
     libraries.close().await;
 }

@@ -1,11 +1,11 @@
 //! OpenDyn documents: a typed model and a tolerant reader that tells every fault with its place and remedy.
 
+mod content;
 mod members;
-mod model;
 mod read;
 mod read_form;
 
-pub(super) use self::model::{
+pub(super) use self::content::{
     C_TYPES, Document, Encoding, Flow, Form, Function, Kind, LengthFrom, Parameter, Return, Size, Success,
     c_word,
 };

@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use toolmux_core::arguments::kind_of;
 
+use super::content::{Document, Flow, Form, Function, Parameter, Return, Success};
 use super::members::Members;
-use super::model::{Document, Flow, Form, Function, Parameter, Return, Success};
 use crate::fault::{Faults, Path, Weight};
 
 /// The longest name of a function.

@@ -3,8 +3,8 @@
 use serde_json::{Number, Value};
 use toolmux_dylib_host::scalar::Scalar;
 
+use super::content::{C_TYPES, Encoding, Form, Kind, LengthFrom, Size};
 use super::members::Members;
-use super::model::{C_TYPES, Encoding, Form, Kind, LengthFrom, Size};
 use super::read::Reader;
 use crate::fault::{Path, Weight};
 

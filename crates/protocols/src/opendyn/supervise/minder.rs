@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::Signal;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
-use tokio_util::task::AbortOnDropHandle;
 use toolmux_dylib_host::frame::{Answer, Crash, Request};
 
 use super::death::Death;
@@ -31,15 +31,14 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// How much is read at once.
 const READ_AT_ONCE: usize = 1 << 16;
 
-type Spare = AbortOnDropHandle<Result<Worker, StartError>>;
-
 pub(super) struct Minder {
     pub(super) lane: Arc<Lane>,
     pub(super) launch: Arc<Launch>,
     pub(super) idle: Duration,
     /// Functions that make objects: a worker with open objects is not idle.
     pub(super) opens: Arc<[bool]>,
-    spare: Option<Spare>,
+    /// The next worker, loaded before it is needed; ended when this is dropped.
+    spare: JoinSet<Result<Worker, StartError>>,
     deaths: VecDeque<Instant>,
     failed_starts: u32,
 }
@@ -56,7 +55,7 @@ enum End {
 
 impl Minder {
     pub(super) fn new(lane: Arc<Lane>, launch: Arc<Launch>, idle: Duration, opens: Arc<[bool]>) -> Self {
-        Minder { lane, launch, idle, opens, spare: None, deaths: VecDeque::new(), failed_starts: 0 }
+        Minder { lane, launch, idle, opens, spare: JoinSet::new(), deaths: VecDeque::new(), failed_starts: 0 }
     }
 
     pub(super) async fn mind(mut self) {
@@ -73,8 +72,7 @@ impl Minder {
     }
 
     async fn worker(&mut self) -> Result<Worker, StartError> {
-        if let Some(spare) = self.spare.take()
-            && let Ok(Ok(mut worker)) = spare.await
+        if let Some(Ok(Ok(mut worker))) = self.spare.join_next().await
             && matches!(worker.group.child.try_wait(), Ok(None))
         {
             return Ok(worker);
@@ -101,7 +99,7 @@ impl Minder {
         self.lane.disconnect();
         match end {
             End::Idle => {
-                self.spare = None;
+                self.spare = JoinSet::new();
                 stop(worker).await;
             }
             End::Unfit => {
@@ -179,11 +177,10 @@ impl Minder {
         }
     }
 
-    /// The next worker is loaded before it is needed.
     fn keep_spare(&mut self) {
-        if self.spare.is_none() {
+        if self.spare.is_empty() {
             let launch = Arc::clone(&self.launch);
-            self.spare = Some(AbortOnDropHandle::new(tokio::spawn(async move { launch.start().await })));
+            self.spare.spawn(async move { launch.start().await });
         }
     }
 }

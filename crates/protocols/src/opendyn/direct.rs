@@ -1,0 +1,89 @@
+//! A described library for Rust programs: loaded into the process, called with JSON, without a gateway.
+
+use std::path::Path;
+
+use toolmux_dylib_host::Library;
+use toolmux_dylib_host::limits::Limits;
+use toolmux_dylib_host::plan::Plan;
+
+use super::plan::{Book, read};
+
+/// A library in this process, by its document. It can take the process down: only for what is trusted.
+pub struct Direct {
+    book: Book,
+    library: Library,
+    scratch: Vec<u8>,
+    values: Vec<u8>,
+    result: Vec<u8>,
+}
+
+/// Why there is no result.
+#[derive(Debug, thiserror::Error)]
+pub enum DirectError {
+    /// The text is no document.
+    #[error("the text is no OpenDyn document")]
+    Document,
+    /// The library cannot be loaded.
+    #[error("the library cannot be loaded")]
+    Load(#[source] toolmux_dylib_host::LoadError),
+    /// There is no such function.
+    #[error("there is no function `{0}`")]
+    Function(String),
+    /// An argument does not fit.
+    #[error("`{parameter}` {message}")]
+    Argument {
+        /// Which.
+        parameter: String,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// The function failed, by what it did or by what it returned.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl Direct {
+    /// Loads a library.
+    pub fn open(document: &str, library: &Path) -> Result<Self, DirectError> {
+        let book = read(document).0.ok_or(DirectError::Document)?;
+        let functions = book.functions.iter().map(|planned| planned.function.clone()).collect();
+        let library = library.to_string_lossy().into_owned();
+        let plan = Plan { library, generation: 1, limits: Limits::default(), functions };
+        let library = Library::open(&plan).map_err(DirectError::Load)?;
+        Ok(Direct { book, library, scratch: Vec::new(), values: Vec::new(), result: Vec::new() })
+    }
+
+    /// Calls a function with an object of arguments; gives the object of its results.
+    pub fn call(&mut self, function: &str, arguments: &str) -> Result<String, DirectError> {
+        let found = self.book.functions.iter().position(|planned| planned.name == function);
+        let index = found.ok_or_else(|| DirectError::Function(function.to_owned()))?;
+        let planned = &self.book.functions[index];
+        self.values.clear();
+        planned
+            .encode(arguments, &mut self.scratch, &mut self.values)
+            .map_err(|fault| DirectError::Argument { parameter: fault.parameter, message: fault.message })?;
+        self.result.clear();
+        self.library
+            .call(index, &self.values, &mut self.result)
+            .map_err(|error| DirectError::Failed(error.text))?;
+        let decoded = planned
+            .decode(&self.result, &self.book.codes)
+            .map_err(|error| DirectError::Failed(error.to_string()))?;
+        decoded.failure.map_or(Ok(decoded.json), |failure| Err(DirectError::Failed(failure)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_is_called_without_a_gateway() {
+        let document = include_str!("../../../../examples/opendyn/libm.opendyn.json");
+        let mut libm = Direct::open(document, "libm.so.6".as_ref()).unwrap();
+        assert_eq!(libm.call("pow", r#"{"x":2,"y":10}"#).unwrap(), r#"{"result":1024.0}"#);
+        assert_eq!(libm.call("pow", "{}").unwrap_err().to_string(), "`x` is required but missing");
+        assert!(matches!(libm.call("nothing", "{}"), Err(DirectError::Function(_))));
+        assert!(matches!(Direct::open("{}", "libm.so.6".as_ref()), Err(DirectError::Document)));
+    }
+}
