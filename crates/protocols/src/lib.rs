@@ -47,4 +47,4 @@ pub const SOURCES: &[SourceKind] = &[
 ];
 
 /// What people write and `check` reads.
-pub const DOCUMENTS: &[DocumentKind] = &[opendyn::DOCUMENT, opentool::DOCUMENT, workflow::DOCUMENT];
+pub const DOCUMENTS: &[DocumentKind] = &[opentool::DOCUMENT, opendyn::DOCUMENT, workflow::DOCUMENT];

@@ -53,8 +53,10 @@ fn check_document(file: &Path) -> Result<String, Failure> {
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{name}`"))?;
     let members = serde_json::from_str::<Value>(&text).with_context(|| format!("`{name}` is not JSON"))?;
     let named = DOCUMENTS.iter().find(|kind| members.get(kind.member).is_some());
-    // A list of functions without a name above it is most likely the oldest kind.
-    let Some(kind) = named.or_else(|| members.get("functions").and(DOCUMENTS.first())) else {
+    // A list of functions without a name above it is most likely OpenTool's, in a shape from before its page.
+    let unnamed =
+        || members.get("functions").and_then(|_| DOCUMENTS.iter().find(|kind| kind.member == "opentool"));
+    let Some(kind) = named.or_else(unnamed) else {
         let known: Vec<String> =
             DOCUMENTS.iter().map(|kind| format!("`{}` of an {}", kind.member, kind.name)).collect();
         return Err(Failure::refused(anyhow::anyhow!("`{name}` is no document that we know"))
