@@ -42,7 +42,8 @@ impl SqlStore {
                 // The first answer was lost, the write was not.
                 Some(Standing::Ours) => return Ok(Begun::Fresh),
                 Some(Standing::Abandoned(holder, old)) => {
-                    if self.take_over(&id, turn, (&holder, old)).await? {
+                    let taken = self.take_over(&id, turn, (&holder, old)).await?;
+                    if taken {
                         return Ok(Begun::Abandoned);
                     }
                 }

@@ -167,7 +167,7 @@ fn add_alternatives(all: &[Value], kept: &mut Map<String, Value>) {
     if all.iter().any(|one| is_null(&one)) {
         kept.insert("nullable".into(), json!(true));
     }
-    let others: Vec<Value> = all.iter().filter(|one| !is_null(one)).map(|one| gemini(one)).collect();
+    let others: Vec<Value> = all.iter().filter(|one| !is_null(one)).map(gemini).collect();
     match others.as_slice() {
         [only] => add_missing(only.clone(), kept),
         _ => {
