@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::Hash;
 use std::sync::{Arc, OnceLock};
 
 use base64::Engine;
@@ -10,7 +10,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
-use tokio::sync::Semaphore;
+use tokio_util::task::TaskTracker;
 use toolmux_core::BoxFuture;
 use toolmux_core::broker::{
     Broker, Brokered, CameBack, ChallengeStatus, Finished, StartFrom, Started, Wanted,
@@ -21,17 +21,15 @@ use toolmux_core::secret::Secret;
 use toolmux_core::store::{SealedKey, Store, StoreError};
 
 use super::challenge::{
-    ChallengeRecord, LIFE, REMEMBERED, StateRecord, Status, TOO_LATE, after, challenge_place, state_place,
-    waiting_place,
+    ChallengeRecord, LIFE, REMEMBERED, StateRecord, Status, TOO_LATE, after, challenge_place, decision_place,
+    state_place, waiting_place,
 };
 use super::endpoint::{self, EndpointError};
 use super::kept::{Kept, KeptToken};
 use super::provider::{Endpoints, Provider};
+use super::renewal::Renewer;
 use super::seal::{SealingKey, random_text};
 use crate::http_client::{HttpClient, HttpLimits};
-
-/// How many renewals run at a time; those of one token never do.
-const TURNS: usize = 64;
 
 /// Where our own pages are, known once the server listens.
 pub type Base = Arc<OnceLock<String>>;
@@ -48,7 +46,7 @@ pub struct Owner {
 }
 
 impl Owner {
-    fn place(&self) -> SealedKey {
+    pub(super) fn place(&self) -> SealedKey {
         let name = serde_json::json!([self.provider, self.caller, self.user]).to_string();
         SealedKey { kind: "token".to_owned(), name }
     }
@@ -61,11 +59,12 @@ impl Owner {
 
 /// An OAuth 2.0 client for every configured provider.
 pub struct OAuthBroker {
-    kept: Kept,
+    kept: Arc<Kept>,
     http: HttpClient,
-    providers: HashMap<String, Provider>,
+    providers: Arc<HashMap<String, Provider>>,
     base: Base,
-    turns: Vec<Semaphore>,
+    renewer: Arc<Renewer>,
+    renewals: TaskTracker,
 }
 
 impl fmt::Debug for OAuthBroker {
@@ -82,9 +81,11 @@ impl OAuthBroker {
         key: SealingKey,
         base: Base,
     ) -> Self {
-        let turns = (0..TURNS).map(|_| Semaphore::new(1)).collect();
+        let (kept, providers) = (Arc::new(Kept { store, key }), Arc::new(providers));
         let http = HttpClient::new(HttpLimits::default());
-        OAuthBroker { kept: Kept { store, key }, http, providers, base, turns }
+        let renewer = Renewer::new(Arc::clone(&kept), http.clone(), Arc::clone(&providers));
+        let (renewer, renewals) = (Arc::new(renewer), TaskTracker::new());
+        OAuthBroker { kept, http, providers, base, renewer, renewals }
     }
 
     /// Whose tokens are kept.
@@ -130,7 +131,7 @@ impl OAuthBroker {
                 if token.is_fresh() {
                     return Ok(Brokered::Token(Secret::new(token.access)));
                 }
-                if let Some(token) = self.renew(provider, &owner).await? {
+                if let Some(token) = self.renew(&owner).await? {
                     return Ok(Brokered::Token(token));
                 }
                 Vec::new()
@@ -147,71 +148,15 @@ impl OAuthBroker {
         self.challenge(owner, scopes).await.map_err(unavailable)
     }
 
-    /// Renews a token, one at a time per owner: a refresh token is often good once. `None` when only the
-    /// user can help.
-    async fn renew(&self, provider: &Provider, owner: &Owner) -> Result<Option<Secret>, Refusal> {
-        let _turn = self.turn(owner).acquire().await.ok();
-        let place = owner.place();
-        let kept: Option<KeptToken> = self.kept.find(&place).await.map_err(unavailable)?;
-        let Some(token) = kept else { return Ok(None) };
-        if token.is_fresh() {
-            return Ok(Some(Secret::new(token.access)));
-        }
-        let refreshed = match &token.refresh {
-            Some(refresh) => self.refresh(provider, refresh).await,
-            None if token.is_alive() => return Ok(Some(Secret::new(token.access))),
-            None => return Ok(None),
+    /// Renews a token in a task of its own: a refresh token is often good once, and a client that leaves
+    /// must not lose the one that came instead.
+    async fn renew(&self, owner: &Owner) -> Result<Option<Secret>, Refusal> {
+        let (renewer, owner) = (Arc::clone(&self.renewer), owner.clone());
+        let renewed = self.renewals.spawn(async move { renewer.renew(&owner).await });
+        let failed = |error| {
+            Refusal::Internal(Message::public("The renewal of a token failed unexpectedly").caused_by(&error))
         };
-        match refreshed {
-            Ok(given) => {
-                let renewed = token.renewed(given);
-                self.kept.put(&place, &renewed, None).await.map_err(unavailable)?;
-                Ok(Some(Secret::new(renewed.access)))
-            }
-            Err(error) => self.not_renewed(owner, &token, &error).await,
-        }
-    }
-
-    async fn refresh(
-        &self,
-        provider: &Provider,
-        refresh: &str,
-    ) -> Result<endpoint::TokenResponse, EndpointError> {
-        let endpoints = provider.endpoints(&self.http).await?;
-        let form = [("grant_type", "refresh_token"), ("refresh_token", refresh)];
-        endpoint::token(&self.http, provider, &endpoints, &form).await
-    }
-
-    /// Another replica may have been quicker; a token that still lives is used; otherwise the user or time
-    /// must help.
-    async fn not_renewed(
-        &self,
-        owner: &Owner,
-        token: &KeptToken,
-        error: &EndpointError,
-    ) -> Result<Option<Secret>, Refusal> {
-        let place = owner.place();
-        let now: Option<KeptToken> = self.kept.find(&place).await.map_err(unavailable)?;
-        if let Some(other) = now.filter(|other| other.access != token.access && other.is_alive()) {
-            return Ok(Some(Secret::new(other.access)));
-        }
-        if error.is_final() {
-            self.kept.store.sealed_take(&place).await.map_err(unavailable)?;
-            return Ok(None);
-        }
-        let message = trouble(&owner.provider, error);
-        if token.is_alive() {
-            tracing::warn!(provider = owner.provider, developer = message.developer, "{}", message.public);
-            return Ok(Some(Secret::new(token.access.clone())));
-        }
-        Err(Refusal::Unavailable { message, retry_after: None })
-    }
-
-    fn turn(&self, owner: &Owner) -> &Semaphore {
-        let mut hasher = DefaultHasher::new();
-        owner.hash(&mut hasher);
-        let place = hasher.finish() % TURNS as u64;
-        &self.turns[usize::try_from(place).unwrap_or_default()]
+        renewed.await.unwrap_or_else(|error| Err(failed(error)))
     }
 
     /// A challenge that waits already, or a new one.
@@ -221,9 +166,11 @@ impl OAuthBroker {
             Some(id) => id,
             None => {
                 let id = random_text();
-                self.kept.put(&waiting, &id, after(LIFE.saturating_sub(TOO_LATE))).await?;
                 let record = ChallengeRecord { owner: owner.clone(), scopes, status: Status::Pending };
+                self.kept.put(&decision_place(&id), &(), after(LIFE)).await?;
                 self.kept.put(&challenge_place(&id), &record, after(LIFE)).await?;
+                // Last, so that nobody is sent to a challenge that is not there.
+                self.kept.put(&waiting, &id, after(LIFE.saturating_sub(TOO_LATE))).await?;
                 id
             }
         };
@@ -293,13 +240,18 @@ impl OAuthBroker {
         let state = taken.ok_or_else(expired)?;
         let place = challenge_place(&state.challenge);
         let known: Option<ChallengeRecord> = self.kept.find(&place).await.map_err(|error| error.0)?;
-        let mut record = known.ok_or_else(expired)?;
+        let pending = known.filter(|record| record.status == Status::Pending);
+        let mut record = pending.ok_or_else(expired)?;
         let shown = came_back.browser.map(|shown| Secret::new(shown).sha256()).unwrap_or_default();
         if !bool::from(shown.ct_eq(&state.browser)) {
             return Err(Message::public(
                 "This authorization was begun in another browser. Open the link again.",
             ));
         }
+        // A challenge may have been opened several times; it is decided once.
+        let decision: Option<()> =
+            self.kept.take(&decision_place(&state.challenge)).await.map_err(|error| error.0)?;
+        decision.ok_or_else(expired)?;
         let ended = self.exchange(&record, &state.verifier, &parameter).await;
         record.status = if ended.is_ok() { Status::Completed } else { Status::Failed };
         self.kept.put(&place, &record, after(REMEMBERED)).await.map_err(|error| error.0)?;
@@ -375,10 +327,10 @@ impl Broker for OAuthBroker {
     }
 }
 
-fn trouble(provider: &str, error: &EndpointError) -> Message {
+pub(super) fn trouble(provider: &str, error: &EndpointError) -> Message {
     Message::public(format!("The provider `{provider}` gave no token")).caused_by(error)
 }
 
-fn unavailable(error: StoreError) -> Refusal {
+pub(super) fn unavailable(error: StoreError) -> Refusal {
     Refusal::Unavailable { message: error.0, retry_after: None }
 }

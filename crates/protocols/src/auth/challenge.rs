@@ -55,6 +55,11 @@ pub(super) fn challenge_place(id: &str) -> SealedKey {
     SealedKey { kind: "challenge".to_owned(), name: id.to_owned() }
 }
 
+/// Where the right to decide a challenge is kept: whoever takes it decides.
+pub(super) fn decision_place(id: &str) -> SealedKey {
+    SealedKey { kind: "challenge_decision".to_owned(), name: id.to_owned() }
+}
+
 /// Where the challenge that waits for one owner and these scopes is found again.
 pub(super) fn waiting_place(owner: &Owner, scopes: &[String]) -> SealedKey {
     let name = serde_json::json!([owner, scopes]).to_string();

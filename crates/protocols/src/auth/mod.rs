@@ -7,6 +7,7 @@ mod endpoint;
 mod kept;
 mod page;
 mod provider;
+mod renewal;
 mod seal;
 mod serve;
 

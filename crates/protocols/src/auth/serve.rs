@@ -8,6 +8,7 @@ use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use axum::routing::get;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
+use reqwest::Url;
 use toolmux_core::broker::{CameBack, ChallengeStatus, StartFrom};
 use toolmux_core::message::Message;
 
@@ -86,11 +87,27 @@ async fn check(State(web): State<Arc<Web>>, Path(challenge): Path<String>) -> Re
 /// Sends the browser to the provider, with something to remember.
 fn redirect(url: &str, browser: &str) -> Result<Response, Message> {
     let mut response = page(StatusCode::SEE_OTHER, "Authorization", "You are being sent to the provider.");
-    let cookie = format!("{COOKIE}={browser}; Path=/auth; Max-Age={COOKIE_LIFE}; HttpOnly; SameSite=Lax");
+    let scope = cookie_scope(url);
+    let cookie = format!("{COOKIE}={browser}; {scope}; Max-Age={COOKIE_LIFE}; HttpOnly; SameSite=Lax");
     let wrong = |_| Message::public("The address of the provider cannot be sent.");
     response.headers_mut().insert(header::LOCATION, HeaderValue::from_str(url).map_err(wrong)?);
     response.headers_mut().insert(header::SET_COOKIE, HeaderValue::from_str(&cookie).map_err(wrong)?);
     Ok(response)
+}
+
+/// Where the browser shows its cookie: at our own pages only, as the browser sees their address, which the
+/// consent page is told to send it back to.
+fn cookie_scope(consent: &str) -> String {
+    let parameter = Url::parse(consent).ok().and_then(|consent| {
+        let mut pairs = consent.query_pairs();
+        pairs.find(|(name, _)| name == "redirect_uri").map(|(_, value)| value.into_owned())
+    });
+    let Some(back) = parameter.and_then(|address| Url::parse(&address).ok()) else {
+        return "Path=/auth".to_owned();
+    };
+    let path = back.path().strip_suffix("/callback").unwrap_or("/auth");
+    let secure = if back.scheme() == "https" { "; Secure" } else { "" };
+    format!("Path={path}{secure}")
 }
 
 fn cookie(headers: &HeaderMap) -> Option<&str> {
@@ -106,4 +123,22 @@ fn told(message: Message) -> Response {
 
 fn no_provider() -> Message {
     Message::public("This server has no provider of tokens.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(base: &str, expect: &str) {
+        let back = format!("{base}/auth/callback");
+        let consent = Url::parse_with_params("https://provider.test/consent", [("redirect_uri", &back)]);
+        assert_eq!(cookie_scope(consent.expect("an address").as_str()), expect);
+    }
+
+    #[test]
+    fn a_cookie_is_shown_at_our_public_pages_only() {
+        check("http://127.0.0.1:1", "Path=/auth");
+        check("https://tools.test", "Path=/auth; Secure");
+        check("https://tools.test/mux", "Path=/mux/auth; Secure");
+    }
 }

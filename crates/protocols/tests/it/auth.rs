@@ -178,6 +178,18 @@ async fn a_waiting_challenge_is_handed_out_again_and_each_owner_has_its_own() {
 }
 
 #[tokio::test]
+async fn a_challenge_opened_twice_is_decided_once() {
+    let stage = stage().await;
+    let challenge = stage.challenge("alice", Some("u1")).await;
+    let (first, cookie) = consent(&url(&challenge, "url")).await;
+    let (second, other) = consent(&url(&challenge, "url")).await;
+    assert_eq!(get(&first, Some(&cookie)).await.0, StatusCode::OK);
+    let denied = second.replace("code=", "error=access_denied&was=");
+    assert_eq!(get(&denied, Some(&other)).await.0, StatusCode::BAD_REQUEST);
+    assert_eq!(stage.status(&challenge).await, "completed", "the first decision holds");
+}
+
+#[tokio::test]
 async fn a_state_is_good_once_and_in_the_browser_that_began() {
     let stage = stage().await;
     let challenge = stage.challenge("alice", None).await;
