@@ -26,6 +26,12 @@ impl HostRules {
 
     /// `Err` says which setting would allow it.
     pub(crate) fn check(&self, headers: &HeaderMap) -> Result<(), String> {
+        // What nearly every request on loopback looks like.
+        if !headers.contains_key(header::ORIGIN)
+            && headers.get(header::HOST).is_none_or(|host| is_loopback_name(host.as_bytes()))
+        {
+            return Ok(());
+        }
         let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?").to_ascii_lowercase());
         let host = text(header::HOST);
         if let Some(host) = &host
@@ -58,6 +64,12 @@ impl HostRules {
             || name == "localhost"
             || self.hosts.iter().any(|known| known == name || name_of(known) == name)
     }
+}
+
+/// `127.0.0.1` or `localhost`, with any port.
+fn is_loopback_name(host: &[u8]) -> bool {
+    let port = host.strip_prefix(b"127.0.0.1").or_else(|| host.strip_prefix(b"localhost"));
+    port.is_some_and(|port| port.is_empty() || (port[0] == b':' && port[1..].iter().all(u8::is_ascii_digit)))
 }
 
 /// The name without its port.

@@ -17,8 +17,8 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 use toolmux_core::gateway::Gateway;
 use toolmux_protocols::version_header::stamp;
 use toolmux_protocols::web::{AskedToolset, ServerVersion, Web, WebLimits, json};
@@ -129,23 +129,21 @@ pub(crate) async fn listen(
 ) {
     let (places, graceful) =
         (Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS))), GracefulShutdown::new());
-    let (connections, cut) = (TaskTracker::new(), CancellationToken::new());
+    let mut connections = JoinSet::new();
     while let Some((stream, place)) = stop.run_until_cancelled(accept(&tcp, &places)).await {
         let connection = connection(stream, Arc::clone(&front), limits);
         let watched = graceful.watch(connection);
-        let cut = cut.clone();
         connections.spawn(async move {
             // A connection that breaks is its client's affair.
-            cut.run_until_cancelled(watched).await;
+            watched.await.ok();
             drop(place);
         });
+        while connections.try_join_next().is_some() {}
     }
     drop(tcp);
-    connections.close();
     if tokio::time::timeout(limits.drain, graceful.shutdown()).await.is_err() {
         tracing::warn!("connections were still busy after {:?} and are cut", limits.drain);
-        cut.cancel();
-        connections.wait().await;
+        connections.shutdown().await;
     }
 }
 

@@ -17,7 +17,8 @@ use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_core::tool::{Hints, Returns, Tool};
 use toolmux_core::version::Version;
 
-type Run = Arc<dyn Fn(&Call, &Progress) -> BoxFuture<'static, Outcome> + Send + Sync>;
+type Ran = Result<Outcome, SourceError>;
+type Run = Arc<dyn Fn(&Call, &Progress) -> BoxFuture<'static, Ran> + Send + Sync>;
 
 /// A named group of Rust functions, served as tools.
 ///
@@ -82,29 +83,39 @@ impl Toolkit {
         F: Fn(I) -> R + Send + Sync + 'static,
         R: Future<Output = Result<O, ToolError>> + Send + 'static,
     {
-        self.tool_with_context(name, description, move |input, _| function(input))
+        self.add(name, description, move |input, _, _| function(input))
     }
 
     /// Adds an async function that also wants to know who asks, or tells how far it is.
-    pub fn tool_with_context<I, O, F, R>(mut self, name: &str, description: &str, function: F) -> Self
+    pub fn tool_with_context<I, O, F, R>(self, name: &str, description: &str, function: F) -> Self
     where
         I: DeserializeOwned + JsonSchema + Send + 'static,
         O: Serialize + JsonSchema,
         F: Fn(I, Context) -> R + Send + Sync + 'static,
         R: Future<Output = Result<O, ToolError>> + Send + 'static,
     {
+        self.add(name, description, move |input, call, progress| function(input, Context::of(call, progress)))
+    }
+
+    fn add<I, O, F, R>(mut self, name: &str, description: &str, start: F) -> Self
+    where
+        I: DeserializeOwned + JsonSchema + Send + 'static,
+        O: Serialize + JsonSchema,
+        F: Fn(I, &Call, &Progress) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<O, ToolError>> + Send + 'static,
+    {
         let mut tool = Tool::new(name, description, input_schema::<I>());
         tool.version = self.version.unwrap_or(Version::FIRST);
         tool.returns = returns::<O>();
         let takes_nothing = is_null(&schemars::schema_for!(I).to_value());
-        let run = move |call: &Call, progress: &Progress| -> BoxFuture<'static, Outcome> {
+        let run = move |call: &Call, progress: &Progress| -> BoxFuture<'static, Ran> {
             let input = if takes_nothing { &Value::Null } else { call.arguments().value() };
             match I::deserialize(input) {
                 Ok(input) => {
-                    let result = function(input, Context::of(call, progress));
-                    Box::pin(async move { outcome(result.await) })
+                    let result = start(input, call, progress);
+                    Box::pin(async move { Ok(outcome(result.await)) })
                 }
-                Err(error) => Box::pin(std::future::ready(Outcome::Failed(error.into()))),
+                Err(error) => Box::pin(std::future::ready(Ok(Outcome::Failed(error.into())))),
             }
         };
         self.runs.insert((Arc::clone(&tool.name), tool.version), Arc::new(run));
@@ -156,12 +167,13 @@ impl Source for Toolkit {
         call: &'a Call,
         progress: &'a Progress,
     ) -> BoxFuture<'a, Result<Outcome, SourceError>> {
-        Box::pin(async move {
-            match self.runs.get(&(Arc::clone(&call.entry().tool.name), call.entry().tool.version)) {
-                Some(run) => Ok(run(call, progress).await),
-                None => Err(SourceError::NotReached(Message::public("The tool is gone"))),
+        match self.runs.get(&(Arc::clone(&call.entry().tool.name), call.entry().tool.version)) {
+            Some(run) => run(call, progress),
+            None => {
+                let gone = SourceError::NotReached(Message::public("The tool is gone"));
+                Box::pin(std::future::ready(Err(gone)))
             }
-        })
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! answers that all of them read.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use axum::response::Response;
 use bytes::Bytes;
@@ -188,5 +189,7 @@ fn to_json<T: Serialize>(value: &T) -> RawJson {
 }
 
 fn empty() -> &'static RawValue {
-    serde_json::from_str("{}").expect("an empty object is JSON")
+    static EMPTY: LazyLock<&'static RawValue> =
+        LazyLock::new(|| serde_json::from_str("{}").expect("an empty object is JSON"));
+    *EMPTY
 }
