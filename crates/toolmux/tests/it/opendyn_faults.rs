@@ -1,9 +1,18 @@
 //! Everything a library can do wrong: the caller is told precisely, the next call works, and nobody else
 //! notices.
 
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
 use serde_json::{Value, json};
 
-use crate::opendyn_fixture::{Libraries, document, function, output};
+use crate::opendyn_fixture::{LIBRARY, Libraries, document, function, output};
+use crate::process::{BINARY, stderr, stdout};
+
+/// The user `nobody`.
+const NOBODY: u32 = 65534;
 
 /// The function fails with these words; before, after and beside it another function and another library
 /// work.
@@ -182,4 +191,41 @@ async fn more_than_may_wait_is_refused() {
     assert_eq!(refused.len(), 1);
     assert!(refused[0].contains("Too many calls wait"), "{refused:?}");
     libraries.close().await;
+}
+
+/// The sandbox asks for no privilege: the same as whoever runs the tests and, if that is root, as nobody.
+#[test]
+fn any_user_is_isolated() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    let readable = |path: &Path| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("the file is ours");
+    };
+    readable(path);
+    for (from, to) in [(Path::new(BINARY), "toolmux"), (LIBRARY.as_path(), "fixture.so")] {
+        std::fs::copy(from, path.join(to)).expect("copied");
+        readable(&path.join(to));
+    }
+    let functions =
+        json!([nothing("segv"), function("try_socket", "int", &[]), function("try_exec", "int", &[])]);
+    std::fs::write(path.join("it.json"), document(functions).to_string()).expect("written");
+    let config = "store = \"memory\"\n[sources.It]\nkind = \"opendyn\"\ndocument = \"it.json\"\nlibrary = \"./fixture.so\"\n";
+    std::fs::write(path.join("toolmux.toml"), config).expect("written");
+    let root = std::os::unix::fs::MetadataExt::uid(&std::fs::metadata(path).expect("it is there")) == 0;
+    for user in [None, Some(NOBODY)].into_iter().filter(|user| root || user.is_none()) {
+        let call = |tool: &str| {
+            let mut command = Command::new(path.join("toolmux"));
+            command.args(["call", tool]).current_dir(path).env("NO_COLOR", "1");
+            if let Some(user) = user {
+                command.uid(user).gid(user);
+            }
+            command.output().expect("it runs")
+        };
+        let refused = "{\"result\":-1}\n";
+        assert_eq!(stdout(&call("It.try_socket")), refused, "{user:?}");
+        assert_eq!(stdout(&call("It.try_exec")), refused, "{user:?}");
+        let crashed = call("It.segv");
+        assert_eq!(crashed.status.code(), Some(1), "{user:?}");
+        assert!(stderr(&crashed).contains("crashed (SIGSEGV)"), "{}", stderr(&crashed));
+    }
 }

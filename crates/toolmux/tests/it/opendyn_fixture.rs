@@ -21,7 +21,7 @@ use crate::process::BINARY;
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../dylib-host/tests/fixture/fixture.c");
 
-static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
+pub(crate) static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let fresh = folder.join(format!("fixture-{}.so", std::process::id()));
     let compiled = Command::new("cc")
