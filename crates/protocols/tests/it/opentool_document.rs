@@ -236,7 +236,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
+    #![proptest_config(ProptestConfig::with_cases(10_000))]
 
     #[test]
     fn a_document_with_any_member_damaged_never_breaks_the_loader(place in 0usize..2_000, with in "[ -~]{0,6}") {
