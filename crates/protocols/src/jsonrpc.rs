@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 /// A request, read without looking into its parameters. The `jsonrpc` member is not checked: a public SDK
@@ -21,14 +21,12 @@ pub struct Request<'a> {
 }
 
 /// An answer. Members stand in the order in which the OpenTool specification shows them.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub struct Response<'a> {
-    jsonrpc: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    result: Option<&'a RawValue>,
-    #[serde(skip_serializing_if = "Member::is_absent")]
-    error: Member<Error<'a>>,
     id: Option<&'a RawValue>,
+    result: Option<&'a RawValue>,
+    error: Option<Error<'a>>,
+    both: bool,
 }
 
 /// What went wrong.
@@ -137,47 +135,35 @@ pub fn ask(id: Option<&RawValue>, method: &str, params: Option<&RawValue>) -> Bo
 impl<'a> Response<'a> {
     /// A good answer.
     pub fn result(id: Option<&'a RawValue>, result: &'a RawValue) -> Self {
-        Response { jsonrpc: "2.0", result: Some(result), error: Member::Absent, id }
+        Response { id, result: Some(result), error: None, both: false }
     }
 
     /// A bad answer.
     pub fn error(id: Option<&'a RawValue>, error: Error<'a>) -> Self {
-        Response { jsonrpc: "2.0", result: None, error: Member::Present(error), id }
+        Response { id, result: None, error: Some(error), both: false }
     }
 
     /// The same with both members there: `error` null beside a result, `result` empty beside an error.
-    pub fn with_both_members(mut self, empty: &'a RawValue) -> Self {
-        if matches!(self.error, Member::Absent) {
-            self.error = Member::Null;
-        }
-        self.result = self.result.or(Some(empty));
-        self
+    pub fn with_both_members(self) -> Self {
+        Response { both: true, ..self }
     }
 
-    /// The bytes of it.
+    /// The bytes of it. Written by hand: nearly all of it is text that goes on as it came.
     pub fn to_bytes(&self) -> Vec<u8> {
-        serde_json::to_vec(self).expect("an envelope around raw JSON is always writable")
-    }
-}
-
-#[derive(Debug)]
-enum Member<T> {
-    Absent,
-    Null,
-    Present(T),
-}
-
-impl<T> Member<T> {
-    fn is_absent(&self) -> bool {
-        matches!(self, Member::Absent)
-    }
-}
-
-impl<T: Serialize> Serialize for Member<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Member::Absent | Member::Null => serializer.serialize_none(),
-            Member::Present(value) => value.serialize(serializer),
+        let result = self.result.map(RawValue::get).or(self.both.then_some("{}"));
+        let mut bytes = Vec::with_capacity(64 + result.map_or(0, str::len));
+        bytes.extend_from_slice(br#"{"jsonrpc":"2.0""#);
+        if let Some(result) = result {
+            bytes.extend_from_slice(br#","result":"#);
+            bytes.extend_from_slice(result.as_bytes());
         }
+        if self.error.is_some() || self.both {
+            bytes.extend_from_slice(br#","error":"#);
+            serde_json::to_writer(&mut bytes, &self.error).expect("an error of texts is always writable");
+        }
+        bytes.extend_from_slice(br#","id":"#);
+        bytes.extend_from_slice(self.id.map_or("null", RawValue::get).as_bytes());
+        bytes.push(b'}');
+        bytes
     }
 }

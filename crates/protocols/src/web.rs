@@ -7,11 +7,13 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Parts};
 use toolmux_core::call::Caller;
 use toolmux_core::gateway::{Credential, Gateway};
 use toolmux_core::message::Message;
 use toolmux_core::refusal::Refusal;
+
+static API_KEY: HeaderName = HeaderName::from_static("oxp-api-key");
 
 /// What handlers work with.
 pub struct Web {
@@ -90,11 +92,11 @@ fn malformed(text: String) -> Refusal {
 /// What a request shows to prove who sends it. OpenTool's TypeScript server takes a key without `Bearer`
 /// too, and so do we.
 fn credential(headers: &HeaderMap) -> Credential<'_> {
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    if let Some(key) = text("oxp-api-key") {
+    let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    if let Some(key) = text(&API_KEY) {
         return Credential::Key(key);
     }
-    match text("authorization") {
+    match text(&header::AUTHORIZATION) {
         None => Credential::None,
         Some(value) => match value.split_once(' ') {
             Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => {

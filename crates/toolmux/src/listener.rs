@@ -1,7 +1,9 @@
 //! The listener: bounded connections, checked hosts, toolsets in addresses, and an orderly end.
 
-use std::convert::Infallible;
+mod connection;
+
 use std::net::SocketAddr;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,12 +11,9 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
+use futures_util::FutureExt;
 use http::{HeaderMap, Request, StatusCode, Uri};
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -31,7 +30,7 @@ use crate::host_rules::HostRules;
 pub struct ListenLimits {
     /// How many are open at a time; more wait to be accepted.
     pub connections: usize,
-    /// How long the head of a request may take to arrive.
+    /// How long a connection may stay without a whole request; it is cut after this, and before twice this.
     pub head_timeout: Duration,
     /// How long open connections may go on when the server stops.
     pub drain: Duration,
@@ -66,16 +65,27 @@ impl Front {
         self
     }
 
-    async fn answer(&self, mut request: Request<Incoming>) -> Result<Response, Infallible> {
+    /// A panic of ours costs one request, not its connection.
+    async fn answer(&self, request: Request<Incoming>) -> Response {
+        AssertUnwindSafe(self.checked(request)).catch_unwind().await.unwrap_or_else(|_panic| {
+            tracing::error!("a request was not answered because of a fault in this program");
+            message(StatusCode::INTERNAL_SERVER_ERROR, "The server failed unexpectedly")
+        })
+    }
+
+    async fn checked(&self, mut request: Request<Incoming>) -> Response {
         if let Err(why) = self.hosts.check(request.headers()) {
-            return Ok(message(StatusCode::FORBIDDEN, &why));
+            return message(StatusCode::FORBIDDEN, &why);
         }
         if let Some(version) = &self.version {
             request.extensions_mut().insert(version.clone());
         }
         match self.below_toolset(request) {
-            Ok(request) => self.router.clone().call(request).await,
-            Err(answer) => Ok(*answer),
+            Ok(request) => {
+                let Ok(answer) = self.router.clone().call(request).await;
+                answer
+            }
+            Err(answer) => *answer,
         }
     }
 
@@ -127,21 +137,19 @@ pub(crate) async fn listen(
     limits: ListenLimits,
     stop: CancellationToken,
 ) {
-    let (places, graceful) =
-        (Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS))), GracefulShutdown::new());
+    let places = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
     let mut connections = JoinSet::new();
     while let Some((stream, place)) = stop.run_until_cancelled(accept(&tcp, &places)).await {
-        let connection = connection(stream, Arc::clone(&front), limits);
-        let watched = graceful.watch(connection);
+        let (front, stop) = (Arc::clone(&front), stop.clone());
         connections.spawn(async move {
-            // A connection that breaks is its client's affair.
-            watched.await.ok();
+            connection::serve(stream, front, limits.head_timeout, &stop).await;
             drop(place);
         });
         while connections.try_join_next().is_some() {}
     }
     drop(tcp);
-    if tokio::time::timeout(limits.drain, graceful.shutdown()).await.is_err() {
+    let drained = async { while connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(limits.drain, drained).await.is_err() {
         tracing::warn!("connections were still busy after {:?} and are cut", limits.drain);
         connections.shutdown().await;
     }
@@ -162,22 +170,6 @@ async fn accept(
             }
         }
     }
-}
-
-fn connection(
-    stream: TcpStream,
-    front: Arc<Front>,
-    limits: ListenLimits,
-) -> impl hyper_util::server::graceful::GracefulConnection<Error = hyper::Error> {
-    stream.set_nodelay(true).ok();
-    let service = service_fn(move |request| {
-        let front = Arc::clone(&front);
-        async move { front.answer(request).await }
-    });
-    http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.head_timeout)
-        .serve_connection(TokioIo::new(stream), service)
 }
 
 async fn nowhere(State(web): State<Arc<Web>>, request: Request<Body>) -> Response {

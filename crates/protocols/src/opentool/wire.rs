@@ -115,10 +115,10 @@ fn data_event(id: &RawValue, result: &RawValue) -> Bytes {
 
 /// The one shape of every answer: `error` is null beside a result, `result` is empty beside an error.
 fn envelope(id: Option<&RawValue>, answer: Result<Outcome, Refusal>) -> Vec<u8> {
-    let bytes = |error: Error<'_>| jsonrpc::Response::error(id, error).with_both_members(empty()).to_bytes();
+    let bytes = |error: Error<'_>| jsonrpc::Response::error(id, error).with_both_members().to_bytes();
     match answer {
         Ok(Outcome::Returned(output)) => {
-            jsonrpc::Response::result(id, &result(&output)).with_both_members(empty()).to_bytes()
+            jsonrpc::Response::result(id, &result(&output)).with_both_members().to_bytes()
         }
         Ok(Outcome::Failed(error)) => {
             // An error that came by OpenTool goes on as it came.

@@ -1,0 +1,171 @@
+//! One connection: served until it ends, asked to end when the server stops, cut when nothing comes.
+//!
+//! The watch over idle and dawdling clients is one timer per connection, not one per request.
+
+use std::convert::Infallible;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use futures_util::StreamExt;
+use http::Request;
+use hyper::body::{Body as _, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio::time::{Instant, interval_at};
+use tokio_util::sync::CancellationToken;
+
+use super::Front;
+
+/// An answer up to this size leaves at once; a larger one, or one without a known size, keeps its connection
+/// busy until its end.
+const LEAVES_AT_ONCE: u64 = 64 << 10;
+
+/// Serves one connection. What breaks it is its client's affair.
+pub(super) async fn serve(
+    stream: TcpStream,
+    front: Arc<Front>,
+    head_timeout: Duration,
+    stop: &CancellationToken,
+) {
+    stream.set_nodelay(true).ok();
+    let talk = Arc::new(Talk { front, begun: AtomicU64::new(0), ended: AtomicU64::new(0) });
+    let service = service_fn(|request| Arc::clone(&talk).answer(request));
+    let mut connection = pin!(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+    let (mut stopping, mut told) = (pin!(stop.cancelled()), false);
+    let (mut watch, mut seen) = (interval_at(Instant::now() + head_timeout, head_timeout), 0);
+    loop {
+        tokio::select! {
+            biased;
+            _ended = connection.as_mut() => return,
+            () = stopping.as_mut(), if !told => {
+                told = true;
+                connection.as_mut().graceful_shutdown();
+            }
+            _ = watch.tick() => {
+                let begun = talk.begun.load(Ordering::Relaxed);
+                if begun == seen && begun == talk.ended.load(Ordering::Relaxed) {
+                    return;
+                }
+                seen = begun;
+            }
+        }
+    }
+}
+
+/// What was asked over a connection, and what was answered.
+struct Talk {
+    front: Arc<Front>,
+    begun: AtomicU64,
+    ended: AtomicU64,
+}
+
+impl Talk {
+    async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Result<Response, Infallible> {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        let open = Open(self);
+        let answer = open.0.front.answer(request).await;
+        if answer.body().size_hint().exact().is_some_and(|size| size <= LEAVES_AT_ONCE) {
+            return Ok(answer);
+        }
+        Ok(answer.map(|body| {
+            let parts = body.into_data_stream().map(move |part| {
+                let _open = &open;
+                part
+            });
+            Body::from_stream(parts)
+        }))
+    }
+}
+
+/// A request whose answer has not left yet.
+struct Open(Arc<Talk>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.ended.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use axum::Router;
+    use axum::routing::get;
+    use futures_util::stream;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+    use tokio::time::timeout;
+    use toolmux_core::gateway::{Gateway, Settings};
+    use toolmux_core::store::MemoryStore;
+    use toolmux_protocols::web::{Web, WebLimits};
+
+    use super::*;
+    use crate::host_rules::HostRules;
+
+    const HEAD_TIMEOUT: Duration = Duration::from_millis(100);
+
+    /// What a client gets that sends this and then waits for the end of its connection.
+    async fn check(sent: &str, expect: &str) {
+        let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = tcp.local_addr().unwrap();
+        let gateway = Gateway::new(Settings::default(), Arc::new(MemoryStore::default()));
+        let web = Arc::new(Web { gateway, limits: WebLimits::default(), stop: None });
+        let router = Router::new().route("/slow", get(slow)).route("/broken", get(broken));
+        let hosts = HostRules::new(address, &[], &[]);
+        let front = Arc::new(Front { router, web, hosts, version: None });
+        let served = async {
+            let (stream, _) = tcp.accept().await.unwrap();
+            serve(stream, front, HEAD_TIMEOUT, &CancellationToken::new()).await;
+        };
+        let asked = async {
+            let mut client = TcpStream::connect(address).await.unwrap();
+            client.write_all(sent.as_bytes()).await.unwrap();
+            let mut got = String::new();
+            client.read_to_string(&mut got).await.unwrap();
+            got
+        };
+        let both = async { tokio::join!(served, asked).1 };
+        let got = timeout(Duration::from_secs(30), both).await.expect("the connection is cut");
+        assert!(if expect.is_empty() { got.is_empty() } else { got.contains(expect) }, "{got}");
+    }
+
+    /// An answer that takes much longer than a head may.
+    async fn slow() -> Body {
+        let late = async {
+            timeout(HEAD_TIMEOUT * 5, pending::<()>()).await.ok();
+            Ok::<_, Infallible>("the end")
+        };
+        Body::from_stream(stream::once(late))
+    }
+
+    #[expect(clippy::unused_async, reason = "a handler is async")]
+    async fn broken() -> String {
+        panic!("a fault of ours")
+    }
+
+    #[tokio::test]
+    async fn a_client_that_dawdles_is_cut() {
+        check("", "").await;
+        check("GET /slow HTTP/1.1\r\nhost: localhost\r\n", "").await;
+    }
+
+    #[tokio::test]
+    async fn an_answer_may_take_its_time() {
+        check("GET /slow HTTP/1.1\r\nhost: localhost\r\n\r\n", "the end").await;
+    }
+
+    #[tokio::test]
+    async fn a_panic_costs_one_request() {
+        let twice =
+            "GET /broken HTTP/1.1\r\nhost: localhost\r\n\r\nGET /slow HTTP/1.1\r\nhost: localhost\r\n\r\n";
+        check(twice, "500 Internal Server Error").await;
+        check(twice, "the end").await;
+    }
+}
