@@ -44,7 +44,9 @@ fn main() -> anyhow::Result<()> {
     let library = compile(folder.path())?;
     direct(&library)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(through_gateways(folder.path(), &library))?;
+    // Servers call from tasks on the runtime's own threads, and so does this.
+    let calls = runtime.spawn(through_gateways(folder.path().to_owned(), library.clone()));
+    runtime.block_on(calls)??;
     let python = Command::new("python3").args(["-c", PYTHON]).arg(&library).output()?;
     print!("{}", String::from_utf8_lossy(&python.stdout));
     Ok(())
@@ -95,9 +97,11 @@ impl Bench {
         let file = folder.join("document.json");
         std::fs::write(&file, document().to_string())?;
         let table = json!({ "document": file, "library": library, "in_process": in_process });
-        let no_secrets = |_: &_| Ok(Secret::new(""));
-        let opening = Opening { name: "C", table, folder, secrets: &no_secrets };
-        let source = opendyn::open(&opening, std::env::current_exe()?)?;
+        let source = {
+            let no_secrets = |_: &_| Ok(Secret::new(""));
+            let opening = Opening { name: "C", table, folder, secrets: &no_secrets };
+            opendyn::open(&opening, std::env::current_exe()?)?
+        };
         let gateway = Gateway::new(Settings::default(), Arc::new(MemoryStore::default()));
         gateway.mount(Mount::new("C", "C", Naming::Prefixed, source));
         gateway.settled(Duration::from_secs(20)).await;
@@ -128,10 +132,10 @@ fn numbers() -> Arguments {
     Arguments::from_map([("a".to_owned(), json!(2)), ("b".to_owned(), json!(3))].into_iter().collect())
 }
 
-async fn through_gateways(folder: &Path, library: &Path) -> anyhow::Result<()> {
-    let inside = Bench::open(folder, library, true).await?;
+async fn through_gateways(folder: PathBuf, library: PathBuf) -> anyhow::Result<()> {
+    let inside = Bench::open(&folder, &library, true).await?;
     println!("gateway, in-process, median: {:.0} ns", inside.median().await?);
-    let isolated = Arc::new(Bench::open(folder, library, false).await?);
+    let isolated = Arc::new(Bench::open(&folder, &library, false).await?);
     println!("gateway, isolated, median: {:.0} ns", isolated.median().await?);
     let start = Instant::now();
     let callers = (0..CALLERS).map(|_| {
