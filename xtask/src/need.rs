@@ -23,6 +23,8 @@ pub(crate) const C_COMPILER: Need = Need {
 };
 pub(crate) const PKG_CONFIG: Need =
     Need { what: "pkg-config", probe: &["pkg-config", "--version"], packages: &["pkg-config"] };
+pub(crate) const VALGRIND: Need =
+    Need { what: "valgrind", probe: &["valgrind", "--version"], packages: &["valgrind"] };
 pub(crate) const GIT: Need = Need { what: "git", probe: &["git", "--version"], packages: &["git"] };
 pub(crate) const PYTHON_VENV: Need = Need {
     what: "Python with virtual environments",

@@ -65,12 +65,15 @@ impl Front {
         self
     }
 
-    /// A panic of ours costs one request, not its connection.
+    /// A panic of ours costs one request, not its connection. Whoever answers with an error, the version
+    /// that OXP's clients look for stands on it.
     async fn answer(&self, request: Request<Incoming>) -> Response {
-        AssertUnwindSafe(self.checked(request)).catch_unwind().await.unwrap_or_else(|_panic| {
+        let answer = AssertUnwindSafe(self.checked(request)).catch_unwind().await;
+        let answer = answer.unwrap_or_else(|_panic| {
             tracing::error!("a request was not answered because of a fault in this program");
             message(StatusCode::INTERNAL_SERVER_ERROR, "The server failed unexpectedly")
-        })
+        });
+        if answer.status().as_u16() < 400 { answer } else { stamp(answer) }
     }
 
     async fn checked(&self, mut request: Request<Incoming>) -> Response {
@@ -182,7 +185,7 @@ async fn nowhere(State(web): State<Arc<Web>>, request: Request<Body>) -> Respons
 }
 
 fn message(status: StatusCode, what: &str) -> Response {
-    stamp(json(status, serde_json::json!({ "message": what }).to_string()))
+    json(status, serde_json::json!({ "message": what }).to_string())
 }
 
 /// The address for people: what listens everywhere is reached here.

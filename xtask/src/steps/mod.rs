@@ -1,6 +1,7 @@
 //! `cargo xtask test`: the steps in their order, the first failure ends the run.
 
 mod cargo_tests;
+mod memory;
 mod setup;
 mod tally;
 
@@ -28,6 +29,8 @@ pub(crate) enum Step {
     Deny,
     /// Every unit, integration and doc test
     Tests,
+    /// Calls of C functions in this process, watched by valgrind
+    Memory,
     /// Real clients and servers of other makers
     Peers,
 }
@@ -61,6 +64,7 @@ impl Step {
             Self::Tidy => "tidy",
             Self::Deny => "deny",
             Self::Tests => "tests",
+            Self::Memory => "memory",
             Self::Peers => "peers",
         }
     }
@@ -73,6 +77,7 @@ impl Step {
             Self::Tidy => "the rules of the source tree",
             Self::Deny => "licences, sources and advisories of the dependencies",
             Self::Tests => "cargo test --workspace --no-fail-fast",
+            Self::Memory => "C functions in this process, under valgrind",
             Self::Peers => "clients and servers of other makers",
         }
     }
@@ -100,6 +105,7 @@ fn carry_out(workspace: &Workspace, step: Step, tally: &mut Tally) -> anyhow::Re
         Step::Tidy => tidy::run(workspace),
         Step::Deny => deny::run(workspace),
         Step::Tests => cargo_tests::run(workspace, tally),
+        Step::Memory => memory::run(workspace, tally),
         Step::Peers => peers::run(workspace, peers::SUITES, tally),
     }
 }

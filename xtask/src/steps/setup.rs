@@ -10,6 +10,7 @@ const ALWAYS: &[Need] = &[
     need::POSTGRESQL,
     need::PKG_CONFIG,
     need::GIT,
+    need::VALGRIND,
     need::PYTHON_VENV,
     need::NODE,
 ];

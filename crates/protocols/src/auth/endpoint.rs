@@ -61,7 +61,10 @@ pub(super) async fn revoke(
     endpoints: &Endpoints,
     token: &str,
 ) -> Result<(), EndpointError> {
-    let Some(url) = &endpoints.revoke else { return Ok(()) };
+    let url = endpoints.revoke.as_ref().ok_or_else(|| {
+        let what = "it has no address to revoke tokens at, so the token is good until it expires";
+        EndpointError::Unusable(what.to_owned())
+    })?;
     post(http, provider, (url, endpoints.client_auth), &[("token", token)]).await.map(drop)
 }
 

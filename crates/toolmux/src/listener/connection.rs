@@ -145,7 +145,6 @@ mod tests {
         Body::from_stream(stream::once(late))
     }
 
-    #[expect(clippy::unused_async, reason = "a handler is async")]
     async fn broken() -> String {
         panic!("a fault of ours")
     }

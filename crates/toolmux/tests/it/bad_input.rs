@@ -93,3 +93,15 @@ fn a_page_elsewhere_cannot_reach_us() {
         .replace("localhost", "evil.example");
     assert!(serving.exchange(evil.as_bytes()).contains("add it to `hosts`"));
 }
+
+#[test]
+fn every_refusal_shows_the_version_of_oxp() {
+    let folder = folder(ECHO);
+    let serving = Serving::start(folder.path());
+    for asked in
+        ["POST /health", "POST /openapi.json", "GET /nowhere", "GET /sets/none/tools", "PUT /opentool/call"]
+    {
+        let answer = serving.exchange(&request(asked, "", b"")).to_ascii_lowercase();
+        assert!(answer.starts_with("http/1.1 4") && answer.contains("oxp-version: 1.0"), "{asked}: {answer}");
+    }
+}

@@ -10,6 +10,7 @@ mod opendyn;
 mod opendyn_faults;
 mod opendyn_fixture;
 mod opendyn_gallery;
+mod opendyn_workers;
 mod opentool;
 mod process;
 mod sdk;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::opendyn_fixture::{Libraries, document, function, output};
-use crate::process::{Serving, stderr, stdout, toolmux, until};
+use crate::process::{stderr, stdout, toolmux};
 
 const WAYS: [bool; 2] = [false, true];
 
@@ -189,33 +189,4 @@ fn the_quickstart_computes() {
     let config = "examples/quickstart/toolmux.toml";
     let output = toolmux(root.as_ref(), &["call", "Math.pow", "x=2", "y=10", "--config", config]);
     assert_eq!(stdout(&output), "{\"result\":1024.0}\n", "{}", stderr(&output));
-}
-
-/// Processes whose parent is this one and which are workers.
-fn workers_of(parent: u32) -> Vec<u32> {
-    let processes = std::fs::read_dir("/proc").expect("it is there").filter_map(|entry| {
-        let id: u32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
-        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-        let after = stat.rsplit_once(") ")?.1;
-        (after.split(' ').nth(1)? == parent.to_string()).then_some(id)
-    });
-    processes.collect()
-}
-
-#[test]
-fn a_server_that_is_killed_leaves_no_worker() {
-    let folder = tempfile::tempdir().expect("it is there");
-    let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/opendyn/libm.opendyn.json");
-    let config = format!(
-        "store = \"memory\"\n[sources.Math]\nkind = \"opendyn\"\ndocument = \"{document}\"\nlibrary = \"libm.so.6\"\n"
-    );
-    std::fs::write(folder.path().join("toolmux.toml"), config).expect("it is there");
-    let mut serving = Serving::start(folder.path());
-    let workers = until("a worker", || Some(workers_of(serving.id())).filter(|workers| !workers.is_empty()));
-    serving.signal("KILL");
-    serving.ended();
-    until("the workers to end", || {
-        let gone = |id: &u32| !std::path::Path::new(&format!("/proc/{id}")).exists();
-        workers.iter().all(gone).then_some(())
-    });
 }
