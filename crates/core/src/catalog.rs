@@ -1,6 +1,6 @@
 //! The catalogue: an immutable snapshot of every tool served, swapped whole.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -40,6 +40,10 @@ pub struct Entry {
 }
 
 impl Entry {
+    fn whose(&self) -> (&str, &ToolId) {
+        (&self.mount.name, &self.id)
+    }
+
     /// True for an argument that we fill in ourselves and that nobody else is told of.
     pub fn fills(&self, argument: &str) -> bool {
         self.deliver
@@ -77,13 +81,23 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Puts the tools of all sources, in the order of configuration, under their names.
-    pub fn build(shelves: &[(Vec<Arc<Entry>>, Vec<Unserved>)], toolsets: &[Toolset]) -> Self {
+    /// Puts the tools of all sources, in the order of configuration, under their names. Whoever held a name
+    /// in the snapshot before keeps it as long as it has the tool.
+    pub fn build(
+        shelves: &[(Vec<Arc<Entry>>, Vec<Unserved>)],
+        toolsets: &[Toolset],
+        before: &Catalog,
+    ) -> Self {
         let mut catalog = Catalog::default();
+        let present: HashSet<_> =
+            shelves.iter().flat_map(|(entries, _)| entries).map(|entry| entry.whose()).collect();
         for (entries, unserved) in shelves {
             catalog.unserved.extend(unserved.iter().cloned());
             for entry in entries {
-                catalog.add(entry);
+                let rival = before
+                    .holder_of(entry)
+                    .filter(|rival| rival.mount.name != entry.mount.name && present.contains(&rival.whose()));
+                catalog.add(entry, rival);
             }
         }
         catalog.newest = catalog.find_newest();
@@ -173,21 +187,21 @@ impl Catalog {
         })
     }
 
-    fn add(&mut self, entry: &Arc<Entry>) {
-        let holder = self
-            .by_flat
-            .get(&entry.flat)
-            .copied()
-            .filter(|&other| {
-                let other = &self.entries[other].id;
-                (&other.toolkit, &other.tool) != (&entry.id.toolkit, &entry.id.tool)
-            })
-            .or_else(|| {
-                let versions = self.by_id.get(&entry.id.toolkit)?.get(&entry.id.tool)?;
-                versions.iter().copied().find(|&i| self.entries[i].id.version == entry.id.version)
-            });
-        if let Some(holder) = holder {
-            let reason = collision(entry, &self.entries[holder]);
+    /// Who has the name that this tool wants: another tool of the same flat name, or the same version.
+    fn holder_of(&self, entry: &Entry) -> Option<&Arc<Entry>> {
+        let is_other =
+            |other: &&Arc<Entry>| (&other.id.toolkit, &other.id.tool) != (&entry.id.toolkit, &entry.id.tool);
+        let flat = self.by_flat.get(&entry.flat).map(|&place| &self.entries[place]).filter(is_other);
+        flat.or_else(|| {
+            let versions = self.by_id.get(&entry.id.toolkit)?.get(&entry.id.tool)?;
+            let mut versions = versions.iter().map(|&place| &self.entries[place]);
+            versions.find(|other| other.id.version == entry.id.version)
+        })
+    }
+
+    fn add(&mut self, entry: &Arc<Entry>, rival: Option<&Arc<Entry>>) {
+        if let Some(holder) = self.holder_of(entry).or(rival) {
+            let reason = collision(entry, holder);
             self.unserved.push(Unserved {
                 source: entry.mount.name.clone(),
                 tool: entry.tool.name.to_string(),

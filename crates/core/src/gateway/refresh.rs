@@ -278,7 +278,7 @@ impl Gateway {
 
     fn swap(&self, shelves: &[Shelf]) {
         let shelved: Vec<_> = shelves.iter().map(|s| (s.entries.clone(), s.unserved.clone())).collect();
-        let catalog = Catalog::build(&shelved, &self.settings.load().toolsets);
+        let catalog = Catalog::build(&shelved, &self.settings.load().toolsets, &self.catalog.load());
         let before = self.catalog.swap(Arc::new(catalog));
         for tool in self.catalog.load().unserved() {
             if tool.collision && !before.unserved().contains(tool) {

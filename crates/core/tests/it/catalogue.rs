@@ -92,6 +92,21 @@ async fn two_tools_of_one_name_name_both_sources() {
 }
 
 #[tokio::test]
+async fn whoever_holds_a_name_keeps_it() {
+    let (first, second) = (Fixture::with(vec![tool("other")]), Fixture::with(vec![tool("run")]));
+    let gateway = gateway(Settings::default(), &first).await;
+    gateway.mount(Mount::new("Late", "Kit", Naming::Prefixed, second.clone()));
+    gateway.settled(LONG).await;
+    next_revision(&gateway, || first.list(Some(vec![tool("other"), tool("run")].into()))).await;
+    assert_eq!(names(&gateway), ["Kit_other", "Kit_run"]);
+    let unserved = gateway.catalog().unserved()[0].clone();
+    assert_eq!((unserved.source.as_str(), unserved.tool.as_str()), ("Kit", "run"));
+    next_revision(&gateway, || second.list(Some(Vec::new().into()))).await;
+    assert_eq!(names(&gateway), ["Kit_other", "Kit_run"]);
+    assert!(gateway.catalog().unserved().is_empty());
+}
+
+#[tokio::test]
 async fn two_sources_may_bring_versions_of_one_toolkit() {
     let gateway = gateway(Settings::default(), &Fixture::with(vec![versioned("run", "1.0.0")])).await;
     gateway.mount(Mount::new("New", "Kit", Naming::Prefixed, Fixture::with(vec![versioned("run", "2.0.0")])));
