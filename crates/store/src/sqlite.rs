@@ -42,7 +42,8 @@ fn watch(database: Arc<Database>) -> BoxFuture<'static, ()> {
             sleep(LOOK_EVERY).await;
             let version = sqlx::query("PRAGMA data_version").fetch_one(&database.write).await;
             let version = version.and_then(|row| row.try_get::<i64, _>(0)).ok();
-            if seen.is_some() && version != seen {
+            // The first look cannot know what came before it.
+            if version != seen {
                 database.bells.ring_all();
             }
             seen = version;
