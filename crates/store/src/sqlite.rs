@@ -24,7 +24,10 @@ pub(crate) const SQLITE: Engine = Engine {
         "PRAGMA wal_autocheckpoint = 8000",
         "PRAGMA cache_size = -16384",
     ],
-    migrations: &[(1, "records", include_str!("../migrations/sqlite/1_records.sql"))],
+    migrations: &[
+        (1, "records", include_str!("../migrations/sqlite/1_records.sql")),
+        (2, "audit", include_str!("../migrations/sqlite/2_audit.sql")),
+    ],
     writers: 1,
     readers: 4,
     skip_locked: "",

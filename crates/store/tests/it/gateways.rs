@@ -13,6 +13,7 @@ use toolmux_core::task::{KEPT, TaskId};
 use crate::contract::settings;
 use crate::contract_calls::text;
 use crate::postgres_server::PostgresServer;
+use crate::recovery::{both, leases_end, watchful};
 use crate::worker::{PATIENCE, Work, gateway, request};
 
 /// The status a task ends with.
@@ -79,6 +80,42 @@ async fn a_task_of_one_gateway_is_followed_and_cancelled_at_another() {
     assert_eq!(end(&here, &endless).await, "cancelled");
     here.close(PATIENCE).await;
     there.close(PATIENCE).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_lost_a_call_gives_the_answer_of_who_took_it_over() {
+    both(async |url| {
+        let go = Arc::new(tokio::sync::Semaphore::new(0));
+        let (started, mut starts) = tokio::sync::mpsc::unbounded_channel();
+        let work: Work = {
+            let go = Arc::clone(&go);
+            Arc::new(move |_, _| {
+                started.send(()).ok();
+                let go = Arc::clone(&go);
+                Box::pin(async move { drop(go.acquire().await) })
+            })
+        };
+        let slow = gateway(url, settings(), Arc::clone(&work)).await;
+        let other = gateway(url, watchful(), work).await;
+        let ask = |gateway: &Arc<Gateway>| {
+            let gateway = Arc::clone(gateway);
+            tokio::spawn(async move {
+                let caller = gateway.admit(Credential::None, None).unwrap();
+                let request = Request { id: Some("one".into()), ..request("Kit_once", 7) };
+                text(&gateway.call(&caller, request, &Progress::unheard()).await.unwrap())
+            })
+        };
+        let first = ask(&slow);
+        starts.recv().await.unwrap();
+        leases_end(url).await;
+        let told = tokio::time::timeout(PATIENCE, ask(&other)).await.expect("an answer").unwrap();
+        assert!(told.contains("may have run"), "{told}");
+        go.add_permits(1);
+        assert_eq!(first.await.unwrap(), told);
+        slow.close(PATIENCE).await;
+        other.close(PATIENCE).await;
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -22,20 +22,23 @@ async fn server(url: &str) -> Arc<dyn Store> {
     Arc::new(SqlStore::open(url, settings()).await.unwrap())
 }
 
-/// A server that looks for the dead several times a second, and may itself seem dead on a slow machine.
+/// How a server looks for the dead several times a second; it may itself seem dead on a slow machine.
+pub(crate) fn watchful() -> StoreSettings {
+    StoreSettings { lease: Duration::from_secs(1), ..settings() }
+}
+
 async fn watchful_server(url: &str) -> Arc<dyn Store> {
-    let lease = Duration::from_millis(400);
-    Arc::new(SqlStore::open(url, StoreSettings { lease, ..settings() }).await.unwrap())
+    Arc::new(SqlStore::open(url, watchful()).await.unwrap())
 }
 
 /// Lets the leases of all servers run out at once; those that are alive renew them.
-async fn leases_end(url: &str) {
+pub(crate) async fn leases_end(url: &str) {
     let mut connection = sqlx::AnyConnection::connect(url).await.unwrap();
     sqlx::query("UPDATE holders SET until = 0").execute(&mut connection).await.unwrap();
     connection.close().await.unwrap();
 }
 
-async fn both(check: impl AsyncFn(&str)) {
+pub(crate) async fn both(check: impl AsyncFn(&str)) {
     let folder = tempfile::tempdir().unwrap();
     check(&format!("sqlite:{}", folder.path().join("records.db").display())).await;
     check(&PostgresServer::shared().database().await).await;
@@ -95,6 +98,24 @@ async fn a_dead_servers_call_goes_to_whoever_asks_again() {
         assert!(waited.is_none());
         assert!(matches!(alive.call_begin(&key("1"), &[1; 32]).await.unwrap(), Begun::Abandoned));
         assert!(matches!(alive.call_begin(&key("1"), &[1; 32]).await.unwrap(), Begun::Running));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_an_outage_nobody_is_taken_for_dead_at_once() {
+    both(async |url| {
+        let alive = server(url).await;
+        let task = new("a");
+        alive.task_submit(&task).await.unwrap();
+        assert!(alive.task_start(&task.id).await.unwrap());
+        assert!(matches!(alive.call_begin(&key("1"), &[1; 32]).await.unwrap(), Begun::Fresh));
+        leases_end(url).await;
+        let other = server(url).await;
+        assert!(matches!(other.call_begin(&key("1"), &[1; 32]).await.unwrap(), Begun::Running));
+        assert!(other.task_claim(9).await.unwrap().is_empty());
+        assert!(alive.task_finish(&task.id, &returned(1)).await.unwrap());
+        assert!(alive.call_finish(&key("1"), &returned(1)).await.unwrap());
     })
     .await;
 }
