@@ -31,6 +31,10 @@ pub struct Limits {
     pub task_patience: Duration,
     /// The largest result of a task that is kept.
     pub task_result_bytes: usize,
+    /// How many updates of one task are kept.
+    pub task_updates: usize,
+    /// How many bytes of them.
+    pub task_updates_bytes: usize,
 }
 
 impl Default for Limits {
@@ -49,6 +53,8 @@ impl Default for Limits {
             task_backlog: 10_000,
             task_patience: Duration::from_mins(5),
             task_result_bytes: 8 << 20,
+            task_updates: 10_000,
+            task_updates_bytes: 8 << 20,
         }
     }
 }

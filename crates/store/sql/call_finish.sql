@@ -3,4 +3,6 @@ WITH finished (id, holder, ended, outcome) AS (
 )
 UPDATE calls SET ended = finished.ended, outcome = finished.outcome
 FROM finished
-WHERE calls.id = finished.id AND calls.holder = finished.holder AND calls.outcome IS NULL
+WHERE calls.id = finished.id AND calls.holder = finished.holder
+  AND (calls.outcome IS NULL OR calls.outcome = finished.outcome)
+RETURNING calls.id

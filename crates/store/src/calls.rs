@@ -63,9 +63,9 @@ impl SqlStore {
         }
     }
 
-    pub(crate) async fn finish_call(&self, key: &CallKey, outcome: &Outcome) -> Result<(), StoreError> {
+    pub(crate) async fn finish_call(&self, key: &CallKey, outcome: &Outcome) -> Result<bool, StoreError> {
         let finish = Write::CallFinish { id: record_id(key), outcome: write_outcome(outcome) };
-        self.writer.write(finish).await.map(drop)
+        self.writer.write(finish).await
     }
 
     pub(crate) async fn forget_call(&self, key: &CallKey) -> Result<(), StoreError> {
@@ -109,7 +109,7 @@ impl SqlStore {
         if let Some(outcome) = outcome {
             return read_outcome(&outcome).map(|outcome| Some(Standing::Ended(outcome)));
         }
-        let alive = until.is_some_and(|until| until >= self.database.now());
+        let alive = until.is_some_and(|until| until >= self.database.dead_before());
         Ok(Some(match holder == self.database.holder {
             true if held == turn => Standing::Ours,
             true => Standing::Running,

@@ -1,7 +1,7 @@
 //! The database of either kind: its connections, its clock, its bells, and who we are in it.
 
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sqlx::any::{AnyPoolOptions, install_default_drivers};
@@ -12,6 +12,7 @@ use toolmux_core::message::Message;
 use toolmux_core::store::{Bells, StoreError};
 
 use crate::doubtful::Doubtful;
+use crate::pulse::Pulse;
 use crate::sql::sql;
 use crate::{OpenError, StoreSettings};
 
@@ -48,6 +49,7 @@ pub(crate) struct Database {
     pub(crate) holder: String,
     pub(crate) settings: StoreSettings,
     pub(crate) doubtful_calls: Mutex<Vec<Doubtful>>,
+    pub(crate) pulse: Mutex<Pulse>,
     claim: String,
     turn: AtomicI64,
     offset: AtomicI64,
@@ -77,6 +79,7 @@ impl Database {
             holder: uuid::Uuid::new_v4().to_string(),
             settings,
             doubtful_calls: Mutex::default(),
+            pulse: Mutex::default(),
             claim: sql!("task_claim").replace("/* skip locked */", engine.skip_locked),
             turn: AtomicI64::new(1),
             offset: AtomicI64::new(0),
@@ -95,6 +98,12 @@ impl Database {
     /// Milliseconds by the clock all servers share.
     pub(crate) fn now(&self) -> i64 {
         millis(SystemTime::now()) + self.offset.load(Ordering::Relaxed)
+    }
+
+    /// Whoever's lease ended before this is dead.
+    pub(crate) fn dead_before(&self) -> i64 {
+        let pulse = self.pulse.lock().unwrap_or_else(PoisonError::into_inner);
+        pulse.dead_before(self.now(), span(self.settings.lease))
     }
 
     /// Sets our clock by the database's.

@@ -7,6 +7,7 @@ mod calls;
 mod database;
 mod doubtful;
 mod postgres;
+mod pulse;
 mod sealed;
 mod sql;
 mod sqlite;

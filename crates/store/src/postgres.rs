@@ -16,7 +16,10 @@ const LISTEN_AGAIN: Duration = Duration::from_millis(500);
 pub(crate) const POSTGRES: Engine = Engine {
     name: "postgres",
     setup: &[],
-    migrations: &[(1, "records", include_str!("../migrations/postgres/1_records.sql"))],
+    migrations: &[
+        (1, "records", include_str!("../migrations/postgres/1_records.sql")),
+        (2, "audit", include_str!("../migrations/postgres/2_audit.sql")),
+    ],
     writers: 8,
     readers: 8,
     skip_locked: "FOR UPDATE SKIP LOCKED",

@@ -24,7 +24,10 @@ pub(crate) const SQLITE: Engine = Engine {
         "PRAGMA wal_autocheckpoint = 8000",
         "PRAGMA cache_size = -16384",
     ],
-    migrations: &[(1, "records", include_str!("../migrations/sqlite/1_records.sql"))],
+    migrations: &[
+        (1, "records", include_str!("../migrations/sqlite/1_records.sql")),
+        (2, "audit", include_str!("../migrations/sqlite/2_audit.sql")),
+    ],
     writers: 1,
     readers: 4,
     skip_locked: "",
@@ -42,7 +45,8 @@ fn watch(database: Arc<Database>) -> BoxFuture<'static, ()> {
             sleep(LOOK_EVERY).await;
             let version = sqlx::query("PRAGMA data_version").fetch_one(&database.write).await;
             let version = version.and_then(|row| row.try_get::<i64, _>(0)).ok();
-            if seen.is_some() && version != seen {
+            // The first look cannot know what came before it.
+            if version != seen {
                 database.bells.ring_all();
             }
             seen = version;

@@ -104,7 +104,7 @@ impl Store for SqlStore {
         Box::pin(self.begin_call(key, digest))
     }
 
-    fn call_finish<'a>(&'a self, key: &'a CallKey, outcome: &'a Outcome) -> StoreFuture<'a, ()> {
+    fn call_finish<'a>(&'a self, key: &'a CallKey, outcome: &'a Outcome) -> StoreFuture<'a, bool> {
         Box::pin(self.finish_call(key, outcome))
     }
 

@@ -125,8 +125,8 @@ impl SqlStore {
         };
         let task = read_task(&row)?;
         let (caller, seq): (String, i64) = (row.try_get(7).map_err(failed)?, row.try_get(8).map_err(failed)?);
-        let running: Option<i64> = row.try_get(9).map_err(failed)?;
-        let mut events = status_events(&task, seq, running, after);
+        let states: [Option<i64>; 2] = [row.try_get(9).map_err(failed)?, row.try_get(10).map_err(failed)?];
+        let mut events = status_events(&task, seq, states, after);
         if u64::try_from(seq).unwrap_or_default() > after {
             events.extend(self.task_updates(id, after, seq).await?);
             events.sort_by_key(|event| event.seq);
@@ -202,14 +202,16 @@ fn read_task(row: &AnyRow) -> Result<Task, StoreError> {
     })
 }
 
-/// The states a task went through are not rows of their own: its numbers tell when each came.
-fn status_events(task: &Task, seq: i64, running: Option<i64>, after: u64) -> Vec<TaskEvent> {
+/// The states a task went through are not rows of their own: its numbers tell when it was accepted, when it
+/// was last put back among the pending, and when it last began to run.
+fn status_events(task: &Task, seq: i64, [pending, running]: [Option<i64>; 2], after: u64) -> Vec<TaskEvent> {
     let number = |seq: i64| u64::try_from(seq).unwrap_or_default();
-    let mut events = vec![TaskEvent { seq: 1, change: TaskChange::Status(TaskStatus::Pending) }];
-    if let Some(running) = running {
-        let change = TaskChange::Status(TaskStatus::Running);
-        events.push(TaskEvent { seq: number(running), change });
-    }
+    let states =
+        [(Some(1), TaskStatus::Pending), (pending, TaskStatus::Pending), (running, TaskStatus::Running)];
+    let states = states.into_iter().filter_map(|(seq, status)| Some((number(seq?), status)));
+    let state = |(seq, status)| TaskEvent { seq, change: TaskChange::Status(status) };
+    let mut events: Vec<TaskEvent> = states.map(state).collect();
+    events.sort_by_key(|event| event.seq);
     if task.status.is_ended() {
         let change = TaskChange::Ended(task.status, task.outcome.clone());
         events.push(TaskEvent { seq: number(seq), change });

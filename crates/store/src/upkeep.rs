@@ -1,6 +1,6 @@
 //! What goes on in the background: our heartbeat, the tasks of the dead, and what has grown too old.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use sqlx::Row;
@@ -59,15 +59,19 @@ pub(crate) async fn beat(database: &Database) -> Result<(), sqlx::Error> {
     database.set_clock().await?;
     let until = database.now() + span(database.settings.lease);
     let beat = sqlx::query(sql!("holder_beat")).bind(database.holder.as_str()).bind(until);
-    beat.execute(&database.write).await.map(drop)
+    beat.execute(&database.write).await?;
+    let mut pulse = database.pulse.lock().unwrap_or_else(PoisonError::into_inner);
+    pulse.beat(database.now(), span(database.settings.lease));
+    Ok(())
 }
 
 /// What servers left that are gone: tasks that may run again do, the others end saying that they may
 /// have run.
 pub(crate) async fn recover(database: &Database) -> Result<(), sqlx::Error> {
-    let now = database.now();
+    let (now, dead_before) = (database.now(), database.dead_before());
     let mut bells = Vec::new();
-    let rerun = sqlx::query(sql!("task_rerun_orphans")).bind(now).fetch_all(&database.write).await?;
+    let rerun = sqlx::query(sql!("task_rerun_orphans")).bind(now).bind(dead_before);
+    let rerun = rerun.fetch_all(&database.write).await?;
     if !rerun.is_empty() {
         bells.push(WORK.to_owned());
     }
@@ -84,7 +88,7 @@ pub(crate) async fn recover(database: &Database) -> Result<(), sqlx::Error> {
     for row in late.fetch_all(&database.write).await? {
         bells.push(bell(&row)?);
     }
-    sqlx::query(sql!("holder_bury")).bind(now).execute(&database.write).await?;
+    sqlx::query(sql!("holder_bury")).bind(dead_before).execute(&database.write).await?;
     database.ring(&bells).await
 }
 
@@ -94,7 +98,7 @@ async fn fail_orphans(
     outcome: &Outcome,
 ) -> Result<Vec<String>, sqlx::Error> {
     let fail = sqlx::query(sql!("task_fail_orphans")).bind(database.now()).bind(write_outcome(outcome));
-    let rows = fail.bind(status.as_str()).fetch_all(&database.write).await?;
+    let rows = fail.bind(status.as_str()).bind(database.dead_before()).fetch_all(&database.write).await?;
     rows.iter().map(bell).collect()
 }
 

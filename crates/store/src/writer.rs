@@ -107,8 +107,7 @@ async fn commit(database: &Database, batch: &[Job]) -> Result<Vec<bool>, sqlx::E
     for job in &rest[..before] {
         written.push(job.write.apply(database, &mut transaction).await?);
     }
-    finish_calls(database, &mut transaction, &rest[before..after]).await?;
-    written.extend(std::iter::repeat_n(true, after - before));
+    written.extend(finish_calls(database, &mut transaction, &rest[before..after]).await?);
     for job in &rest[after..] {
         written.push(job.write.apply(database, &mut transaction).await?);
     }
@@ -145,12 +144,13 @@ async fn begin_calls(
     Ok(batch[..count].iter().map(is_ours).collect())
 }
 
+/// Which of these calls were still ours to finish.
 async fn finish_calls(
     database: &Database,
     connection: &mut AnyConnection,
     batch: &[Job],
-) -> Result<(), sqlx::Error> {
-    let now = database.now();
+) -> Result<Vec<bool>, sqlx::Error> {
+    let (now, mut finished) = (database.now(), HashSet::new());
     for (statement, rows) in pieces(&CALL_FINISH, batch) {
         let mut query: Query<'_, Any, _> = sqlx::query(statement);
         for job in rows {
@@ -159,9 +159,13 @@ async fn finish_calls(
                 query = query.bind(now).bind(outcome.as_str());
             }
         }
-        query.execute(&mut *connection).await?;
+        for row in query.fetch_all(&mut *connection).await? {
+            finished.insert(row.try_get::<Vec<u8>, _>(0)?);
+        }
     }
-    Ok(())
+    let is_finished =
+        |job: &Job| matches!(&job.write, Write::CallFinish { id, .. } if finished.contains(id.as_slice()));
+    Ok(batch.iter().map(is_finished).collect())
 }
 
 /// Cuts a batch into pieces for which there is a statement.

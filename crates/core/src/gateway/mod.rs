@@ -17,6 +17,7 @@ mod resolve;
 mod runner;
 mod settings;
 mod tasks;
+mod telling;
 mod validate;
 
 use std::sync::{Arc, Mutex};

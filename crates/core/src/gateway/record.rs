@@ -63,15 +63,9 @@ async fn begin(
     progress: Progress,
 ) -> Result<Option<Outcome>, Refusal> {
     match gateway.store.call_begin(&key, &digest(&call)).await.map_err(unavailable)? {
-        Begun::Fresh => run(gateway, key, &call, &progress).await.map(Some),
-        Begun::Abandoned if call.entry.hints.repeatable() => {
-            run(gateway, key, &call, &progress).await.map(Some)
-        }
-        Begun::Abandoned => {
-            let answer = Ok(may_have_run());
-            note_surely(gateway, key, &answer).await;
-            answer.map(Some)
-        }
+        Begun::Fresh => run(gateway, key, &call, &progress).await,
+        Begun::Abandoned if call.entry.hints.repeatable() => run(gateway, key, &call, &progress).await,
+        Begun::Abandoned => note_surely(gateway, key, Ok(may_have_run())).await,
         Begun::Ended(outcome) => Ok(Some(outcome)),
         Begun::Conflict => Err(Refusal::Conflict { call_id: key.id.into() }),
         Begun::Running => Ok(None),
@@ -83,18 +77,27 @@ async fn run(
     key: CallKey,
     call: &Call,
     progress: &Progress,
-) -> Result<Outcome, Refusal> {
+) -> Result<Option<Outcome>, Refusal> {
     let answer = dispatch(&gateway, call, progress).await;
-    note_surely(gateway, key, &answer).await;
-    answer
+    note_surely(gateway, key, answer).await
 }
 
-/// The tool ran or did not, and its caller hears which, even while the store is away.
-async fn note_surely(gateway: Arc<Gateway>, key: CallKey, answer: &Result<Outcome, Refusal>) {
-    if let Err(error) = note(&gateway, &key, answer).await {
-        let tasks = gateway.tasks.clone();
-        tasks.spawn(note_later(gateway, key, answer.clone(), error));
+/// The tool ran or did not, and its caller hears which, even while the store is away. `None` when somebody
+/// took the call over because we seemed dead: their record is the answer.
+async fn note_surely(
+    gateway: Arc<Gateway>,
+    key: CallKey,
+    answer: Result<Outcome, Refusal>,
+) -> Result<Option<Outcome>, Refusal> {
+    match note(&gateway, &key, &answer).await {
+        Ok(true) => {}
+        Ok(false) => return Ok(None),
+        Err(error) => {
+            let tasks = gateway.tasks.clone();
+            tasks.spawn(note_later(gateway, key, answer.clone(), error));
+        }
     }
+    answer.map(Some)
 }
 
 /// A future that goes on when it is dropped.
@@ -137,18 +140,25 @@ async fn note_later(
         }
         pause = (pause * 2).min(LONGEST_PAUSE);
         match note(&gateway, &key, &answer).await {
-            Ok(()) => return,
+            Ok(true) => return,
+            Ok(false) => {
+                return tracing::warn!(call = %key.id, "the call was taken over before its end was recorded");
+            }
             Err(next) => error = next,
         }
     }
 }
 
 /// A result over `task_result_bytes` goes to its caller whole, but is not kept: who asks again hears that the
-/// tool ran and how large its result was.
-async fn note(gateway: &Gateway, key: &CallKey, answer: &Result<Outcome, Refusal>) -> Result<(), StoreError> {
+/// tool ran and how large its result was. False when the call is not ours any more.
+async fn note(
+    gateway: &Gateway,
+    key: &CallKey,
+    answer: &Result<Outcome, Refusal>,
+) -> Result<bool, StoreError> {
     match answer {
         Ok(outcome) if !frees_key(outcome) => gateway.store.call_finish(key, &gateway.bounded(outcome)).await,
-        Ok(_) | Err(_) => gateway.store.call_forget(key).await,
+        Ok(_) | Err(_) => gateway.store.call_forget(key).await.map(|()| true),
     }
 }
 

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use tokio::sync::mpsc::Receiver;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 
@@ -16,7 +15,7 @@ use super::tasks::KeptRequest;
 use crate::call::Call;
 use crate::limits::Limits;
 use crate::outcome::{Content, Outcome, ToolError};
-use crate::progress::{Progress, Update};
+use crate::progress::Progress;
 use crate::refusal::Refusal;
 use crate::store::ClaimedTask;
 use crate::task::{TaskId, refused};
@@ -32,8 +31,6 @@ const TOOL_PAUSE: Duration = Duration::from_secs(2);
 /// How long slots gather before waiting tasks are claimed for them, when few are free: claiming one by one
 /// would look through the whole backlog for each.
 const GATHER: Duration = Duration::from_millis(10);
-/// How many updates of one task are kept.
-const MOST_UPDATES: usize = 10_000;
 
 /// Where the credentials of a task are kept.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -253,26 +250,6 @@ impl Gateway {
             answer
         };
         tokio::join!(run, self.tell(id, updates)).0
-    }
-
-    async fn tell(&self, id: &TaskId, mut updates: Receiver<Update>) {
-        let mut told = 0;
-        while let Some(mut update) = updates.recv().await {
-            // Of progress that came while the last was written, the newest says all.
-            while let Update::Progress { .. } = update
-                && let Ok(next) = updates.try_recv()
-            {
-                if !matches!(next, Update::Progress { .. }) {
-                    self.store.task_tell(id, &update).await.ok();
-                }
-                update = next;
-            }
-            if told < MOST_UPDATES {
-                // An update that cannot be written is not worth failing a task for.
-                self.store.task_tell(id, &update).await.ok();
-                told += 1;
-            }
-        }
     }
 
     async fn taken_away(&self, id: &TaskId, bell: &mut crate::store::Listener) {

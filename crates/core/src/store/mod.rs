@@ -53,8 +53,9 @@ pub trait Store: Send + Sync {
     /// Claims an id. Of many callers at once exactly one gets [`Begun::Fresh`].
     fn call_begin<'a>(&'a self, key: &'a CallKey, digest: &'a CallDigest) -> StoreFuture<'a, Begun>;
 
-    /// Records how a call ended; wakes all who wait for it.
-    fn call_finish<'a>(&'a self, key: &'a CallKey, outcome: &'a Outcome) -> StoreFuture<'a, ()>;
+    /// Records how a call ended; wakes all who wait for it. False when it is not ours any more: somebody took
+    /// it over, and what they record is its end.
+    fn call_finish<'a>(&'a self, key: &'a CallKey, outcome: &'a Outcome) -> StoreFuture<'a, bool>;
 
     /// Gives an id back because its tool did not run; those who wait must begin anew.
     fn call_forget<'a>(&'a self, key: &'a CallKey) -> StoreFuture<'a, ()>;
@@ -108,7 +109,7 @@ pub trait Store: Send + Sync {
     /// A task as it is now, with what happened to it after event `after`.
     fn task_find<'a>(&'a self, id: &'a TaskId, after: u64) -> StoreFuture<'a, Option<FoundTask>>;
 
-    /// The tasks of a caller, newest first, older than `before`.
+    /// The tasks of a caller, newest first, older than `before`; none when the caller has no task of that id.
     fn task_list<'a>(
         &'a self,
         caller: &'a str,

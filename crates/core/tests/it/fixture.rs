@@ -15,7 +15,7 @@ use toolmux_core::message::Message;
 use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::{Outcome, Output, ToolError};
-use toolmux_core::progress::Progress;
+use toolmux_core::progress::{Progress, Update};
 use toolmux_core::refusal::Refusal;
 use toolmux_core::schema::Schema;
 use toolmux_core::source::{Listing, Source, SourceError};
@@ -62,11 +62,17 @@ impl Fixture {
         self.runs.load(Ordering::SeqCst)
     }
 
-    async fn run(&self, call: &Call) -> Result<Outcome, SourceError> {
+    async fn run(&self, call: &Call, progress: &Progress) -> Result<Outcome, SourceError> {
         self.runs.fetch_add(1, Ordering::SeqCst);
         match call.tool_name() {
             "wait" => self.go.notified().await,
             "forever" => std::future::pending().await,
+            "chatter" => {
+                for line in 0..5 {
+                    let data = raw_of(&json!(format!("line {line}")));
+                    progress.send(Update::Log { level: "info".to_owned(), data }).await;
+                }
+            }
             "panic" => panic!("a tool panics"),
             "fail" => return Ok(Outcome::Failed(ToolError::new("it failed"))),
             "unreached" => return Err(SourceError::NotReached(Message::public("Nobody there"))),
@@ -84,8 +90,8 @@ impl Source for Fixture {
         Box::pin(std::future::ready(listing.ok_or_else(failed)))
     }
 
-    fn call<'a>(&'a self, call: &'a Call, _: &'a Progress) -> BoxFuture<'a, Result<Outcome, SourceError>> {
-        Box::pin(self.run(call))
+    fn call<'a>(&'a self, call: &'a Call, told: &'a Progress) -> BoxFuture<'a, Result<Outcome, SourceError>> {
+        Box::pin(self.run(call, told))
     }
 
     fn changed(&self) -> BoxFuture<'_, ()> {

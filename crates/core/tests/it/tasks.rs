@@ -1,11 +1,10 @@
 //! Tasks: accepted, run, followed, cancelled, bounded.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::json;
 use tokio::time::timeout;
-use toolmux_core::gateway::{Gateway, Settings};
+use toolmux_core::gateway::{Admission, ApiKey, Credential, Gateway, Settings};
 use toolmux_core::limits::Limits;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::secret::Secret;
@@ -14,7 +13,7 @@ use toolmux_core::task::{KEPT, TaskChange, TaskId};
 use crate::fixture::{Fixture, LONG, anyone, gateway, line, request, tool};
 
 async fn fixture(limits: Limits) -> (Arc<Fixture>, Arc<Gateway>) {
-    let source = Fixture::with(["run", "wait", "forever", "fail", "unreached"].map(tool).into());
+    let source = Fixture::with(["run", "wait", "forever", "fail", "unreached", "chatter"].map(tool).into());
     let gateway = gateway(Settings { limits, ..Settings::default() }, &source).await;
     (source, gateway)
 }
@@ -168,13 +167,32 @@ async fn credentials_of_a_waiting_task_stay_with_it() {
 
 #[tokio::test]
 async fn a_task_is_known_to_its_caller_only() {
-    let (_, gateway) = fixture(Limits::default()).await;
-    let id = submit(&gateway, "Kit_run").await;
-    let caller = anyone(&gateway);
-    assert!(gateway.task(&caller, &id).await.expect("store").is_some());
-    assert!(gateway.task(&caller, &TaskId::new("other")).await.expect("store").is_none());
-    assert_eq!(gateway.task_list(&caller, None).await.expect("store").len(), 1);
-    assert!(KEPT > Duration::ZERO);
+    let source = Fixture::with(["forever"].map(tool).into());
+    let key = |name: &str| ApiKey { name: name.into(), sha256: Secret::new(name).sha256(), toolset: None };
+    let admission = Admission { keys: ["alice", "bob"].map(key).into(), jwt: None };
+    let gateway = gateway(Settings { admission, ..Settings::default() }, &source).await;
+    let [alice, bob] =
+        ["alice", "bob"].map(|key| gateway.admit(Credential::Key(key), None).expect("a known key"));
+    let id = gateway.submit(&alice, request("Kit_forever", json!({})), KEPT).await.expect("accepted");
+    assert!(gateway.task(&bob, &id).await.expect("store").is_none());
+    assert!(gateway.task_follow(&bob, &id, 0).await.expect("store").is_none());
+    assert!(gateway.task_cancel(&bob, &id).await.expect("store").is_none());
+    assert!(gateway.task_list(&bob, None).await.expect("store").is_empty());
+    assert_eq!(gateway.task_list(&alice, None).await.expect("store").len(), 1);
+    let task = gateway.task_cancel(&alice, &id).await.expect("store").expect("known");
+    assert_eq!(task.status.as_str(), "cancelled");
+}
+
+#[tokio::test]
+async fn what_a_tool_tells_is_kept_up_to_a_bound() {
+    let limits = Limits { task_updates_bytes: 100, ..Limits::default() };
+    let (_, gateway) = fixture(limits).await;
+    let id = submit(&gateway, "Kit_chatter").await;
+    let told = follow(&gateway, &id, 0).await;
+    assert_eq!(told.len(), 6, "{told:?}");
+    assert!(told[2].contains("line 0") && told[3].contains("line 1"), "{told:?}");
+    assert!(told[4].contains("not kept"), "{told:?}");
+    assert!(told[5].starts_with("completed"), "{told:?}");
 }
 
 #[tokio::test]

@@ -189,10 +189,15 @@ async fn an_agent_gets_its_toolset_and_one_without_gets_all() {
 #[tokio::test]
 async fn weak_point_a_quick_tool_is_not_polled_for() {
     let (_, server) = server().await;
-    let started = Instant::now();
-    let task = start(&server, "Kit_Nothing", &json!({})).await;
-    stream(&server, &task, None).await;
-    assert!(started.elapsed() < Duration::from_millis(500), "{:?}", started.elapsed());
+    let mut quickest = Duration::MAX;
+    // Whoever polls once a second is never quicker than that; a busy machine is, once in ten times.
+    for _ in 0..10 {
+        let started = Instant::now();
+        let task = start(&server, "Kit_Nothing", &json!({})).await;
+        stream(&server, &task, None).await;
+        quickest = quickest.min(started.elapsed());
+    }
+    assert!(quickest < Duration::from_secs(1), "{quickest:?}");
 }
 
 /// Counts how often it was opened and closed; the last one opened may refuse to list.

@@ -24,9 +24,14 @@ fn all() -> impl Iterator<Item = &'static (&'static str, Fact)> {
     SEALED.iter().chain(contract_calls::FACTS).chain(contract_tasks::FACTS)
 }
 
-/// Leases short enough to see them end.
+/// Whatever a server of these settings holds stays its own, and it waits for its database, however slow the
+/// machine is.
 pub(crate) fn settings() -> StoreSettings {
-    StoreSettings { lease: Duration::from_millis(400), ..StoreSettings::default() }
+    StoreSettings {
+        lease: Duration::from_hours(1),
+        patience: Duration::from_secs(30),
+        ..StoreSettings::default()
+    }
 }
 
 /// Records carry milliseconds; what must differ in them waits for the clock to move on.

@@ -47,7 +47,11 @@ async fn check(store: &Arc<dyn Store>, id: &str, digest: u8, expect: &str) {
 async fn an_id_is_fresh_once(store: Arc<dyn Store>) {
     check(&store, "1", 1, "fresh").await;
     check(&store, "1", 1, "running").await;
-    store.call_finish(&key("1"), &returned(5)).await.unwrap();
+    assert!(store.call_finish(&key("1"), &returned(5)).await.unwrap());
+    check(&store, "1", 1, r#"{"returned":{"value":5}}"#).await;
+    assert!(store.call_finish(&key("1"), &returned(5)).await.unwrap(), "said twice, the same is true");
+    assert!(!store.call_finish(&key("1"), &returned(6)).await.unwrap());
+    assert!(!store.call_finish(&key("2"), &returned(6)).await.unwrap());
     check(&store, "1", 1, r#"{"returned":{"value":5}}"#).await;
     assert_eq!(store.call_wait(&key("1")).await.unwrap().as_ref().map(text), Some(text(&returned(5))));
 }

@@ -179,7 +179,9 @@ async fn a_returned_task_waits_before_it_is_claimed_again(store: Arc<dyn Store>)
     store.task_start(&id).await.unwrap();
     store.task_return(&id, Duration::MAX).await.unwrap();
     assert!(store.task_claim(9).await.unwrap().is_empty());
+    check(&store, &id, &["pending", "running", "pending"]).await;
     assert!(store.task_start(&id).await.unwrap());
+    assert_eq!(events(&store, &id, 3).await, ["running"]);
     store.task_return(&id, Duration::ZERO).await.unwrap();
     assert_eq!(store.task_claim(9).await.unwrap().len(), 1);
 }
@@ -219,7 +221,7 @@ async fn tasks_are_listed_newest_first(store: Arc<dyn Store>) {
         ids.insert(0, submit(&store, "alice").await);
         next_millisecond().await;
     }
-    submit(&store, "bob").await;
+    let bobs = submit(&store, "bob").await;
     let list = async |before: Option<&TaskId>, most| -> Vec<TaskId> {
         let tasks = store.task_list("alice", before, most).await.unwrap();
         tasks.into_iter().map(|task| task.id).collect()
@@ -227,6 +229,8 @@ async fn tasks_are_listed_newest_first(store: Arc<dyn Store>) {
     assert_eq!(list(None, 9).await, ids);
     assert_eq!(list(None, 2).await, ids[..2]);
     assert_eq!(list(Some(&ids[0]), 9).await, ids[1..]);
+    assert!(list(Some(&TaskId::new("nobody's")), 9).await.is_empty());
+    assert!(list(Some(&bobs), 9).await.is_empty());
 }
 
 async fn the_bell_rings_for_every_change(store: Arc<dyn Store>) {

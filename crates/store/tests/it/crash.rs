@@ -1,137 +1,185 @@
-//! A server killed at random moments, again and again: no accepted task is lost, none that must not run
-//! twice does, and every one ends.
+//! Servers killed at random steps, again and again: no accepted task is lost, none that must not run twice
+//! does, and everybody who follows one hears its end.
 
 use std::collections::HashMap;
-use std::fs::OpenOptions;
-use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::io::{BufRead, BufReader, Lines};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use toolmux_core::gateway::Credential;
-use toolmux_core::task::{KEPT, TaskId};
-use toolmux_store::StoreSettings;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use toolmux_core::gateway::{Credential, Gateway, Settings};
+use toolmux_core::task::{TaskChange, TaskId};
+use toolmux_store::open;
 
-use crate::gateways::{Work, end, gateway, request};
+use crate::contract::settings;
 use crate::postgres_server::PostgresServer;
 
-/// How often the server is killed, if there is time.
-const ROUNDS: u64 = 200;
-/// How long the killing goes on at most.
-const LONGEST: Duration = Duration::from_secs(70);
-/// How long a server lives at most.
-const LIFE: u64 = 150;
+/// How often a server is killed, on each kind of database.
+const ROUNDS: u64 = 100;
+/// How many servers live at a time.
+const LANES: u64 = 4;
+/// The step at which a server is killed at the latest.
+const STEPS: u64 = 60;
+/// How many tasks a server submits: more than it lives to see.
+const TASKS: u64 = 1_000;
+/// How long all of it takes at most.
+const LONGEST: Duration = Duration::from_mins(3);
 
-/// Tells the child what to work on.
-const URL: &str = "TOOLMUX_TEST_CRASH_URL";
-const LOG: &str = "TOOLMUX_TEST_CRASH_LOG";
-const ROUND: &str = "TOOLMUX_TEST_CRASH_ROUND";
-
-fn settings() -> StoreSettings {
-    StoreSettings { lease: Duration::from_millis(600), ..StoreSettings::default() }
+/// A server of its own process, killed when dropped.
+struct Server {
+    process: Child,
+    says: Lines<BufReader<ChildStdout>>,
 }
 
-/// Writes a line for every run of a tool, so that runs can be counted when the process is dead.
-fn work(log: &Path) -> Work {
-    let log = log.to_owned();
-    Arc::new(move |tool, n| {
-        let mut file = OpenOptions::new().create(true).append(true).open(&log).unwrap();
-        file.write_all(format!("{tool} {n}\n").as_bytes()).unwrap();
-        Box::pin(until_worked(Duration::from_millis(n % 7)))
+impl Server {
+    fn start(url: &str, log: &Path, first: u64, most: u64) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_toolmux-store-crash-server"))
+            .arg(url)
+            .arg(log)
+            .args([first.to_string(), most.to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let says = BufReader::new(process.stdout.take().unwrap()).lines();
+        Server { process, says }
+    }
+
+    /// The next step it took; `None` when it is dead.
+    fn step(&mut self) -> Option<String> {
+        self.says.next().and_then(Result::ok)
+    }
+
+    fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// What the lanes of one test share.
+struct Killing {
+    url: String,
+    log: PathBuf,
+    rounds: AtomicU64,
+    killed: AtomicU64,
+    accepted: UnboundedSender<TaskId>,
+}
+
+impl Killing {
+    /// How many were killed in the end.
+    fn all(self) -> u64 {
+        std::thread::scope(|scope| {
+            for _ in 0..LANES {
+                scope.spawn(|| self.lane());
+            }
+        });
+        self.killed.into_inner()
+    }
+
+    /// Starts a server and kills it at a random step, until there were enough of these.
+    fn lane(&self) {
+        loop {
+            let round = self.rounds.fetch_add(1, Ordering::SeqCst);
+            if round >= ROUNDS {
+                return;
+            }
+            let mut server = Server::start(&self.url, &self.log, round * TASKS, TASKS);
+            let fatal = uuid::Uuid::new_v4().as_u64_pair().0 % STEPS;
+            let lived = (0..fatal).map_while(|_| server.step()).filter(|step| self.note(step)).count();
+            assert!(server.process.try_wait().unwrap().is_none(), "the server died by itself");
+            server.kill();
+            self.killed.fetch_add(1, Ordering::SeqCst);
+            // What it had said before it died was said.
+            while let Some(step) = server.step() {
+                self.note(&step);
+            }
+            eprintln!("round {round}: killed at step {fatal}, {lived} accepted before");
+        }
+    }
+
+    /// Whether a step was that a task was accepted.
+    fn note(&self, step: &str) -> bool {
+        let accepted = step.strip_prefix("accepted ").map(TaskId::new);
+        accepted.is_some_and(|id| self.accepted.send(id).is_ok())
+    }
+}
+
+/// The last word a follower hears. The follower is a server of its own that outlives all others and runs
+/// nothing.
+async fn last_word(gateway: Arc<Gateway>, id: TaskId) -> String {
+    let caller = gateway.admit(Credential::None, None).unwrap();
+    let follow = gateway.task_follow(&caller, &id, 0).await.unwrap();
+    let mut follow = follow.expect("an accepted task is known");
+    let mut last = "nothing".to_owned();
+    while let Some(event) = follow.next().await.unwrap() {
+        last = match event.change {
+            TaskChange::Status(status) => status.as_str().to_owned(),
+            TaskChange::Update(_) => "an update".to_owned(),
+            TaskChange::Ended(status, _) => format!("ended {}", status.as_str()),
+        };
+    }
+    last
+}
+
+fn count(words: impl IntoIterator<Item = String>) -> HashMap<String, usize> {
+    words.into_iter().fold(HashMap::new(), |mut counts, word| {
+        *counts.entry(word).or_default() += 1;
+        counts
     })
 }
 
-/// A tool takes a while, so that some are killed at work.
-async fn until_worked(while_: Duration) {
-    tokio::time::sleep(while_).await;
-}
-
-/// Any moment of a short life.
-fn until_a_random_moment() {
-    let nanos = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().subsec_nanos();
-    std::thread::sleep(Duration::from_millis(u64::from(nanos / 1_000) % LIFE));
-}
-
-/// The server that is killed: this very program, told to submit tasks until then.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn child() {
-    let (Ok(url), Ok(log), Ok(round)) = (std::env::var(URL), std::env::var(LOG), std::env::var(ROUND)) else {
-        return;
-    };
-    let gateway = gateway(&url, settings(), work(Path::new(&log))).await;
-    let caller = gateway.admit(Credential::None, None).unwrap();
-    println!("\nready");
-    let first = round.parse::<u64>().unwrap() * 1_000_000;
-    for n in first.. {
-        let tool = if n % 2 == 0 { "Kit_once" } else { "Kit_again" };
-        if let Ok(id) = gateway.submit(&caller, request(tool, n), KEPT).await {
-            println!("accepted {id}");
-        }
-    }
-}
-
-/// Runs the child until a random moment; gives the tasks it said it accepted.
-fn round(url: &str, log: &Path, round: u64) -> Vec<TaskId> {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "crash::child", "--nocapture"])
-        .env(URL, url)
-        .env(LOG, log)
-        .env(ROUND, round.to_string())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    while lines.next().expect("the child starts").unwrap() != "ready" {}
-    let killer = std::thread::spawn(move || {
-        until_a_random_moment();
-        child.kill().unwrap();
-        child.wait().unwrap();
-    });
-    let accepted = lines.map_while(Result::ok);
-    let accepted = accepted.filter_map(|line| line.strip_prefix("accepted ").map(TaskId::new)).collect();
-    killer.join().unwrap();
-    accepted
-}
-
-async fn check(url: &str) {
+async fn check(url: String) {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("runs");
-    let (started, mut accepted, mut rounds) = (Instant::now(), Vec::new(), 0);
-    while rounds < ROUNDS && started.elapsed() < LONGEST {
-        rounds += 1;
-        let (url, log) = (url.to_owned(), log.clone());
-        accepted.extend(tokio::task::spawn_blocking(move || round(&url, &log, rounds)).await.unwrap());
+    let follower = Gateway::new(Settings::default(), open(&url, settings()).await.unwrap());
+    let (accepted, mut accepted_ids) = unbounded_channel();
+    let killing = Killing {
+        url: url.clone(),
+        log: log.clone(),
+        rounds: AtomicU64::new(0),
+        killed: AtomicU64::new(0),
+        accepted,
+    };
+    let killed = tokio::task::spawn_blocking(move || killing.all());
+    let mut followers = JoinSet::new();
+    while let Some(id) = accepted_ids.recv().await {
+        followers.spawn(last_word(Arc::clone(&follower), id));
     }
-    let survivor = gateway(url, settings(), work(&log)).await;
-    let mut ends: HashMap<String, usize> = HashMap::new();
-    for id in &accepted {
-        *ends.entry(end(&survivor, id).await).or_default() += 1;
-    }
-    survivor.close(Duration::from_secs(5)).await;
-    let mut runs: HashMap<String, usize> = HashMap::new();
-    for line in std::fs::read_to_string(&log).unwrap_or_default().lines() {
-        *runs.entry(line.to_owned()).or_default() += 1;
-    }
+    assert_eq!(killed.await.unwrap(), ROUNDS);
+    // Somebody has to run what the dead left.
+    let survivor = Server::start(&url, &log, ROUNDS * TASKS, 0);
+    let ends = count(followers.join_all().await);
+    drop(survivor);
+    follower.close(Duration::from_secs(5)).await;
+    let runs = count(std::fs::read_to_string(&log).unwrap_or_default().lines().map(str::to_owned));
+    eprintln!("{ends:?}, {} runs", runs.values().sum::<usize>());
     let twice: Vec<_> = runs.iter().filter(|(line, count)| line.starts_with("once") && **count > 1).collect();
-    eprintln!(
-        "{rounds} rounds, {} accepted, {ends:?}, {} runs",
-        accepted.len(),
-        runs.values().sum::<usize>()
-    );
     assert!(twice.is_empty(), "ran twice: {twice:?}");
-    assert!(!accepted.is_empty());
-    assert!(ends.keys().all(|end| end == "completed" || end == "failed"), "{ends:?}");
+    assert!(ends.contains_key("ended completed"), "{ends:?}");
+    assert!(ends.keys().all(|end| end == "ended completed" || end == "ended failed"), "{ends:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sqlite_survives_being_killed() {
+async fn sqlite_survives_servers_being_killed_a_hundred_times() {
     let folder = tempfile::tempdir().unwrap();
-    check(&format!("sqlite:{}", folder.path().join("records.db").display())).await;
+    let url = format!("sqlite:{}", folder.path().join("records.db").display());
+    timeout(LONGEST, check(url)).await.expect("a hundred rounds in time");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn postgres_survives_servers_being_killed() {
-    check(&PostgresServer::shared().database().await).await;
+async fn postgres_survives_servers_being_killed_a_hundred_times() {
+    let url = PostgresServer::shared().database().await;
+    timeout(LONGEST, check(url)).await.expect("a hundred rounds in time");
 }

@@ -5,69 +5,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use serde_json::json;
-use toolmux_core::BoxFuture;
-use toolmux_core::arguments::Arguments;
-use toolmux_core::call::{Call, Request};
-use toolmux_core::gateway::{Credential, Gateway, Settings};
-use toolmux_core::mount::{Mount, Naming};
-use toolmux_core::names::ToolRef;
-use toolmux_core::outcome::{Outcome, Output};
+use toolmux_core::call::Request;
+use toolmux_core::gateway::{Credential, Gateway};
 use toolmux_core::progress::Progress;
-use toolmux_core::schema::Schema;
-use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_core::task::{KEPT, TaskId};
-use toolmux_core::tool::{Hints, Tool};
-use toolmux_store::{StoreSettings, open};
 
+use crate::contract::settings;
 use crate::contract_calls::text;
 use crate::postgres_server::PostgresServer;
-
-/// Far more than any of these takes.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
-
-/// What a tool does with its argument `n`.
-pub(crate) type Work = Arc<dyn Fn(&str, u64) -> BoxFuture<'static, ()> + Send + Sync>;
-
-/// Two tools: `once`, which must not run twice, and `again`, which may.
-pub(crate) struct Worker(pub(crate) Work);
-
-impl Source for Worker {
-    fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
-        let tool = |name: &str, idempotent| {
-            let mut tool = Tool::new(name, name, Schema::new(json!({ "type": "object" })));
-            tool.hints = Hints { idempotent, ..Hints::default() };
-            tool
-        };
-        let tools = vec![tool("once", None), tool("again", Some(true))];
-        Box::pin(std::future::ready(Ok(tools.into())))
-    }
-
-    fn call<'a>(&'a self, call: &'a Call, _: &'a Progress) -> BoxFuture<'a, Result<Outcome, SourceError>> {
-        let n = call.arguments().value()["n"].as_u64().unwrap_or_default();
-        Box::pin(async move {
-            (self.0)(call.tool_name(), n).await;
-            Ok(Outcome::Returned(Output::of(&n).unwrap()))
-        })
-    }
-}
-
-pub(crate) async fn gateway(url: &str, settings: StoreSettings, work: Work) -> Arc<Gateway> {
-    let store = open(url, settings).await.unwrap();
-    let gateway = Gateway::new(Settings::default(), store);
-    gateway.mount(Mount::new("kit", "Kit", Naming::Prefixed, Arc::new(Worker(work))));
-    gateway.settled(PATIENCE).await;
-    gateway.run_tasks();
-    gateway
-}
-
-pub(crate) fn request(tool: &str, n: u64) -> Request {
-    let arguments = json!({ "n": n }).as_object().cloned().unwrap_or_default();
-    Request::new(ToolRef::flat(tool), Arguments::from_map(arguments))
-}
+use crate::recovery::{both, leases_end, watchful};
+use crate::worker::{PATIENCE, Work, gateway, request};
 
 /// The status a task ends with.
-pub(crate) async fn end(gateway: &Arc<Gateway>, id: &TaskId) -> String {
+async fn end(gateway: &Arc<Gateway>, id: &TaskId) -> String {
     let caller = gateway.admit(Credential::None, None).unwrap();
     let wait = async {
         let mut follow =
@@ -90,7 +40,7 @@ async fn a_thousand_requests_with_one_id_over_three_gateways_run_the_tool_once()
             runs.fetch_add(1, Ordering::SeqCst);
             Box::pin(std::future::ready(()))
         });
-        gateways.push(gateway(&url, StoreSettings::default(), work).await);
+        gateways.push(gateway(&url, settings(), work).await);
     }
     let requests: Vec<_> = (0..1_000)
         .map(|index| {
@@ -120,8 +70,8 @@ async fn a_task_of_one_gateway_is_followed_and_cancelled_at_another() {
         0 => Box::pin(std::future::pending()),
         _ => Box::pin(std::future::ready(())),
     });
-    let here = gateway(&url, StoreSettings::default(), Arc::clone(&idle)).await;
-    let there = gateway(&url, StoreSettings::default(), idle).await;
+    let here = gateway(&url, settings(), Arc::clone(&idle)).await;
+    let there = gateway(&url, settings(), idle).await;
     let caller = here.admit(Credential::None, None).unwrap();
     let quick = here.submit(&caller, request("Kit_once", 1), KEPT).await.unwrap();
     assert_eq!(end(&there, &quick).await, "completed");
@@ -132,12 +82,48 @@ async fn a_task_of_one_gateway_is_followed_and_cancelled_at_another() {
     there.close(PATIENCE).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_lost_a_call_gives_the_answer_of_who_took_it_over() {
+    both(async |url| {
+        let go = Arc::new(tokio::sync::Semaphore::new(0));
+        let (started, mut starts) = tokio::sync::mpsc::unbounded_channel();
+        let work: Work = {
+            let go = Arc::clone(&go);
+            Arc::new(move |_, _| {
+                started.send(()).ok();
+                let go = Arc::clone(&go);
+                Box::pin(async move { drop(go.acquire().await) })
+            })
+        };
+        let slow = gateway(url, settings(), Arc::clone(&work)).await;
+        let other = gateway(url, watchful(), work).await;
+        let ask = |gateway: &Arc<Gateway>| {
+            let gateway = Arc::clone(gateway);
+            tokio::spawn(async move {
+                let caller = gateway.admit(Credential::None, None).unwrap();
+                let request = Request { id: Some("one".into()), ..request("Kit_once", 7) };
+                text(&gateway.call(&caller, request, &Progress::unheard()).await.unwrap())
+            })
+        };
+        let first = ask(&slow);
+        starts.recv().await.unwrap();
+        leases_end(url).await;
+        let told = tokio::time::timeout(PATIENCE, ask(&other)).await.expect("an answer").unwrap();
+        assert!(told.contains("may have run"), "{told}");
+        go.add_permits(1);
+        assert_eq!(first.await.unwrap(), told);
+        slow.close(PATIENCE).await;
+        other.close(PATIENCE).await;
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn a_caller_that_leaves_while_its_call_begins_leaves_a_call_that_ends() {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}", folder.path().join("records.db").display());
     let work: Work = Arc::new(|_, _| Box::pin(std::future::ready(())));
-    let gateway = gateway(&url, StoreSettings::default(), work).await;
+    let gateway = gateway(&url, settings(), work).await;
     let caller = gateway.admit(Credential::None, None).unwrap();
     let keyed = || Request { id: Some("x".into()), ..request("Kit_once", 7) };
     let progress = Progress::unheard();

@@ -9,3 +9,4 @@ mod crash;
 mod gateways;
 mod postgres_server;
 mod recovery;
+mod worker;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sqlx::Connection;
 use tokio::time::timeout;
 use toolmux_core::store::{Begun, NewTask, Store};
 use toolmux_core::task::TaskId;
@@ -16,11 +17,28 @@ use crate::postgres_server::PostgresServer;
 /// Far more than any of these takes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// A server that is alive until it is said to be dead.
 async fn server(url: &str) -> Arc<dyn Store> {
     Arc::new(SqlStore::open(url, settings()).await.unwrap())
 }
 
-async fn both(check: impl AsyncFn(&str)) {
+/// How a server looks for the dead several times a second; it may itself seem dead on a slow machine.
+pub(crate) fn watchful() -> StoreSettings {
+    StoreSettings { lease: Duration::from_secs(1), ..settings() }
+}
+
+async fn watchful_server(url: &str) -> Arc<dyn Store> {
+    Arc::new(SqlStore::open(url, watchful()).await.unwrap())
+}
+
+/// Lets the leases of all servers run out at once; those that are alive renew them.
+pub(crate) async fn leases_end(url: &str) {
+    let mut connection = sqlx::AnyConnection::connect(url).await.unwrap();
+    sqlx::query("UPDATE holders SET until = 0").execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+}
+
+pub(crate) async fn both(check: impl AsyncFn(&str)) {
     let folder = tempfile::tempdir().unwrap();
     check(&format!("sqlite:{}", folder.path().join("records.db").display())).await;
     check(&PostgresServer::shared().database().await).await;
@@ -51,7 +69,8 @@ async fn a_dead_servers_tasks_are_taken_over() {
             assert!(dead.task_start(&task.id).await.unwrap());
         }
         drop(dead);
-        let alive = server(url).await;
+        leases_end(url).await;
+        let alive = watchful_server(url).await;
         let told = ended(&alive, &once.id).await;
         assert!(told.last().unwrap().contains("may have run"), "{told:?}");
         let told = ended(&alive, &secret.id).await;
@@ -71,9 +90,10 @@ async fn a_dead_servers_call_goes_to_whoever_asks_again() {
     both(async |url| {
         let dead = server(url).await;
         assert!(matches!(dead.call_begin(&key("1"), &[1; 32]).await.unwrap(), Begun::Fresh));
-        let alive = server(url).await;
+        let alive = watchful_server(url).await;
         assert!(matches!(alive.call_begin(&key("1"), &[1; 32]).await.unwrap(), Begun::Running));
         drop(dead);
+        leases_end(url).await;
         let waited = timeout(PATIENCE, alive.call_wait(&key("1"))).await.expect("the wait ends").unwrap();
         assert!(waited.is_none());
         assert!(matches!(alive.call_begin(&key("1"), &[1; 32]).await.unwrap(), Begun::Abandoned));
@@ -83,10 +103,41 @@ async fn a_dead_servers_call_goes_to_whoever_asks_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn after_an_outage_nobody_is_taken_for_dead_at_once() {
+    both(async |url| {
+        let alive = server(url).await;
+        let task = new("a");
+        alive.task_submit(&task).await.unwrap();
+        assert!(alive.task_start(&task.id).await.unwrap());
+        assert!(matches!(alive.call_begin(&key("1"), &[1; 32]).await.unwrap(), Begun::Fresh));
+        leases_end(url).await;
+        let other = server(url).await;
+        assert!(matches!(other.call_begin(&key("1"), &[1; 32]).await.unwrap(), Begun::Running));
+        assert!(other.task_claim(9).await.unwrap().is_empty());
+        assert!(alive.task_finish(&task.id, &returned(1)).await.unwrap());
+        assert!(alive.call_finish(&key("1"), &returned(1)).await.unwrap());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lease_that_nobody_renews_runs_out() {
+    both(async |url| {
+        let dead = watchful_server(url).await;
+        assert!(matches!(dead.call_begin(&key("1"), &[1; 32]).await.unwrap(), Begun::Fresh));
+        drop(dead);
+        let alive = watchful_server(url).await;
+        let waited = timeout(PATIENCE, alive.call_wait(&key("1"))).await.expect("the wait ends").unwrap();
+        assert!(waited.is_none());
+        assert!(matches!(alive.call_begin(&key("1"), &[1; 32]).await.unwrap(), Begun::Abandoned));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_leaves_is_taken_over_at_once() {
     both(async |url| {
-        let hours = StoreSettings { lease: Duration::from_hours(1), ..StoreSettings::default() };
-        let leaving: Arc<dyn Store> = Arc::new(SqlStore::open(url, hours).await.unwrap());
+        let leaving = server(url).await;
         let task = NewTask { repeatable: true, ..new("a") };
         leaving.task_submit(&task).await.unwrap();
         leaving.task_start(&task.id).await.unwrap();
@@ -116,7 +167,8 @@ async fn what_one_server_does_wakes_those_who_wait_at_another() {
         here.task_finish(&task.id, &returned(1)).await.unwrap();
         here.call_finish(&key("1"), &returned(2)).await.unwrap();
         assert_eq!(follower.await.unwrap().len(), 3);
-        assert_eq!(text(&waiter.await.unwrap().unwrap()), text(&returned(2)));
+        let waited = timeout(PATIENCE, waiter).await.expect("the waiter is woken").unwrap();
+        assert_eq!(waited.as_ref().map(text), Some(text(&returned(2))));
     })
     .await;
 }
@@ -125,7 +177,8 @@ async fn what_one_server_does_wakes_those_who_wait_at_another() {
 async fn a_database_that_comes_back_is_used_again() {
     let mut postgres = PostgresServer::private();
     let url = postgres.database().await;
-    let patience = Duration::from_millis(300);
+    // Long for a database that answers, short enough to be waited for when it does not.
+    let patience = Duration::from_secs(10);
     let store = SqlStore::open(&url, StoreSettings { patience, ..settings() }).await.unwrap();
     let store: Arc<dyn Store> = Arc::new(store);
     assert!(matches!(store.call_begin(&key("1"), &[1; 32]).await.unwrap(), Begun::Fresh));
@@ -143,7 +196,8 @@ async fn a_database_that_comes_back_is_used_again() {
         })
     };
     postgres.start();
-    while store.call_finish(&key("1"), &returned(1)).await.is_err() {}
+    let finished = async { while store.call_finish(&key("1"), &returned(1)).await.is_err() {} };
+    timeout(PATIENCE, finished).await.expect("the database is used again");
     let outcome = timeout(PATIENCE, waiter).await.expect("the waiter is woken").unwrap();
     assert_eq!(outcome.as_ref().map(text), Some(text(&returned(1))));
 }

@@ -231,6 +231,20 @@ pub(super) struct RawLimits {
     #[serde(default, deserialize_with = "duration")]
     #[schemars(with = "Option<String>")]
     refresh: Option<Duration>,
+    /// How many tasks run at a time.
+    task_concurrency: Option<usize>,
+    /// How many tasks of one caller may wait for their turn.
+    task_backlog: Option<u64>,
+    /// How long a task waits for a tool that is not there.
+    #[serde(default, deserialize_with = "duration")]
+    #[schemars(with = "Option<String>")]
+    task_patience: Option<Duration>,
+    /// The largest result of a task or a recorded call that is kept, in bytes.
+    task_result_bytes: Option<usize>,
+    /// How many updates of one task are kept.
+    task_updates: Option<usize>,
+    /// How many bytes of them.
+    task_updates_bytes: Option<usize>,
     /// The largest request body, in bytes.
     body_bytes: Option<usize>,
     /// How many connections are open at a time.
@@ -248,6 +262,12 @@ impl RawLimits {
             breaker_rest: self.breaker_rest.unwrap_or(default.breaker_rest),
             drain: self.drain.unwrap_or(default.drain),
             refresh: self.refresh.unwrap_or(default.refresh),
+            task_concurrency: self.task_concurrency.unwrap_or(default.task_concurrency),
+            task_backlog: self.task_backlog.unwrap_or(default.task_backlog),
+            task_patience: self.task_patience.unwrap_or(default.task_patience),
+            task_result_bytes: self.task_result_bytes.unwrap_or(default.task_result_bytes),
+            task_updates: self.task_updates.unwrap_or(default.task_updates),
+            task_updates_bytes: self.task_updates_bytes.unwrap_or(default.task_updates_bytes),
             ..default
         }
     }

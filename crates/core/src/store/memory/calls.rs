@@ -36,14 +36,17 @@ impl Calls {
         }
     }
 
-    pub(super) fn finish(&mut self, key: &CallKey, outcome: &Outcome) {
-        if let Some(record) = self.calls.get(key) {
-            record.outcome.send_replace(Some(outcome.clone()));
-            self.ended.push_back((key.clone(), Instant::now()));
+    pub(super) fn finish(&mut self, key: &CallKey, outcome: &Outcome) -> bool {
+        let Some(record) = self.calls.get(key) else { return false };
+        if let Some(known) = &*record.outcome.borrow() {
+            return written(known) == written(outcome);
         }
+        record.outcome.send_replace(Some(outcome.clone()));
+        self.ended.push_back((key.clone(), Instant::now()));
         if self.ended.len() > MOST_KEPT {
             self.drop_oldest();
         }
+        true
     }
 
     pub(super) fn forget(&mut self, key: &CallKey) {
@@ -75,4 +78,9 @@ impl Calls {
             self.calls.remove(&oldest);
         }
     }
+}
+
+/// As other stores keep it, for comparing.
+fn written(outcome: &Outcome) -> Option<String> {
+    serde_json::to_string(outcome).ok()
 }

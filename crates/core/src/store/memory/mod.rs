@@ -64,9 +64,8 @@ impl Store for MemoryStore {
         ready(self.records(|records| records.calls.begin(key, digest)))
     }
 
-    fn call_finish<'a>(&'a self, key: &'a CallKey, outcome: &'a Outcome) -> StoreFuture<'a, ()> {
-        self.records(|records| records.calls.finish(key, outcome));
-        ready(())
+    fn call_finish<'a>(&'a self, key: &'a CallKey, outcome: &'a Outcome) -> StoreFuture<'a, bool> {
+        ready(self.records(|records| records.calls.finish(key, outcome)))
     }
 
     fn call_forget<'a>(&'a self, key: &'a CallKey) -> StoreFuture<'a, ()> {

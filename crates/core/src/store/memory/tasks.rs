@@ -189,15 +189,20 @@ impl Tasks {
     }
 
     pub(super) fn list(&self, caller: &str, before: Option<&TaskId>, most: usize) -> Vec<Task> {
-        let mut tasks: Vec<&Task> = self
-            .records
-            .values()
-            .filter(|record| *record.caller == *caller && !is_over(record))
-            .map(|record| &record.task)
-            .collect();
-        tasks.sort_by(|a, b| (b.created, &b.id).cmp(&(a.created, &a.id)));
-        let from = before.and_then(|id| tasks.iter().position(|task| task.id == *id)).map_or(0, |at| at + 1);
-        tasks.into_iter().skip(from).take(most).cloned().collect()
+        let own = |record: &&Record| *record.caller == *caller;
+        let age = |task: &Task| (task.created, task.id.clone());
+        let newest = match before {
+            None => None,
+            Some(id) => match self.records.get(id).filter(own) {
+                Some(record) => Some(age(&record.task)),
+                None => return Vec::new(),
+            },
+        };
+        let listed = self.records.values().filter(own).filter(|record| !is_over(record));
+        let older = |task: &&Task| newest.as_ref().is_none_or(|newest| age(task) < *newest);
+        let mut tasks: Vec<&Task> = listed.map(|record| &record.task).filter(older).collect();
+        tasks.sort_by_key(|task| std::cmp::Reverse(age(task)));
+        tasks.into_iter().take(most).cloned().collect()
     }
 
     pub(super) fn backlog(&self, caller: &str) -> u64 {

@@ -1,0 +1,52 @@
+//! Our own heartbeat, and what it lets us say of others: while the database was away nobody could beat, so
+//! nobody is taken for dead before all had a whole lease to show that they live.
+
+/// When we beat, by the clock all servers share.
+#[derive(Debug, Default)]
+pub(crate) struct Pulse {
+    last: Option<i64>,
+    /// Since when we have beaten without a gap.
+    steady: i64,
+}
+
+impl Pulse {
+    pub(crate) fn beat(&mut self, now: i64, lease: i64) {
+        if self.last.is_none_or(|last| now - last > lease / 2) {
+            self.steady = now;
+        }
+        self.last = Some(now);
+    }
+
+    /// Whoever's lease ended before this is dead. Nobody's did while our own heart is out of step.
+    pub(crate) fn dead_before(&self, now: i64, lease: i64) -> i64 {
+        let beats = self.last.is_some_and(|last| now - last <= lease / 2);
+        if beats && now - self.steady >= lease { now } else { i64::MIN }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a lease that ended long ago means death, at `now`, to one who beat at these times.
+    fn check(beats: &[i64], now: i64, expect: bool) {
+        let mut pulse = Pulse::default();
+        beats.iter().for_each(|beat| pulse.beat(*beat, 100));
+        assert_eq!(pulse.dead_before(now, 100) == now, expect, "{beats:?} {now}");
+    }
+
+    #[test]
+    fn nobody_is_dead_to_one_who_just_came() {
+        check(&[0], 0, false);
+        check(&[0, 25, 50, 75], 99, false);
+        check(&[0, 25, 50, 75, 100], 100, true);
+    }
+
+    #[test]
+    fn nobody_is_dead_after_an_outage_until_all_had_a_lease_to_beat() {
+        check(&[0, 25, 50, 75, 100], 151, false);
+        check(&[0, 25, 50, 75, 100, 400], 400, false);
+        check(&[0, 25, 50, 75, 100, 400, 425, 450, 475], 499, false);
+        check(&[0, 25, 50, 75, 100, 400, 425, 450, 475, 500], 500, true);
+    }
+}
