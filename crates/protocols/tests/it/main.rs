@@ -10,6 +10,8 @@ mod mcp_http;
 mod mcp_relay;
 mod mcp_stdio;
 mod mcp_streams;
+mod mcp_tasks;
+mod mcp_tasks_legacy;
 mod model;
 mod opentool;
 mod opentool_client;

@@ -160,7 +160,9 @@ async fn discovery_tells_what_there_is() {
     let body: Value = serde_json::from_str(&body).expect("as it must be");
     assert_eq!(status, 200);
     assert_eq!(body["result"]["supportedVersions"], json!([MODERN]));
-    assert_eq!(body["result"]["capabilities"], json!({ "tools": { "listChanged": true }, "logging": {} }));
+    let extensions = json!({ "io.modelcontextprotocol/tasks": {} });
+    let capabilities = json!({ "tools": { "listChanged": true }, "logging": {}, "extensions": extensions });
+    assert_eq!(body["result"]["capabilities"], capabilities);
     let (status, body) = ask(&served.url, modern("prompts/list", json!({}))).await;
     assert_eq!(status, 404, "{body}");
 }

@@ -222,6 +222,8 @@ struct NativeTool<'a> {
     output_schema: Option<&'a Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     annotations: Option<RawJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    execution: Option<Value>,
 }
 
 fn native_tool(entry: &Entry, revision: Revision) -> RawJson {
@@ -237,6 +239,7 @@ fn native_tool(entry: &Entry, revision: Revision) -> RawJson {
         input_schema: as_object(entry.tool.input.value()),
         output_schema: output_schema.filter(allowed),
         annotations: said.then(|| annotations(entry.hints, None)),
+        execution: revision.has_tasks().then(|| json!({ "taskSupport": "optional" })),
     })
     .expect("a tool is writable")
 }

@@ -92,6 +92,9 @@ fn climb(headers: &HeaderMap, asked: &Asked, params: &Params<'_>, caller: Caller
     match (asked.method.as_str(), &params.name, &params.uri) {
         ("tools/call" | "prompts/get", Some(name), _) => same(headers, NAME_HEADER, name)?,
         ("resources/read", _, Some(uri)) => same(headers, NAME_HEADER, uri)?,
+        ("tasks/get" | "tasks/update" | "tasks/cancel", ..) => {
+            params.task_id.iter().try_for_each(|id| same(headers, NAME_HEADER, id))?;
+        }
         _ => {}
     }
     supported(version)?;

@@ -1,5 +1,6 @@
 //! We answer as an MCP server.
 
+mod asking;
 mod batch;
 mod desk;
 mod encode;
@@ -15,6 +16,8 @@ mod session;
 mod stdio;
 mod stream;
 mod suspended;
+mod tasks;
+mod teller;
 mod tools;
 
 use std::sync::Arc;

@@ -75,7 +75,8 @@ impl Suspended {
     }
 }
 
-fn said(result: &RawValue) -> Box<RawValue> {
+/// An answer as a question hears it.
+pub(super) fn said(result: &RawValue) -> Box<RawValue> {
     #[derive(serde::Serialize)]
     struct Said<'a> {
         result: &'a RawValue,
