@@ -12,5 +12,6 @@ mod opendyn_fixture;
 mod opendyn_gallery;
 mod opentool;
 mod process;
+mod protected;
 mod sdk;
 mod tasks;

@@ -9,13 +9,12 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::value::RawValue;
 use toolmux_core::call::Caller;
 use toolmux_core::json_text::raw_of;
-use toolmux_core::refusal::Refusal;
 
 use super::desk::Desk;
 use super::exchange::{Asked, Exchange, Outlet, Peer};
 use super::ladder::{self, SESSION_HEADER, Stopped};
 use super::stream::{self, Answering};
-use super::{batch, listen, methods, session};
+use super::{batch, listen, methods, protected, session};
 use crate::jsonrpc::{Message, NotAMessage};
 use crate::mcp::wire::{self, Fault, INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, Reply, text_of};
 use crate::sse;
@@ -29,11 +28,16 @@ pub(super) struct Server {
 }
 
 pub(super) async fn post(server: Server, request: Request) -> Response {
-    let (caller, parts, body) = match server.web.open(request).await {
-        Ok(opened) => opened,
-        Err(refusal) => return turned_away(&refusal),
+    let (parts, body) = request.into_parts();
+    let caller = match server.web.admit(&parts) {
+        Ok(caller) => caller,
+        Err(refusal) => return protected::turned_away(&server.web, &parts, &refusal),
     };
     let headers = &parts.headers;
+    let body = match server.web.body(headers, body).await {
+        Ok(body) => body,
+        Err(refusal) => return protected::turned_away(&server.web, &parts, &refusal),
+    };
     if body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
         return batch::post(&server, headers, caller, &body).await;
     }
@@ -66,7 +70,7 @@ pub(super) fn get(server: Server, request: Request) -> Response {
     let parts = request.into_parts().0;
     let caller = match server.web.admit(&parts) {
         Ok(caller) => caller,
-        Err(refusal) => return turned_away(&refusal),
+        Err(refusal) => return protected::turned_away(&server.web, &parts, &refusal),
     };
     if ladder::is_modern(&parts.headers) || !takes_streams(&parts.headers) {
         return not_allowed();
@@ -89,7 +93,7 @@ pub(super) fn delete(server: Server, request: Request) -> Response {
     let parts = request.into_parts().0;
     let caller = match server.web.admit(&parts) {
         Ok(caller) => caller,
-        Err(refusal) => return turned_away(&refusal),
+        Err(refusal) => return protected::turned_away(&server.web, &parts, &refusal),
     };
     if ladder::is_modern(&parts.headers) {
         return not_allowed();
@@ -204,17 +208,6 @@ pub(super) fn not_a_message(error: &NotAMessage) -> Response {
         NotAMessage::NotRpc => INVALID_REQUEST,
     };
     stop(None, Fault::new(code, error.to_string()).into())
-}
-
-fn turned_away(refusal: &Refusal) -> Response {
-    let fault = Fault::new(INVALID_REQUEST, refusal.message().public);
-    let text = wire::reply(None, &Err(fault));
-    if !matches!(refusal, Refusal::Unauthenticated(_)) {
-        return json(StatusCode::BAD_REQUEST, text);
-    }
-    let mut response = json(StatusCode::UNAUTHORIZED, text);
-    response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-    response
 }
 
 fn not_allowed() -> Response {

@@ -11,6 +11,7 @@ mod listen;
 mod methods;
 mod offers;
 mod page;
+mod protected;
 mod running;
 mod session;
 mod stdio;
@@ -52,5 +53,5 @@ fn routes() -> Router<Arc<Web>> {
     let routes = post(move |State(web), request: Request| http::post(asked(web), request))
         .get(move |State(web), request: Request| std::future::ready(http::get(followed(web), request)))
         .delete(move |State(web), request: Request| std::future::ready(http::delete(deleted(web), request)));
-    Router::new().route("/mcp", routes)
+    Router::new().route("/mcp", routes).merge(protected::routes())
 }
