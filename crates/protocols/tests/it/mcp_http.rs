@@ -291,6 +291,23 @@ async fn a_legacy_client_is_asked_on_its_stream() {
 }
 
 #[tokio::test]
+async fn no_event_can_be_resumed() {
+    let served = kit().await;
+    let call = json!({ "name": "Kit_steps", "_meta": { "progressToken": 1 } });
+    let (_, stream) = text(send(&served.url, Method::POST, &[], rpc(5, "tools/call", call)).await).await;
+    assert!(stream.lines().any(|line| line.starts_with("data:")), "{stream}");
+    assert!(!stream.lines().any(|line| line.starts_with("id:")), "{stream}");
+    let seen = [("last-event-id", "5")];
+    let mut fresh = send(&served.url, Method::GET, &seen, String::new()).await;
+    assert_eq!(fresh.status().as_u16(), 200);
+    assert_eq!(
+        &fresh.piece().await.expect("a stream").expect("a piece")[..],
+        b":\n\n",
+        "nothing is told again"
+    );
+}
+
+#[tokio::test]
 async fn strangers_are_told_how_to_come_in() {
     let served = serve(locked(), vec![("Kit", Arc::new(Kit))]).await;
     let answer = send(&served.url, Method::POST, &[], rpc(1, "tools/list", json!({}))).await;

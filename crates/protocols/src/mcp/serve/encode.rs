@@ -11,11 +11,11 @@ use toolmux_core::outcome::{Content, Outcome, Output, Retry, ToolError};
 use toolmux_core::refusal::{Challenge, Refusal};
 use toolmux_core::tool::{Hints, Returns};
 
+use super::exchange::Peer;
+use super::upstream::{relayed, relayed_error};
 use crate::mcp::members::Members;
 use crate::mcp::revision::Revision;
-use crate::mcp::wire::{
-    Capabilities, Fault, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Reply, our_meta, text_of,
-};
+use crate::mcp::wire::{Fault, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Reply, our_meta, text_of};
 use crate::mcp::{MCP, MCP_ERROR};
 
 /// The keys of `_meta` that tell whether trying again may help.
@@ -41,40 +41,19 @@ impl Structure {
 }
 
 /// The answer to `tools/call`.
-pub(super) fn answer(
-    answer: Result<Outcome, Refusal>,
-    structure: Structure,
-    revision: Revision,
-    capabilities: &Capabilities,
-) -> Reply {
+pub(super) fn answer(answer: Result<Outcome, Refusal>, structure: Structure, peer: &Peer) -> Reply {
     match answer {
         Ok(Outcome::Returned(output)) => Ok(text_of(match output.extra.said_by(MCP) {
-            Some(said) => relayed(said, revision),
-            None => returned(&output, structure, revision),
+            Some(said) => relayed(said, peer)?,
+            None => returned(&output, structure, peer.revision),
         })),
         Ok(Outcome::Failed(error)) => match (error.extra.said_by(MCP), error.extra.said_by(MCP_ERROR)) {
-            (Some(said), _) => Ok(text_of(relayed(said, revision))),
-            (None, Some(said)) => Err(Fault::relayed(said.to_owned())),
-            (None, None) => Ok(text_of(failed(&error, revision))),
+            (Some(said), _) => Ok(text_of(relayed(said, peer)?)),
+            (None, Some(said)) => relayed_error(said, peer),
+            (None, None) => Ok(text_of(failed(&error, peer.revision))),
         },
-        Err(refusal) => refused(&refusal, revision, capabilities),
+        Err(refusal) => refused(&refusal, peer),
     }
-}
-
-/// A result of an upstream, in the form of the caller's era.
-pub(super) fn relayed(said: &RawValue, revision: Revision) -> RawJson {
-    let Some(mut members) = Members::read(said) else { return said.to_owned() };
-    if revision.is_modern() {
-        if members.has("resultType") {
-            return said.to_owned();
-        }
-        members.put("resultType", "complete");
-    } else if members.get("structuredContent").is_some_and(|content| !content.get().starts_with('{')) {
-        members.remove("structuredContent");
-    } else {
-        return said.to_owned();
-    }
-    members.write()
 }
 
 #[derive(Serialize)]
@@ -154,8 +133,8 @@ fn failed(error: &ToolError, revision: Revision) -> RawJson {
 }
 
 /// A refusal of `tools/call`.
-pub(super) fn refused(refusal: &Refusal, revision: Revision, capabilities: &Capabilities) -> Reply {
-    let text = refusal.message().public;
+pub(super) fn refused(refusal: &Refusal, peer: &Peer) -> Reply {
+    let (text, revision) = (refusal.message().public, peer.revision);
     match refusal {
         Refusal::Malformed(_) | Refusal::Unauthenticated(_) => Err(Fault::new(INVALID_REQUEST, text)),
         Refusal::UnknownTool { .. } | Refusal::NotPermitted { .. } | Refusal::Conflict { .. } => {
@@ -163,7 +142,7 @@ pub(super) fn refused(refusal: &Refusal, revision: Revision, capabilities: &Capa
         }
         Refusal::Challenged { authorization, secrets, user_id } => {
             let by_url = secrets.is_empty() && !user_id;
-            let asked = if revision.is_modern() && capabilities.opens_urls() && by_url {
+            let asked = if revision.is_modern() && peer.capabilities.opens_urls() && by_url {
                 input_required(authorization, &text)
             } else {
                 None

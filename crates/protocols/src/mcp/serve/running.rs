@@ -2,28 +2,40 @@
 
 use tokio::sync::mpsc;
 use toolmux_core::BoxFuture;
-use toolmux_core::outcome::Outcome;
-use toolmux_core::progress::{Question, Update};
-use toolmux_core::refusal::Refusal;
+use toolmux_core::progress::{Progress, Question, Update};
 
 use super::asking::{Binding, put};
-use super::encode::{self, Structure};
 use super::exchange::Exchange;
 use super::suspended::Suspended;
 use super::teller::Teller;
 use crate::mcp::wire::Reply;
 
-/// A call under way.
+/// A call under way, or what else a source is asked.
 pub(super) struct Running {
-    pub(super) call: BoxFuture<'static, Result<Outcome, Refusal>>,
-    pub(super) updates: mpsc::Receiver<Update>,
-    pub(super) questions: Option<mpsc::Receiver<Question>>,
-    pub(super) structure: Structure,
-    /// As the client names it.
-    pub(super) tool: String,
+    work: BoxFuture<'static, Reply>,
+    updates: mpsc::Receiver<Update>,
+    questions: Option<mpsc::Receiver<Question>>,
+    /// What the client calls: a tool, a prompt or a resource, by its name.
+    pub(super) target: String,
 }
 
 impl Running {
+    /// Begins work that tells and asks by the progress it is given.
+    pub(super) fn begin(
+        exchange: &Exchange,
+        target: &str,
+        work: impl FnOnce(Progress) -> BoxFuture<'static, Reply>,
+    ) -> Self {
+        let (progress, updates, questions) = if exchange.peer.capabilities.can_be_asked() {
+            let (progress, updates, questions) = Progress::dialogue();
+            (progress, updates, Some(questions))
+        } else {
+            let (progress, updates) = Progress::channel();
+            (progress, updates, None)
+        };
+        Running { work: work(progress), updates, questions, target: target.to_owned() }
+    }
+
     /// Follows the call to its end, or to a question that ends the exchange. Dropping the future cancels
     /// the call.
     pub(super) async fn drive(mut self, exchange: &Exchange) -> Reply {
@@ -45,12 +57,11 @@ impl Running {
                         return Ok(Suspended::put(self, open, exchange));
                     }
                 }
-                answer = &mut self.call => {
+                reply = &mut self.work => {
                     while let Ok(update) = self.updates.try_recv() {
                         teller.tell(update).await;
                     }
-                    let peer = &exchange.peer;
-                    return encode::answer(answer, self.structure, peer.revision, &peer.capabilities);
+                    return reply;
                 }
             }
         }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use toolmux_core::BoxFuture;
 use toolmux_core::arguments::Arguments;
 use toolmux_core::call::Request;
 use toolmux_core::catalog::Catalog;
@@ -55,22 +56,18 @@ pub(super) async fn call(exchange: Exchange) -> Reply {
         return tasks::call(&exchange, request, plan).await;
     }
     let peer = &exchange.peer;
-    let can_be_asked = peer.capabilities.can_be_asked();
-    if !exchange.out.is_open() && !can_be_asked {
+    if !exchange.out.is_open() && !peer.capabilities.can_be_asked() {
         let answer = exchange.gateway.call(&peer.caller, request, &Progress::unheard()).await;
-        return encode::answer(answer, structure, peer.revision, &peer.capabilities);
+        return encode::answer(answer, structure, peer);
     }
-    let (progress, updates, questions) = if can_be_asked {
-        let (progress, updates, questions) = Progress::dialogue();
-        (progress, updates, Some(questions))
-    } else {
-        let (progress, updates) = Progress::channel();
-        (progress, updates, None)
+    let (gateway, peer) = (Arc::clone(&exchange.gateway), peer.clone());
+    let work = |progress: Progress| -> BoxFuture<'static, Reply> {
+        Box::pin(async move {
+            let answer = gateway.call(&peer.caller, request, &progress).await;
+            encode::answer(answer, structure, &peer)
+        })
     };
-    let (gateway, caller) = (Arc::clone(&exchange.gateway), peer.caller.clone());
-    let call = Box::pin(async move { gateway.call(&caller, request, &progress).await });
-    let tool = params.name.as_deref().unwrap_or_default().to_owned();
-    Running { call, updates, questions, structure, tool }.drive(&exchange).await
+    Running::begin(&exchange, params.name.as_deref().unwrap_or_default(), work).drive(&exchange).await
 }
 
 fn request(exchange: &Exchange, params: &Params<'_>) -> Result<(Request, Structure, Option<Plan>), Fault> {

@@ -116,7 +116,7 @@ pub(in super::super) async fn call(exchange: &Exchange, mut request: Request, pl
 
 /// Where a task was asked for, words that are no task would be taken for a broken answer.
 fn refused(exchange: &Exchange, refusal: &Refusal, plan: Plan) -> Reply {
-    let reply = encode::refused(refusal, exchange.peer.revision, &exchange.peer.capabilities);
+    let reply = encode::refused(refusal, &exchange.peer);
     match plan {
         Plan::Asked(_) if reply.is_ok() => Err(Fault::new(INVALID_PARAMS, refusal.message().public)),
         Plan::Asked(_) | Plan::IfSlow => reply,

@@ -36,7 +36,7 @@ impl Shown {
             let catalog = exchange.gateway.catalog();
             let entry = catalog.find(&ToolRef::flat(&task.tool)).map(|place| &**catalog.entry(place));
             let structure = Structure::of(entry, peer.revision);
-            encode::answer(Ok(outcome), structure, peer.revision, &peer.capabilities)
+            encode::answer(Ok(outcome), structure, peer)
         });
         let answerable = |question: &TaskQuestion| {
             Asked::read(question.protocol, &question.asked)
