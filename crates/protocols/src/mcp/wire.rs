@@ -1,6 +1,7 @@
 //! The bytes of MCP: the members we act on, error codes, and how outcomes, refusals and tools are written.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use bytes::Bytes;
 use http::StatusCode;
@@ -147,7 +148,8 @@ impl Capabilities {
     }
 
     fn kinds(&self) -> Kinds<'_> {
-        self.0.as_deref().and_then(|said| serde_json::from_str(said.get()).ok()).unwrap_or_default()
+        let declared = self.0.as_deref().filter(|said| said.get() != "{}");
+        declared.and_then(|said| serde_json::from_str(said.get()).ok()).unwrap_or_default()
     }
 }
 
@@ -246,6 +248,9 @@ pub(super) struct Implementation {
 
 pub(super) const US: Implementation =
     Implementation { name: "toolmux", title: "toolmux", version: env!("CARGO_PKG_VERSION") };
+
+/// The same as text, for results that say nothing else in `_meta`.
+pub(super) static OUR_META: LazyLock<RawJson> = LazyLock::new(|| raw_of(&our_meta()));
 
 /// `_meta` of results that are our own.
 pub(super) fn our_meta() -> serde_json::Value {

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use toolmux_core::catalog::Entry;
 use toolmux_core::json_text::{RawJson, raw_of, to_raw};
-use toolmux_core::outcome::{Content, Outcome, Output, Retry, ToolError};
+use toolmux_core::outcome::{Outcome, Output, Retry, ToolError};
 use toolmux_core::refusal::{Challenge, Refusal};
 use toolmux_core::tool::{Hints, Returns};
 
@@ -15,7 +15,9 @@ use super::exchange::Peer;
 use super::upstream::{relayed, relayed_error};
 use crate::mcp::members::Members;
 use crate::mcp::revision::Revision;
-use crate::mcp::wire::{Fault, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Reply, our_meta, text_of};
+use crate::mcp::wire::{
+    Fault, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, OUR_META, Reply, our_meta, text_of,
+};
 use crate::mcp::{MCP, MCP_ERROR};
 
 /// The keys of `_meta` that tell whether trying again may help.
@@ -59,7 +61,7 @@ pub(super) fn answer(answer: Result<Outcome, Refusal>, structure: Structure, pee
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CallToolResult<'a> {
-    content: Vec<Cow<'a, RawValue>>,
+    content: Vec<Block<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     structured_content: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,19 +69,37 @@ struct CallToolResult<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     result_type: Option<&'static str>,
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    meta: Option<Value>,
+    meta: Option<Cow<'a, RawValue>>,
+}
+
+/// One block of content: as the tool wrote it, or a text.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Block<'a> {
+    Raw(&'a RawValue),
+    Text { r#type: &'static str, text: Cow<'a, str> },
+}
+
+impl<'a> Block<'a> {
+    fn text(text: impl Into<Cow<'a, str>>) -> Self {
+        Block::Text { r#type: "text", text: text.into() }
+    }
 }
 
 impl CallToolResult<'_> {
-    fn write(mut self, revision: Revision) -> RawJson {
-        if revision.is_modern() {
-            self.result_type = Some("complete");
-            let mut meta = our_meta();
-            if let (Some(Value::Object(more)), Some(object)) = (self.meta.take(), meta.as_object_mut()) {
-                object.extend(more);
+    fn write(mut self, revision: Revision, told: Option<Value>) -> RawJson {
+        self.meta = match told {
+            None => revision.is_modern().then_some(Cow::Borrowed(&**OUR_META)),
+            Some(told) if revision.is_modern() => {
+                let mut meta = our_meta();
+                if let (Value::Object(more), Some(object)) = (told, meta.as_object_mut()) {
+                    object.extend(more);
+                }
+                Some(Cow::Owned(raw_of(&meta)))
             }
-            self.meta = Some(meta);
-        }
+            Some(told) => Some(Cow::Owned(raw_of(&told))),
+        };
+        self.result_type = revision.is_modern().then_some("complete");
         to_raw(&self).expect("a result is writable")
     }
 }
@@ -88,18 +108,18 @@ fn returned(output: &Output, structure: Structure, revision: Revision) -> RawJso
     let value = output.value.get();
     let structured = value.starts_with('{') || (structure == Structure::Anything && value != "null");
     let content = if !output.content.is_empty() {
-        output.content.iter().map(|block| Cow::Borrowed(block.json())).collect()
+        output.content.iter().map(|block| Block::Raw(block.json())).collect()
     } else if value == "null" {
         Vec::new()
-    } else {
+    } else if value.starts_with('"') {
         // A text is a text; any other value is its JSON.
-        let text: Cow<'_, str> =
-            serde_json::from_str(value).map_or(Cow::Borrowed(value), |text: String| text.into());
-        vec![Cow::Owned(Content::text(&text).json().to_owned())]
+        vec![Block::text(serde_json::from_str::<String>(value).unwrap_or_else(|_| value.to_owned()))]
+    } else {
+        vec![Block::text(value)]
     };
     let structured_content = structured.then_some(&*output.value);
     CallToolResult { content, structured_content, is_error: None, result_type: None, meta: None }
-        .write(revision)
+        .write(revision, None)
 }
 
 fn failed(error: &ToolError, revision: Revision) -> RawJson {
@@ -124,12 +144,12 @@ fn failed(error: &ToolError, revision: Revision) -> RawJson {
         texts.push(prompt.clone());
         meta[PROMPT] = prompt.as_str().into();
     }
-    let own = error.content.iter().map(|block| Cow::Borrowed(block.json()));
-    let told = texts.iter().map(|text| Cow::Owned(Content::text(text).json().to_owned()));
+    let own = error.content.iter().map(|block| Block::Raw(block.json()));
+    let told = texts.into_iter().map(Block::text);
     let meta = meta.as_object().is_some_and(|meta| !meta.is_empty()).then_some(meta);
     let content = own.chain(told).collect();
-    CallToolResult { content, structured_content: None, is_error: Some(true), result_type: None, meta }
-        .write(revision)
+    CallToolResult { content, structured_content: None, is_error: Some(true), result_type: None, meta: None }
+        .write(revision, meta)
 }
 
 /// A refusal of `tools/call`.

@@ -45,17 +45,12 @@ impl Asked {
         Asked { id: id.to_owned(), method: method.to_owned(), params, call_id: None, trace: None }
     }
 
-    /// True when the message itself names the stateless revision.
-    pub(super) fn is_modern(&self) -> bool {
-        Params::read(self.params.as_deref()).is_ok_and(|params| params.meta().version.is_some())
-    }
-
     /// True when messages may have to leave before the answer.
-    pub(super) fn may_stream(&self, peer: &Peer) -> bool {
-        let has = |text: &str| self.params.as_ref().is_some_and(|params| params.get().contains(text));
+    pub(super) fn may_stream(&self, peer: &Peer, params: &Params<'_>) -> bool {
+        let meta = params.meta();
         match self.method.as_str() {
             "tools/call" | "prompts/get" | "resources/read" => {
-                has("\"progressToken\"") || has("/logLevel\"") || !peer.revision.is_modern()
+                meta.progress_token.is_some() || meta.log_level.is_some() || !peer.revision.is_modern()
             }
             "subscriptions/listen" | "tasks/result" => true,
             _ => false,

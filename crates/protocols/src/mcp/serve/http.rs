@@ -16,7 +16,7 @@ use super::ladder::{self, SESSION_HEADER, Stopped};
 use super::stream::{self, Answering};
 use super::{batch, listen, methods, protected, session};
 use crate::jsonrpc::{Message, NotAMessage};
-use crate::mcp::wire::{self, Fault, INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, Reply, text_of};
+use crate::mcp::wire::{self, Fault, INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, Params, Reply, text_of};
 use crate::sse;
 use crate::web::{Web, json};
 
@@ -44,11 +44,17 @@ pub(super) async fn post(server: Server, request: Request) -> Response {
     match Message::read(&body) {
         Ok(Message::Request { id, method, params }) => {
             let asked = asked(headers, id, &method, params);
-            if method == "initialize" && !ladder::is_modern(headers) && !asked.is_modern() {
+            let params = Params::read(params);
+            let is_modern = || params.as_ref().is_ok_and(|params| params.meta().version.is_some());
+            if method == "initialize" && !ladder::is_modern(headers) && !is_modern() {
                 return server.initialize(caller, &asked);
             }
-            match ladder::peer(headers, &asked, caller).and_then(|peer| server.alive(peer)) {
-                Ok(peer) => server.answer(headers, peer, asked).await,
+            let params = match params {
+                Ok(params) => params,
+                Err(fault) => return stop(Some(id), fault.into()),
+            };
+            match ladder::peer(headers, &method, &params, caller).and_then(|peer| server.alive(peer)) {
+                Ok(peer) => server.answer(headers, peer, asked, &params).await,
                 Err(stopped) => stop(Some(id), stopped),
             }
         }
@@ -121,13 +127,16 @@ impl Server {
         response
     }
 
-    async fn answer(&self, headers: &HeaderMap, peer: Peer, asked: Asked) -> Response {
+    async fn answer(&self, headers: &HeaderMap, peer: Peer, asked: Asked, params: &Params<'_>) -> Response {
         let (id, revision) = (asked.id.clone(), peer.revision);
-        if let Err(fault) = ladder::mirrored(headers, &asked, &peer, &self.web.gateway.catalog()) {
+        if asked.method == "tools/call"
+            && revision.is_modern()
+            && let Err(fault) = ladder::mirrored(headers, params, &peer, &self.web.gateway.catalog())
+        {
             return stop(Some(&id), fault.into());
         }
         let takes_streams = takes_streams(headers);
-        let (out, messages) = if takes_streams && asked.may_stream(&peer) {
+        let (out, messages) = if takes_streams && asked.may_stream(&peer, params) {
             let (out, messages) = Outlet::channel();
             (out, Some(messages))
         } else {
