@@ -55,6 +55,8 @@ pub struct Request {
     pub trace: Option<Box<str>>,
     /// How long the caller is willing to wait, when less than the tool's own limit.
     pub patience: Option<Duration>,
+    /// The caller answers questions of a tool that runs as a task, where it follows the task.
+    pub answers: bool,
     /// What only the protocol it came by can say.
     pub extra: Passthrough,
 }
@@ -69,6 +71,7 @@ impl Request {
             grants: Grants::default(),
             trace: None,
             patience: None,
+            answers: false,
             extra: Passthrough::default(),
         }
     }

@@ -61,6 +61,11 @@ impl Web {
         self.gateway.admit(credential(headers), None).map(drop)
     }
 
+    /// True when whoever asks would be let in with more scopes.
+    pub(crate) fn lacks_scope(&self, headers: &HeaderMap) -> bool {
+        self.gateway.lacks_scope(credential(headers))
+    }
+
     /// Who asks, and the body. Nobody unknown gets a body read.
     pub async fn open(&self, request: Request) -> Result<(Caller, Parts, Bytes), Refusal> {
         let (parts, body) = request.into_parts();
@@ -69,7 +74,7 @@ impl Web {
         Ok((caller, parts, body))
     }
 
-    async fn body(&self, headers: &HeaderMap, body: Body) -> Result<Bytes, Refusal> {
+    pub(crate) async fn body(&self, headers: &HeaderMap, body: Body) -> Result<Bytes, Refusal> {
         let most = self.limits.body_bytes;
         let too_large = || malformed(format!("The body is larger than {most} bytes"));
         let length =

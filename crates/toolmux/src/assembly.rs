@@ -68,6 +68,10 @@ impl Assembly {
 
     fn broker(&self, config: &Config) -> anyhow::Result<Option<Arc<dyn Broker>>> {
         let Some(base) = &self.base else { return Ok(None) };
+        if let Some(url) = &config.public_url {
+            // Once set it stays: links that were handed out must not break.
+            base.set(url.clone()).ok();
+        }
         let broker = broker(config.auth.as_ref(), &self.store, base)?;
         Ok(broker.map(|broker| broker as Arc<dyn Broker>))
     }
@@ -110,6 +114,8 @@ fn settings(config: &Config, keys: &Arc<ArcSwap<JwkSet>>, broker: Option<Arc<dyn
         secret: jwt.secret.clone(),
         keys: Arc::clone(keys),
         audience: jwt.audience.clone(),
+        issuer: jwt.issuer.clone(),
+        scopes: jwt.scopes.clone(),
     });
     Settings {
         admission: config.admission(jwt),
@@ -118,6 +124,7 @@ fn settings(config: &Config, keys: &Arc<ArcSwap<JwkSet>>, broker: Option<Arc<dyn
         tools: config.tools.clone(),
         vault: config.vault.clone(),
         broker,
+        public_url: config.public_url.clone(),
     }
 }
 

@@ -23,10 +23,6 @@ pub(crate) fn broker(
         SealingKeyAt::Text(secret) => SealingKey::new(secret.sha256()),
         SealingKeyAt::File(path) => key_file(path)?,
     };
-    if let Some(url) = &config.public_url {
-        // Once set it stays: links that were handed out must not break.
-        base.set(url.clone()).ok();
-    }
     let providers = config.providers.iter().map(|provider| Ok((provider.name.clone(), provider.provider()?)));
     let providers = providers.collect::<anyhow::Result<_>>()?;
     Ok(Some(Arc::new(OAuthBroker::new(providers, Arc::clone(store), key, Arc::clone(base)))))

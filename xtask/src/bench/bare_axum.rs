@@ -50,6 +50,43 @@ struct Called {
     value: f64,
 }
 
+#[derive(Deserialize)]
+struct Message {
+    #[expect(dead_code, reason = "parsed because a server has to look at it")]
+    jsonrpc: String,
+    #[expect(dead_code, reason = "parsed because a server has to look at it")]
+    method: String,
+    params: ToolParameters,
+    id: u64,
+}
+
+#[derive(Deserialize)]
+struct ToolParameters {
+    #[expect(dead_code, reason = "parsed because a server has to look at it")]
+    name: String,
+    arguments: Parameters,
+}
+
+#[derive(Serialize)]
+struct Reply {
+    jsonrpc: &'static str,
+    id: u64,
+    result: CallToolResult,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CallToolResult {
+    content: [Text; 1],
+    result_type: &'static str,
+}
+
+#[derive(Serialize)]
+struct Text {
+    r#type: &'static str,
+    text: String,
+}
+
 /// Serves until the process is ended.
 pub(crate) fn serve(listen: SocketAddr) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -57,7 +94,10 @@ pub(crate) fn serve(listen: SocketAddr) -> anyhow::Result<()> {
         let listener =
             tokio::net::TcpListener::bind(listen).await.with_context(|| format!("cannot bind {listen}"))?;
         eprintln!("listening on http://{}", listener.local_addr()?);
-        let router = Router::new().route("/opentool/call", post(call)).route("/tools/call", post(call_tool));
+        let router = Router::new()
+            .route("/opentool/call", post(call))
+            .route("/tools/call", post(call_tool))
+            .route("/mcp", post(message));
         axum::serve(listener, router).await.context("cannot serve")
     })
 }
@@ -69,4 +109,11 @@ async fn call(Json(call): Json<Call>) -> Json<Answer> {
 
 async fn call_tool(Json(call): Json<CallTool>) -> Json<Called> {
     Json(Called { call_id: "1", success: true, value: call.input.a + call.input.b })
+}
+
+async fn message(Json(message): Json<Message>) -> Json<Reply> {
+    let Parameters { a, b } = message.params.arguments;
+    let content = [Text { r#type: "text", text: (a + b).to_string() }];
+    let result = CallToolResult { content, result_type: "complete" };
+    Json(Reply { jsonrpc: "2.0", id: message.id, result })
 }

@@ -29,8 +29,15 @@ impl Exchange {
     }
 
     pub(crate) fn post(path: &str, body: &str, expect: &'static str) -> Self {
+        Self::post_with(path, &[("Accept", "application/json")], body, expect)
+    }
+
+    /// The same with headers of its own.
+    pub(crate) fn post_with(path: &str, headers: &[(&str, &str)], body: &str, expect: &'static str) -> Self {
         let length = body.len();
-        let head = format!("POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\n");
+        let headers: String =
+            headers.iter().flat_map(|(name, value)| [*name, ": ", *value, "\r\n"]).collect();
+        let head = format!("POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{headers}");
         let rest = format!("Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}");
         Self { request: (head + &rest).into_bytes(), expect: expect.as_bytes() }
     }

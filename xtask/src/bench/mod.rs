@@ -10,6 +10,7 @@ mod compare;
 mod exchange;
 mod gateway_path;
 mod load;
+mod mcp_add;
 mod median;
 mod opendyn_add;
 mod opentool_add;
@@ -35,6 +36,7 @@ const BENCHMARKS: &[Benchmark] = &[
     opentool_add::BENCHMARK,
     opendyn_add::BENCHMARK,
     oxp_add::BENCHMARK,
+    mcp_add::BENCHMARK,
     catalogue::BENCHMARK,
     gateway_path::BENCHMARK,
     cold_start::BENCHMARK,

@@ -61,6 +61,10 @@ pub struct JwtRules {
     pub keys: Arc<ArcSwap<JwkSet>>,
     /// What `aud` may be, when a token has one.
     pub audience: Vec<String>,
+    /// Who must have issued a token; absent means that `iss` is not looked at.
+    pub issuer: Option<String>,
+    /// What `scope` of a token must hold.
+    pub scopes: Vec<String>,
 }
 
 impl fmt::Debug for JwtRules {
@@ -69,10 +73,23 @@ impl fmt::Debug for JwtRules {
     }
 }
 
+/// What strangers may know of how to come in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entrance {
+    /// Where callers reach this server, when that is configured.
+    pub public_url: Option<String>,
+    /// Who issues tokens that are good here.
+    pub issuer: Option<String>,
+    /// What they must hold.
+    pub scopes: Vec<String>,
+}
+
 #[derive(Deserialize)]
 struct Claims {
     sub: Option<String>,
     toolset: Option<String>,
+    #[serde(default)]
+    scope: String,
 }
 
 /// Everybody, where nobody has to prove anything.
@@ -102,12 +119,26 @@ pub(super) fn admit(
     let claims = check_token(rules, token).map_err(|error| {
         unauthenticated_because("The credential is neither a known key nor a valid token", &error)
     })?;
+    if let Some(scope) = missing_scope(rules, &claims) {
+        return Err(unauthenticated(&format!("The token lacks the scope `{scope}`")));
+    }
     let user: Option<Arc<str>> = claims.sub.map(Arc::from);
     Ok(Caller {
         name: token_name(user.as_deref(), token),
         user,
         toolsets: [claims.toolset.map(Arc::from), asked],
     })
+}
+
+/// True for a token that would be good if it had more scopes.
+pub(super) fn lacks_scope(admission: &Admission, credential: Credential<'_>) -> bool {
+    let (Some(rules), Credential::Bearer(token)) = (&admission.jwt, credential) else { return false };
+    check_token(rules, token).is_ok_and(|claims| missing_scope(rules, &claims).is_some())
+}
+
+fn missing_scope<'a>(rules: &'a JwtRules, claims: &Claims) -> Option<&'a str> {
+    let has = |wanted: &str| claims.scope.split(' ').any(|scope| scope == wanted);
+    rules.scopes.iter().map(String::as_str).find(|wanted| !has(wanted))
 }
 
 /// Callers by token and callers by key never meet, and neither do two tokens without a subject.
@@ -154,6 +185,10 @@ fn check_token(rules: &JwtRules, token: &str) -> jsonwebtoken::errors::Result<Cl
     validation.required_spec_claims = HashSet::from(["exp".to_owned()]);
     validation.validate_nbf = true;
     validation.set_audience(&rules.audience);
+    if let Some(issuer) = &rules.issuer {
+        validation.set_issuer(&[issuer]);
+        validation.required_spec_claims.insert("iss".to_owned());
+    }
     decode::<Claims>(token, &key, &validation).map(|data| data.claims)
 }
 

@@ -9,6 +9,7 @@ mod dispatch;
 mod gate;
 mod onward;
 mod permit;
+mod questions;
 mod record;
 mod refresh;
 mod relay;
@@ -27,10 +28,11 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-pub use self::admit::{Admission, ApiKey, Credential, JwtRules};
+pub use self::admit::{Admission, ApiKey, Credential, Entrance, JwtRules};
 pub use self::breaker::Breaker;
 pub use self::gate::Gate;
 pub(crate) use self::onward::Onward;
+pub use self::questions::TaskQuestion;
 pub use self::refresh::{SourceReport, SourceStatus};
 pub use self::relay::Offer;
 pub use self::settings::Settings;
@@ -81,6 +83,22 @@ impl Gateway {
     pub fn admit(&self, credential: Credential<'_>, toolset: Option<&str>) -> Result<Caller, Refusal> {
         let caller = admit::admit(&self.settings.load().admission, credential, toolset);
         caller.inspect_err(|refusal| self.metrics.refused(refusal.name()))
+    }
+
+    /// True for a credential that is good but for the scopes it lacks.
+    pub fn lacks_scope(&self, credential: Credential<'_>) -> bool {
+        admit::lacks_scope(&self.settings.load().admission, credential)
+    }
+
+    /// What strangers may know of how to come in.
+    pub fn entrance(&self) -> Entrance {
+        let settings = self.settings.load();
+        let jwt = settings.admission.jwt.as_ref();
+        Entrance {
+            public_url: settings.public_url.clone(),
+            issuer: jwt.and_then(|rules| rules.issuer.clone()),
+            scopes: jwt.map(|rules| rules.scopes.clone()).unwrap_or_default(),
+        }
     }
 
     /// Takes a request all the way. Dropping the future cancels the tool, unless the call has an id: then

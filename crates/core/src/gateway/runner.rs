@@ -11,6 +11,7 @@ use tokio::time::{sleep, timeout};
 
 use super::Gateway;
 use super::dispatch::dispatch;
+use super::questions::TaskQuestions;
 use super::tasks::KeptRequest;
 use crate::call::Call;
 use crate::limits::Limits;
@@ -48,6 +49,8 @@ pub(super) struct Runner {
     freed: Notify,
     /// Calls whose credentials are kept nowhere else, until their turn comes.
     held: Mutex<HashMap<TaskId, Call>>,
+    /// What tools of tasks that run here ask.
+    pub(super) questions: TaskQuestions,
     started: OnceLock<()>,
     /// Tasks wait in the store for their turn; new ones go behind them.
     waiting: AtomicBool,
@@ -61,6 +64,7 @@ impl Runner {
             most,
             freed: Notify::new(),
             held: Mutex::default(),
+            questions: TaskQuestions::default(),
             started: OnceLock::new(),
             waiting: AtomicBool::new(false),
         }
@@ -243,13 +247,19 @@ impl Gateway {
     }
 
     async fn dispatch_told(self: &Arc<Self>, id: &TaskId, call: &Call) -> Result<Outcome, Refusal> {
-        let (progress, updates) = Progress::channel();
+        let (progress, updates, questions) = if call.request.answers {
+            let (progress, updates, questions) = Progress::dialogue();
+            (progress, updates, Some(questions))
+        } else {
+            let (progress, updates) = Progress::channel();
+            (progress, updates, None)
+        };
         let run = async {
             let answer = dispatch(self, call, &progress).await;
             drop(progress);
             answer
         };
-        tokio::join!(run, self.tell(id, updates)).0
+        tokio::join!(run, self.tell(id, updates), self.runner.questions.keep(id, questions)).0
     }
 
     async fn taken_away(&self, id: &TaskId, bell: &mut crate::store::Listener) {

@@ -26,6 +26,8 @@ pub struct Settings {
     pub vault: HashMap<String, Secret>,
     /// Who keeps tokens of users; absent means that requests must bring them.
     pub broker: Option<Arc<dyn Broker>>,
+    /// Where callers reach this server, when that is not where it listens.
+    pub public_url: Option<String>,
 }
 
 impl Settings {

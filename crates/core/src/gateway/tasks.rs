@@ -210,6 +210,8 @@ pub(super) struct KeptRequest {
     user_id: Option<String>,
     trace: Option<Box<str>>,
     patience: Option<Duration>,
+    #[serde(default)]
+    answers: bool,
 }
 
 impl KeptRequest {
@@ -221,6 +223,7 @@ impl KeptRequest {
             user_id: call.request.grants.user_id.clone(),
             trace: call.request.trace.clone(),
             patience: call.request.patience,
+            answers: call.request.answers,
         };
         serde_json::to_string(&kept).expect("every member can be written")
     }
@@ -237,6 +240,7 @@ impl KeptRequest {
         request.grants.user_id = kept.user_id;
         request.trace = kept.trace;
         request.patience = kept.patience;
+        request.answers = kept.answers;
         Ok((kept.caller, request))
     }
 }

@@ -28,14 +28,23 @@ fn no_keys() -> Arc<ArcSwap<JwkSet>> {
     Arc::new(ArcSwap::from_pointee(JwkSet { keys: Vec::new() }))
 }
 
+fn secret_rules() -> JwtRules {
+    JwtRules {
+        secret: Some(Secret::new("right")),
+        keys: no_keys(),
+        audience: vec![],
+        issuer: None,
+        scopes: vec![],
+    }
+}
+
 fn hs256(claims: &Value, secret: &str) -> String {
     encode(&Header::new(Algorithm::HS256), claims, &EncodingKey::from_secret(secret.as_bytes()))
         .expect("a token")
 }
 
 fn check_token(claims: Value, secret: &str, expect: Option<&str>) {
-    let rules =
-        JwtRules { secret: Some(Secret::new("right")), keys: no_keys(), audience: vec!["toolmux".into()] };
+    let rules = JwtRules { audience: vec!["toolmux".into()], ..secret_rules() };
     let token = hs256(&claims, secret);
     let caller = with_tokens(rules).admit(Credential::Bearer(&token), None);
     assert_eq!(caller.ok().map(|caller| caller.name().to_owned()).as_deref(), expect, "{claims}");
@@ -54,8 +63,24 @@ fn tokens_need_a_good_signature_an_end_and_the_right_audience() {
 }
 
 #[test]
+fn tokens_of_another_issuer_or_with_too_few_scopes_are_refused() {
+    let check = |claims: Value, expect: (bool, bool)| {
+        let issuer = Some("https://issuer.example".to_owned());
+        let gateway = with_tokens(JwtRules { issuer, scopes: vec!["tools".into()], ..secret_rules() });
+        let token = hs256(&claims, "right");
+        let shown = Credential::Bearer(&token);
+        assert_eq!((gateway.admit(shown, None).is_ok(), gateway.lacks_scope(shown)), expect, "{claims}");
+    };
+    let exp = now() + 600;
+    check(json!({ "iss": "https://issuer.example", "scope": "a tools", "exp": exp }), (true, false));
+    check(json!({ "iss": "https://issuer.example", "scope": "toolsmith", "exp": exp }), (false, true));
+    check(json!({ "iss": "https://other.example", "scope": "tools", "exp": exp }), (false, false));
+    check(json!({ "scope": "tools", "exp": exp }), (false, false));
+}
+
+#[test]
 fn a_token_without_signature_is_refused() {
-    let rules = JwtRules { secret: Some(Secret::new("right")), keys: no_keys(), audience: vec![] };
+    let rules = secret_rules();
     // {"alg":"none"} . {"sub":"ann","exp":9999999999} .
     let token = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbm4iLCJleHAiOjk5OTk5OTk5OTl9.";
     assert!(with_tokens(rules).admit(Credential::Bearer(token), None).is_err());
@@ -73,7 +98,7 @@ fn a_public_key_opens_tokens_signed_with_its_private_half() {
     let mut jwk = jsonwebtoken::jwk::Jwk::from_encoding_key(&key, Algorithm::ES256).expect("a public half");
     jwk.common.key_id = Some("k1".into());
     let keys = Arc::new(ArcSwap::from_pointee(JwkSet { keys: vec![jwk] }));
-    let gateway = with_tokens(JwtRules { secret: None, keys, audience: vec![] });
+    let gateway = with_tokens(JwtRules { secret: None, keys, ..secret_rules() });
     let token = |kid: &str| {
         let header = Header { kid: Some(kid.into()), ..Header::new(Algorithm::ES256) };
         encode(&header, &json!({ "sub": "ann", "exp": now() + 60 }), &key).expect("a token")

@@ -1,6 +1,8 @@
 //! Parameters mirrored as headers: a schema's `x-mcp-header` puts an argument into `Mcp-Param-…`, so that
 //! things on the way can route without reading bodies.
 
+use std::borrow::Cow;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
@@ -16,6 +18,13 @@ pub(super) fn headers(schema: &Value, arguments: &Map<String, Value>) -> Vec<(St
         found.push((format!("mcp-param-{}", name.to_ascii_lowercase()), value.and_then(written)));
     });
     found
+}
+
+/// True when any parameter is annotated.
+pub(super) fn mirrors(schema: &Value) -> bool {
+    let mut any = false;
+    walk(schema, None, DEEPEST, &mut |_, _, _| any = true);
+    any
 }
 
 /// What is wrong with a schema's annotations; clients must not use a tool that has any such fault.
@@ -40,10 +49,10 @@ pub(super) fn fault(schema: &Value) -> Option<String> {
 }
 
 /// A header value, as it was before it was made fit for a header.
-pub(super) fn read(header: &str) -> Option<String> {
+pub(super) fn read(header: &str) -> Option<Cow<'_, str>> {
     match header.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
-        Some(encoded) => String::from_utf8(STANDARD.decode(encoded).ok()?).ok(),
-        None => Some(header.trim_matches([' ', '\t']).to_owned()),
+        Some(encoded) => String::from_utf8(STANDARD.decode(encoded).ok()?).ok().map(Cow::Owned),
+        None => Some(Cow::Borrowed(header.trim_matches([' ', '\t']))),
     }
 }
 

@@ -50,6 +50,11 @@ impl Revision {
         self == Revision::V2025_03_26
     }
 
+    /// One revision has tasks as a part of the protocol; later they are an extension.
+    pub(super) fn has_tasks(self) -> bool {
+        self == Revision::V2025_11_25
+    }
+
     /// What we answer to `initialize`: the revision asked, or the newest we have for that handshake.
     pub(super) fn negotiated(asked: &str) -> Self {
         Revision::read(asked).filter(|revision| !revision.is_modern()).unwrap_or(Revision::LEGACY)

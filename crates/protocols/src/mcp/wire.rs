@@ -1,6 +1,7 @@
 //! The bytes of MCP: the members we act on, error codes, and how outcomes, refusals and tools are written.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use bytes::Bytes;
 use http::StatusCode;
@@ -9,6 +10,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use toolmux_core::json_text::{RawJson, raw_of, to_raw};
 
+use super::members::Members;
 use crate::jsonrpc;
 
 /// Keys of `_meta`.
@@ -18,6 +20,12 @@ pub(super) const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 pub(super) const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 pub(super) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 pub(super) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+/// Our own: the request in whose answering a question is asked.
+pub(super) const ASKED_FOR: &str = "toolmux/requestId";
+pub(super) const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
+
+/// The extension by which calls become tasks since 2026-07-28.
+pub(super) const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 pub(super) const PARSE_ERROR: i64 = -32700;
 pub(super) const INVALID_REQUEST: i64 = -32600;
@@ -43,8 +51,20 @@ pub(super) struct Params<'a> {
     pub(super) input_responses: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "requestState")]
     pub(super) request_state: Option<Cow<'a, str>>,
+    #[serde(default)]
+    pub(super) task: Option<TaskAsked>,
+    #[serde(borrow, default, rename = "taskId")]
+    pub(super) task_id: Option<Cow<'a, str>>,
     #[serde(borrow, default, rename = "_meta")]
     pub(super) meta: Option<Meta<'a>>,
+}
+
+/// How 2025-11-25 asks for a task.
+#[derive(Debug, Deserialize)]
+pub(super) struct TaskAsked {
+    /// For how many milliseconds it is to be kept.
+    #[serde(default)]
+    pub(super) ttl: Option<u64>,
 }
 
 /// The members of `_meta` that we act on.
@@ -122,8 +142,14 @@ impl Capabilities {
         modes.is_some_and(|modes: Modes<'_>| modes.url.is_some())
     }
 
+    /// True when the client takes a task for an answer, since 2026-07-28.
+    pub(super) fn takes_tasks(&self) -> bool {
+        self.kinds().extensions.and_then(Members::read).is_some_and(|extensions| extensions.has(TASKS))
+    }
+
     fn kinds(&self) -> Kinds<'_> {
-        self.0.as_deref().and_then(|said| serde_json::from_str(said.get()).ok()).unwrap_or_default()
+        let declared = self.0.as_deref().filter(|said| said.get() != "{}");
+        declared.and_then(|said| serde_json::from_str(said.get()).ok()).unwrap_or_default()
     }
 }
 
@@ -135,6 +161,8 @@ struct Kinds<'a> {
     sampling: Option<&'a RawValue>,
     #[serde(borrow, default)]
     roots: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    extensions: Option<&'a RawValue>,
 }
 
 impl Kinds<'_> {
@@ -168,6 +196,12 @@ impl Fault {
 
     pub(super) fn no_method(method: &str) -> Self {
         Fault::new(METHOD_NOT_FOUND, format!("Method `{method}` is not available"))
+    }
+
+    /// The client did not declare what answering would take.
+    pub(super) fn missing(capabilities: &serde_json::Value) -> Self {
+        let data = json!({ "requiredCapabilities": capabilities });
+        Fault::with_data(MISSING_CAPABILITY, "The client lacks a capability that this request needs", &data)
     }
 
     fn build(code: i64, message: String, data: Option<RawJson>) -> Self {
@@ -214,6 +248,9 @@ pub(super) struct Implementation {
 
 pub(super) const US: Implementation =
     Implementation { name: "toolmux", title: "toolmux", version: env!("CARGO_PKG_VERSION") };
+
+/// The same as text, for results that say nothing else in `_meta`.
+pub(super) static OUR_META: LazyLock<RawJson> = LazyLock::new(|| raw_of(&our_meta()));
 
 /// `_meta` of results that are our own.
 pub(super) fn our_meta() -> serde_json::Value {

@@ -44,7 +44,7 @@ pub(crate) fn modern_as(
         ("mcp-protocol-version".to_owned(), MODERN.to_owned()),
         ("mcp-method".to_owned(), method.to_owned()),
     ];
-    if let Some(name) = params["name"].as_str().or_else(|| params["uri"].as_str()) {
+    if let Some(name) = ["name", "uri", "taskId"].into_iter().find_map(|key| params[key].as_str()) {
         headers.push(("mcp-name".to_owned(), name.to_owned()));
     }
     let meta = params.as_object_mut().expect("as it must be").entry("_meta").or_insert(json!({}));

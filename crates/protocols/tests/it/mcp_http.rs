@@ -160,7 +160,9 @@ async fn discovery_tells_what_there_is() {
     let body: Value = serde_json::from_str(&body).expect("as it must be");
     assert_eq!(status, 200);
     assert_eq!(body["result"]["supportedVersions"], json!([MODERN]));
-    assert_eq!(body["result"]["capabilities"], json!({ "tools": { "listChanged": true }, "logging": {} }));
+    let extensions = json!({ "io.modelcontextprotocol/tasks": {} });
+    let capabilities = json!({ "tools": { "listChanged": true }, "logging": {}, "extensions": extensions });
+    assert_eq!(body["result"]["capabilities"], capabilities);
     let (status, body) = ask(&served.url, modern("prompts/list", json!({}))).await;
     assert_eq!(status, 404, "{body}");
 }
@@ -286,6 +288,23 @@ async fn a_legacy_client_is_asked_on_its_stream() {
     assert_eq!(text(send(&served.url, Method::POST, &headers, said.to_string()).await).await.0, 202);
     let (_, rest) = text(answer).await;
     assert!(rest.contains(r#""id":5,"result""#) && rest.contains("decline"), "{rest}");
+}
+
+#[tokio::test]
+async fn no_event_can_be_resumed() {
+    let served = kit().await;
+    let call = json!({ "name": "Kit_steps", "_meta": { "progressToken": 1 } });
+    let (_, stream) = text(send(&served.url, Method::POST, &[], rpc(5, "tools/call", call)).await).await;
+    assert!(stream.lines().any(|line| line.starts_with("data:")), "{stream}");
+    assert!(!stream.lines().any(|line| line.starts_with("id:")), "{stream}");
+    let seen = [("last-event-id", "5")];
+    let mut fresh = send(&served.url, Method::GET, &seen, String::new()).await;
+    assert_eq!(fresh.status().as_u16(), 200);
+    assert_eq!(
+        &fresh.piece().await.expect("a stream").expect("a piece")[..],
+        b":\n\n",
+        "nothing is told again"
+    );
 }
 
 #[tokio::test]

@@ -63,6 +63,7 @@ async fn questions_and_answers_go_both_ways() {
     talk.say(&rpc(2, "tools/call", json!({ "name": "Kit_ask" }))).await;
     let question = talk.hear().await;
     assert_eq!(question["method"], "elicitation/create");
+    assert_eq!(question["params"]["_meta"]["toolmux/requestId"], 2, "the call it belongs to");
     let said = json!({ "jsonrpc": "2.0", "id": question["id"], "result": { "action": "cancel" } });
     talk.say(&said.to_string()).await;
     assert_eq!(talk.hear().await["result"]["structuredContent"]["result"]["action"], "cancel");

@@ -22,8 +22,8 @@ const SHORTEST_KEY: usize = 32;
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RawAuth {
-    /// Where browsers reach this server; the address it listens on when absent. `/auth/callback` below it is
-    /// what a provider must know as redirect URI.
+    /// Where browsers and callers reach this server; the address it listens on when absent. `/auth/callback`
+    /// below it is what a provider must know as redirect URI; `/mcp` below it is what MCP clients get tokens for.
     public_url: Option<String>,
     /// What tokens are sealed with at rest: at least 32 characters. When absent, a key is made at the first
     /// start in the file `toolmux.key` beside the configuration.
@@ -70,8 +70,6 @@ enum RawClientAuth {
 /// Providers of users' tokens.
 #[derive(Clone, Debug)]
 pub struct AuthConfig {
-    /// Where browsers reach this server.
-    pub public_url: Option<String>,
     /// What tokens are sealed with at rest.
     pub key: SealingKeyAt,
     /// Providers by name.
@@ -127,13 +125,18 @@ impl Reader<'_> {
             None => SealingKeyAt::File(self.folder.join(KEY_FILE)),
             Some(setting) => SealingKeyAt::Text(self.sealing_text(setting)?),
         };
-        let public_url = raw.public_url.map(|url| url.trim_end_matches('/').to_owned());
-        if let Some(url) = public_url.as_ref().filter(|url| !url.starts_with("http")) {
+        let providers = raw.providers.into_iter().map(|(name, provider)| self.provider(name, provider));
+        Ok(Some(AuthConfig { key, providers: providers.collect::<Result<_, _>>()? }))
+    }
+
+    /// It is good without a provider too.
+    pub(super) fn public_url(&self, raw: Option<&RawAuth>) -> Result<Option<String>, ConfigFault> {
+        let public_url = raw.and_then(|raw| raw.public_url.as_deref()).map(|url| url.trim_end_matches('/'));
+        if let Some(url) = public_url.filter(|url| !url.starts_with("http")) {
             let what = format!("`{url}` is not an address of the form https://tools.example.com");
             return Err(self.fault(&["auth", "public_url"], what));
         }
-        let providers = raw.providers.into_iter().map(|(name, provider)| self.provider(name, provider));
-        Ok(Some(AuthConfig { public_url, key, providers: providers.collect::<Result<_, _>>()? }))
+        Ok(public_url.map(str::to_owned))
     }
 
     fn sealing_text(&self, setting: &SecretSetting) -> Result<Secret, ConfigFault> {

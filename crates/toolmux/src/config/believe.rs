@@ -47,6 +47,7 @@ impl Reader<'_> {
             toolsets,
             jwt: self.jwt(raw.jwt)?,
             vault: self.vault(&raw.secrets)?,
+            public_url: self.public_url(raw.auth.as_ref())?,
             auth: self.auth(raw.auth)?,
             limits: limits.of_calls(),
             web: limits.of_bodies(),
@@ -174,9 +175,18 @@ impl Reader<'_> {
         if raw.secret.is_none() && raw.jwks.is_none() {
             return Err(fault("[jwt] needs `secret` or `jwks`".to_owned()));
         }
-        let secret =
-            raw.secret.map(|setting| secrets::read(&setting, self.folder)).transpose().map_err(fault)?;
-        Ok(Some(JwtConfig { secret, jwks: raw.jwks, audience: raw.audience }))
+        let secret = raw
+            .secret
+            .as_ref()
+            .map(|setting| secrets::read(setting, self.folder))
+            .transpose()
+            .map_err(fault)?;
+        let RawJwt { jwks, audience, issuer, scopes, .. } = raw;
+        if let Some(issuer) = issuer.as_ref().filter(|issuer| !issuer.starts_with("http")) {
+            let what = format!("`{issuer}` is not an address of the form https://login.example.com");
+            return Err(self.fault(&["jwt", "issuer"], what));
+        }
+        Ok(Some(JwtConfig { secret, jwks, audience, issuer, scopes }))
     }
 
     fn vault(&self, raw: &HashMap<String, SecretSetting>) -> Result<HashMap<String, Secret>, ConfigFault> {

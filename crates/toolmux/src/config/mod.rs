@@ -54,6 +54,8 @@ pub struct Config {
     pub vault: HashMap<String, Secret>,
     /// Providers of users' tokens.
     pub auth: Option<AuthConfig>,
+    /// Where browsers and callers reach this server.
+    pub public_url: Option<String>,
     /// Bounds of every call.
     pub limits: Limits,
     /// Bounds of what comes in.
@@ -94,6 +96,10 @@ pub struct JwtConfig {
     pub jwks: Option<String>,
     /// What `aud` may be.
     pub audience: Vec<String>,
+    /// What `iss` must be.
+    pub issuer: Option<String>,
+    /// What `scope` must hold.
+    pub scopes: Vec<String>,
 }
 
 impl Config {

@@ -203,6 +203,11 @@ pub(super) struct RawJwt {
     /// What `aud` may be, checked when a token has it.
     #[serde(default)]
     pub(super) audience: Vec<String>,
+    /// Who must have issued a token (`iss`). MCP clients are told of it and get their tokens there.
+    pub(super) issuer: Option<String>,
+    /// Scopes that a token must have (`scope`). MCP clients are told of them.
+    #[serde(default)]
+    pub(super) scopes: Vec<String>,
 }
 
 /// Bounds. Durations are written `500ms`, `5s`, `2m`.

@@ -13,5 +13,6 @@ mod opendyn_gallery;
 mod opendyn_workers;
 mod opentool;
 mod process;
+mod protected;
 mod sdk;
 mod tasks;

@@ -55,6 +55,21 @@ pub(super) fn result(whole: RawJson) -> Called {
     Called::Ended(Outcome::Returned(Output { value, content, extra }))
 }
 
+/// What a result asks before it can be given, and the state to give back.
+pub(super) fn asked(result: &RawValue) -> Option<(Value, Option<String>)> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Said {
+        result_type: String,
+        #[serde(default)]
+        input_requests: Value,
+        #[serde(default)]
+        request_state: Option<String>,
+    }
+    let said: Said = serde_json::from_str(result.get()).ok()?;
+    (said.result_type == "input_required").then_some((said.input_requests, said.request_state))
+}
+
 /// `null` is a value like any other.
 fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
     RawJson::deserialize(deserializer).map(Some)

@@ -16,6 +16,8 @@ use toolmux_core::source::Relayed;
 
 use super::follow::{Following, unanswerable};
 use crate::jsonrpc::{self, Message};
+use crate::mcp::members::Members;
+use crate::mcp::wire::ASKED_FOR;
 
 /// How many messages wait to be written.
 const OUT_QUEUE: usize = 256;
@@ -217,8 +219,8 @@ impl Line {
         }
     }
 
-    /// Nothing says whose call a question belongs to. It goes to the one that can be asked and waits for no
-    /// answer yet; with several of them nobody is asked what may be meant for another.
+    /// Only servers of our own kind say whose call a question belongs to. Any other goes to the one that can
+    /// be asked and waits for no answer yet; with several of them nobody is asked what may be meant for another.
     fn asked(&self, id: &RawValue, method: &str, params: Option<&RawValue>) {
         if method == "ping" {
             return self.reply_now(id, &Ok(to_raw(&serde_json::json!({})).expect("an object is writable")));
@@ -228,9 +230,12 @@ impl Line {
             method: method.to_owned(),
             params: params.map(ToOwned::to_owned),
         };
+        let named = asked_for(params);
         let taken = self.pending(|all| {
-            let least = all.values().filter(|one| one.answers).map(|one| one.open).min();
-            let mut able = all.values_mut().filter(|one| one.answers && Some(one.open) == least);
+            let meant = |id: &u64, one: &Pending| one.answers && named.is_none_or(|named| *id == named);
+            let least = all.iter().filter(|(id, one)| meant(id, one)).map(|(_, one)| one.open).min();
+            let able = all.iter_mut().filter(|(id, one)| meant(id, one) && Some(one.open) == least);
+            let mut able = able.map(|(_, one)| one);
             match (able.next(), able.next()) {
                 (Some(only), None) if only.events.try_send(event).is_ok() => {
                     only.open += 1;
@@ -256,6 +261,12 @@ impl Line {
     fn pending<T>(&self, read: impl FnOnce(&mut HashMap<u64, Pending>) -> T) -> T {
         read(&mut self.pending.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// The request that a question belongs to, where it says so.
+fn asked_for(params: Option<&RawValue>) -> Option<u64> {
+    let meta = Members::read(params?)?.get("_meta")?.to_owned();
+    Members::read(&meta)?.get(ASKED_FOR)?.get().parse().ok()
 }
 
 /// The text of an answer of ours.
@@ -297,5 +308,41 @@ impl Drop for Waiting<'_> {
             // With a full queue the server hears nothing anyway.
             self.line.out.try_send(text).ok();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use toolmux_core::progress::Progress;
+
+    use super::*;
+    use crate::mcp::wire::Capabilities;
+
+    #[tokio::test]
+    async fn a_question_that_names_its_call_reaches_that_call() {
+        let (line, mut written) = Line::new();
+        let declared = to_raw(&json!({ "elicitation": {} })).unwrap();
+        let (first, _first_updates, mut first_asked) = Progress::dialogue();
+        let (second, _second_updates, mut second_asked) = Progress::dialogue();
+        let first = Following::new(&first, Capabilities::new(Some(&declared)));
+        let second = Following::new(&second, Capabilities::new(Some(&declared)));
+        let params = to_raw(&json!({})).unwrap();
+        let hearing = async {
+            written.recv().await.unwrap();
+            written.recv().await.unwrap();
+            let meta = json!({ ASKED_FOR: 2 });
+            let params = json!({ "message": "Name?", "_meta": meta });
+            let question =
+                json!({ "jsonrpc": "2.0", "id": "s1", "method": "elicitation/create", "params": params });
+            line.deliver(question.to_string().as_bytes());
+            second_asked.recv().await.unwrap()
+        };
+        tokio::select! {
+            _ = line.request(1, "tools/call", &params, &first) => unreachable!("nobody answers"),
+            _ = line.request(2, "tools/call", &params, &second) => unreachable!("nobody answers"),
+            question = hearing => assert!(question.asked.get().contains("Name?")),
+        }
+        assert!(first_asked.try_recv().is_err());
     }
 }

@@ -23,7 +23,7 @@ use super::follow::Following;
 use super::settings::{EraSetting, Place};
 use super::{listing, tell};
 use crate::mcp::members::Members;
-use crate::mcp::wire::{Capabilities, Params};
+use crate::mcp::wire::{Capabilities, INTERNAL_ERROR, Params};
 use crate::mcp::{MCP, mirror};
 
 /// How often a server may ask for more input within one call.
@@ -67,8 +67,7 @@ impl Source for Upstream {
             let following =
                 Following::new(progress, Capabilities::new(params.meta.unwrap_or_default().capabilities));
             let asking = Asking { method: &relay.method, name, schema: None, following: &following };
-            let said = || Members::read_or_empty(Some(&relay.params));
-            Ok(self.exchange(&asking, &said).await?)
+            Ok(self.relayed(&asking, &relay.params).await?)
         })
     }
 
@@ -160,6 +159,24 @@ impl Upstream {
             }
         }
         Ok(Outcome::Failed(ToolError::new(format!("The tool asked for input more than {MOST_ROUNDS} times"))))
+    }
+
+    /// What a source is asked beside calls. A caller of the server's era answers questions in the same way,
+    /// with a request of its own; any other is asked.
+    async fn relayed(&self, asking: &Asking<'_>, params: &RawValue) -> Result<Relayed, Broken> {
+        let modern = Params::read(Some(params)).is_ok_and(|params| params.meta().version.is_some());
+        let mut more = None;
+        for _ in 0..MOST_ROUNDS {
+            let said = || with_answers(Members::read_or_empty(Some(params)), more.as_ref());
+            let answer = self.exchange(asking, &said).await?;
+            let asked = answer.as_ref().ok().filter(|_| !modern).and_then(|result| decode::asked(result));
+            let Some((requests, state)) = asked else { return Ok(answer) };
+            let Some(answers) = answers(&requests, asking.following).await else { break };
+            more = Some((answers, state));
+        }
+        Ok(Err(raw_of(
+            &json!({ "code": INTERNAL_ERROR, "message": "The server asks for what its caller cannot answer" }),
+        )))
     }
 
     /// One request and its answer. A session that the server forgot is begun anew, once.
@@ -277,6 +294,10 @@ fn said<'a>(
     let mut members = Members::read_or_empty(caller);
     members.put("name", call.tool_name());
     members.put_raw("arguments", call.arguments().text().to_owned());
+    with_answers(members, more)
+}
+
+fn with_answers<'a>(mut members: Members<'a>, more: Option<&(RawJson, Option<String>)>) -> Members<'a> {
     if let Some((answers, state)) = more {
         members.put_raw("inputResponses", answers.clone());
         if let Some(state) = state {

@@ -7,14 +7,16 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use toolmux_core::catalog::Entry;
 use toolmux_core::json_text::{RawJson, raw_of, to_raw};
-use toolmux_core::outcome::{Content, Outcome, Output, Retry, ToolError};
+use toolmux_core::outcome::{Outcome, Output, Retry, ToolError};
 use toolmux_core::refusal::{Challenge, Refusal};
 use toolmux_core::tool::{Hints, Returns};
 
+use super::exchange::Peer;
+use super::upstream::{relayed, relayed_error};
 use crate::mcp::members::Members;
 use crate::mcp::revision::Revision;
 use crate::mcp::wire::{
-    Capabilities, Fault, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Reply, our_meta, text_of,
+    Fault, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, OUR_META, Reply, our_meta, text_of,
 };
 use crate::mcp::{MCP, MCP_ERROR};
 
@@ -41,46 +43,25 @@ impl Structure {
 }
 
 /// The answer to `tools/call`.
-pub(super) fn answer(
-    answer: Result<Outcome, Refusal>,
-    structure: Structure,
-    revision: Revision,
-    capabilities: &Capabilities,
-) -> Reply {
+pub(super) fn answer(answer: Result<Outcome, Refusal>, structure: Structure, peer: &Peer) -> Reply {
     match answer {
         Ok(Outcome::Returned(output)) => Ok(text_of(match output.extra.said_by(MCP) {
-            Some(said) => relayed(said, revision),
-            None => returned(&output, structure, revision),
+            Some(said) => relayed(said, peer)?,
+            None => returned(&output, structure, peer.revision),
         })),
         Ok(Outcome::Failed(error)) => match (error.extra.said_by(MCP), error.extra.said_by(MCP_ERROR)) {
-            (Some(said), _) => Ok(text_of(relayed(said, revision))),
-            (None, Some(said)) => Err(Fault::relayed(said.to_owned())),
-            (None, None) => Ok(text_of(failed(&error, revision))),
+            (Some(said), _) => Ok(text_of(relayed(said, peer)?)),
+            (None, Some(said)) => relayed_error(said, peer),
+            (None, None) => Ok(text_of(failed(&error, peer.revision))),
         },
-        Err(refusal) => refused(&refusal, revision, capabilities),
+        Err(refusal) => refused(&refusal, peer),
     }
-}
-
-/// A result of an upstream, in the form of the caller's era.
-pub(super) fn relayed(said: &RawValue, revision: Revision) -> RawJson {
-    let Some(mut members) = Members::read(said) else { return said.to_owned() };
-    if revision.is_modern() {
-        if members.has("resultType") {
-            return said.to_owned();
-        }
-        members.put("resultType", "complete");
-    } else if members.get("structuredContent").is_some_and(|content| !content.get().starts_with('{')) {
-        members.remove("structuredContent");
-    } else {
-        return said.to_owned();
-    }
-    members.write()
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CallToolResult<'a> {
-    content: Vec<Cow<'a, RawValue>>,
+    content: Vec<Block<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     structured_content: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,19 +69,37 @@ struct CallToolResult<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     result_type: Option<&'static str>,
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    meta: Option<Value>,
+    meta: Option<Cow<'a, RawValue>>,
+}
+
+/// One block of content: as the tool wrote it, or a text.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Block<'a> {
+    Raw(&'a RawValue),
+    Text { r#type: &'static str, text: Cow<'a, str> },
+}
+
+impl<'a> Block<'a> {
+    fn text(text: impl Into<Cow<'a, str>>) -> Self {
+        Block::Text { r#type: "text", text: text.into() }
+    }
 }
 
 impl CallToolResult<'_> {
-    fn write(mut self, revision: Revision) -> RawJson {
-        if revision.is_modern() {
-            self.result_type = Some("complete");
-            let mut meta = our_meta();
-            if let (Some(Value::Object(more)), Some(object)) = (self.meta.take(), meta.as_object_mut()) {
-                object.extend(more);
+    fn write(mut self, revision: Revision, told: Option<Value>) -> RawJson {
+        self.meta = match told {
+            None => revision.is_modern().then_some(Cow::Borrowed(&**OUR_META)),
+            Some(told) if revision.is_modern() => {
+                let mut meta = our_meta();
+                if let (Value::Object(more), Some(object)) = (told, meta.as_object_mut()) {
+                    object.extend(more);
+                }
+                Some(Cow::Owned(raw_of(&meta)))
             }
-            self.meta = Some(meta);
-        }
+            Some(told) => Some(Cow::Owned(raw_of(&told))),
+        };
+        self.result_type = revision.is_modern().then_some("complete");
         to_raw(&self).expect("a result is writable")
     }
 }
@@ -109,18 +108,18 @@ fn returned(output: &Output, structure: Structure, revision: Revision) -> RawJso
     let value = output.value.get();
     let structured = value.starts_with('{') || (structure == Structure::Anything && value != "null");
     let content = if !output.content.is_empty() {
-        output.content.iter().map(|block| Cow::Borrowed(block.json())).collect()
+        output.content.iter().map(|block| Block::Raw(block.json())).collect()
     } else if value == "null" {
         Vec::new()
-    } else {
+    } else if value.starts_with('"') {
         // A text is a text; any other value is its JSON.
-        let text: Cow<'_, str> =
-            serde_json::from_str(value).map_or(Cow::Borrowed(value), |text: String| text.into());
-        vec![Cow::Owned(Content::text(&text).json().to_owned())]
+        vec![Block::text(serde_json::from_str::<String>(value).unwrap_or_else(|_| value.to_owned()))]
+    } else {
+        vec![Block::text(value)]
     };
     let structured_content = structured.then_some(&*output.value);
     CallToolResult { content, structured_content, is_error: None, result_type: None, meta: None }
-        .write(revision)
+        .write(revision, None)
 }
 
 fn failed(error: &ToolError, revision: Revision) -> RawJson {
@@ -145,17 +144,17 @@ fn failed(error: &ToolError, revision: Revision) -> RawJson {
         texts.push(prompt.clone());
         meta[PROMPT] = prompt.as_str().into();
     }
-    let own = error.content.iter().map(|block| Cow::Borrowed(block.json()));
-    let told = texts.iter().map(|text| Cow::Owned(Content::text(text).json().to_owned()));
+    let own = error.content.iter().map(|block| Block::Raw(block.json()));
+    let told = texts.into_iter().map(Block::text);
     let meta = meta.as_object().is_some_and(|meta| !meta.is_empty()).then_some(meta);
     let content = own.chain(told).collect();
-    CallToolResult { content, structured_content: None, is_error: Some(true), result_type: None, meta }
-        .write(revision)
+    CallToolResult { content, structured_content: None, is_error: Some(true), result_type: None, meta: None }
+        .write(revision, meta)
 }
 
 /// A refusal of `tools/call`.
-pub(super) fn refused(refusal: &Refusal, revision: Revision, capabilities: &Capabilities) -> Reply {
-    let text = refusal.message().public;
+pub(super) fn refused(refusal: &Refusal, peer: &Peer) -> Reply {
+    let (text, revision) = (refusal.message().public, peer.revision);
     match refusal {
         Refusal::Malformed(_) | Refusal::Unauthenticated(_) => Err(Fault::new(INVALID_REQUEST, text)),
         Refusal::UnknownTool { .. } | Refusal::NotPermitted { .. } | Refusal::Conflict { .. } => {
@@ -163,7 +162,7 @@ pub(super) fn refused(refusal: &Refusal, revision: Revision, capabilities: &Capa
         }
         Refusal::Challenged { authorization, secrets, user_id } => {
             let by_url = secrets.is_empty() && !user_id;
-            let asked = if revision.is_modern() && capabilities.opens_urls() && by_url {
+            let asked = if revision.is_modern() && peer.capabilities.opens_urls() && by_url {
                 input_required(authorization, &text)
             } else {
                 None
@@ -222,6 +221,8 @@ struct NativeTool<'a> {
     output_schema: Option<&'a Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     annotations: Option<RawJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    execution: Option<Value>,
 }
 
 fn native_tool(entry: &Entry, revision: Revision) -> RawJson {
@@ -237,6 +238,7 @@ fn native_tool(entry: &Entry, revision: Revision) -> RawJson {
         input_schema: as_object(entry.tool.input.value()),
         output_schema: output_schema.filter(allowed),
         annotations: said.then(|| annotations(entry.hints, None)),
+        execution: revision.has_tasks().then(|| json!({ "taskSupport": "optional" })),
     })
     .expect("a tool is writable")
 }

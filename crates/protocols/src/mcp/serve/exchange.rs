@@ -12,7 +12,7 @@ use super::desk::Desk;
 use crate::jsonrpc;
 use crate::mcp::members::Members;
 use crate::mcp::revision::Revision;
-use crate::mcp::wire::{CAPABILITIES, Capabilities, Fault, LOG_LEVEL, Params};
+use crate::mcp::wire::{CAPABILITIES, Capabilities, Fault, LOG_LEVEL, Params, VERSION};
 
 /// How many messages wait for a slow reader before the tool waits too.
 const QUEUE: usize = 32;
@@ -45,19 +45,14 @@ impl Asked {
         Asked { id: id.to_owned(), method: method.to_owned(), params, call_id: None, trace: None }
     }
 
-    /// True when the message itself names the stateless revision.
-    pub(super) fn is_modern(&self) -> bool {
-        Params::read(self.params.as_deref()).is_ok_and(|params| params.meta().version.is_some())
-    }
-
     /// True when messages may have to leave before the answer.
-    pub(super) fn may_stream(&self, peer: &Peer) -> bool {
-        let has = |text: &str| self.params.as_ref().is_some_and(|params| params.get().contains(text));
+    pub(super) fn may_stream(&self, peer: &Peer, params: &Params<'_>) -> bool {
+        let meta = params.meta();
         match self.method.as_str() {
             "tools/call" | "prompts/get" | "resources/read" => {
-                has("\"progressToken\"") || has("/logLevel\"") || !peer.revision.is_modern()
+                meta.progress_token.is_some() || meta.log_level.is_some() || !peer.revision.is_modern()
             }
-            "subscriptions/listen" => true,
+            "subscriptions/listen" | "tasks/result" => true,
             _ => false,
         }
     }
@@ -101,25 +96,49 @@ impl Exchange {
         change(&mut members);
         members.write()
     }
+
+    /// The same for a call that runs as a task: its questions are put where the task is followed, never by a
+    /// result, and a task of ours is no task of the source's.
+    pub(super) fn told_of_task(&self) -> RawJson {
+        self.told(|members| {
+            let meta = members.get("_meta").map(ToOwned::to_owned);
+            let mut meta = Members::read_or_empty(meta.as_deref());
+            meta.remove(VERSION);
+            members.put_raw("_meta", meta.write());
+            members.remove("task");
+        })
+    }
 }
 
 /// Where messages leave before the answer.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Outlet(Option<mpsc::Sender<Box<str>>>);
+pub(super) struct Outlet {
+    sender: Option<mpsc::Sender<Box<str>>>,
+    shared: bool,
+}
 
 impl Outlet {
     pub(super) fn channel() -> (Self, mpsc::Receiver<Box<str>>) {
         let (sender, receiver) = mpsc::channel(QUEUE);
-        (Outlet(Some(sender)), receiver)
+        (Outlet { sender: Some(sender), shared: false }, receiver)
+    }
+
+    /// The same for a pair of streams that all requests share.
+    pub(super) fn shared(self) -> Self {
+        Outlet { shared: true, ..self }
+    }
+
+    pub(super) fn is_shared(&self) -> bool {
+        self.shared
     }
 
     pub(super) fn is_open(&self) -> bool {
-        self.0.is_some()
+        self.sender.is_some()
     }
 
     /// Sends a message; waits when the reader is slow.
     pub(super) async fn send(&self, message: impl Into<Box<str>>) {
-        if let Some(sender) = &self.0 {
+        if let Some(sender) = &self.sender {
             // A reader that left ends the exchange by other means.
             sender.send(message.into()).await.ok();
         }

@@ -9,15 +9,14 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::value::RawValue;
 use toolmux_core::call::Caller;
 use toolmux_core::json_text::raw_of;
-use toolmux_core::refusal::Refusal;
 
 use super::desk::Desk;
 use super::exchange::{Asked, Exchange, Outlet, Peer};
 use super::ladder::{self, SESSION_HEADER, Stopped};
 use super::stream::{self, Answering};
-use super::{batch, listen, methods, session};
+use super::{batch, listen, methods, protected, session};
 use crate::jsonrpc::{Message, NotAMessage};
-use crate::mcp::wire::{self, Fault, INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, Reply, text_of};
+use crate::mcp::wire::{self, Fault, INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, Params, Reply, text_of};
 use crate::sse;
 use crate::web::{Web, json};
 
@@ -29,22 +28,33 @@ pub(super) struct Server {
 }
 
 pub(super) async fn post(server: Server, request: Request) -> Response {
-    let (caller, parts, body) = match server.web.open(request).await {
-        Ok(opened) => opened,
-        Err(refusal) => return turned_away(&refusal),
+    let (parts, body) = request.into_parts();
+    let caller = match server.web.admit(&parts) {
+        Ok(caller) => caller,
+        Err(refusal) => return protected::turned_away(&server.web, &parts, &refusal),
     };
     let headers = &parts.headers;
+    let body = match server.web.body(headers, body).await {
+        Ok(body) => body,
+        Err(refusal) => return protected::turned_away(&server.web, &parts, &refusal),
+    };
     if body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
         return batch::post(&server, headers, caller, &body).await;
     }
     match Message::read(&body) {
         Ok(Message::Request { id, method, params }) => {
             let asked = asked(headers, id, &method, params);
-            if method == "initialize" && !ladder::is_modern(headers) && !asked.is_modern() {
+            let params = Params::read(params);
+            let is_modern = || params.as_ref().is_ok_and(|params| params.meta().version.is_some());
+            if method == "initialize" && !ladder::is_modern(headers) && !is_modern() {
                 return server.initialize(caller, &asked);
             }
-            match ladder::peer(headers, &asked, caller).and_then(|peer| server.alive(peer)) {
-                Ok(peer) => server.answer(headers, peer, asked).await,
+            let params = match params {
+                Ok(params) => params,
+                Err(fault) => return stop(Some(id), fault.into()),
+            };
+            match ladder::peer(headers, &method, &params, caller).and_then(|peer| server.alive(peer)) {
+                Ok(peer) => server.answer(headers, peer, asked, &params).await,
                 Err(stopped) => stop(Some(id), stopped),
             }
         }
@@ -66,7 +76,7 @@ pub(super) fn get(server: Server, request: Request) -> Response {
     let parts = request.into_parts().0;
     let caller = match server.web.admit(&parts) {
         Ok(caller) => caller,
-        Err(refusal) => return turned_away(&refusal),
+        Err(refusal) => return protected::turned_away(&server.web, &parts, &refusal),
     };
     if ladder::is_modern(&parts.headers) || !takes_streams(&parts.headers) {
         return not_allowed();
@@ -89,7 +99,7 @@ pub(super) fn delete(server: Server, request: Request) -> Response {
     let parts = request.into_parts().0;
     let caller = match server.web.admit(&parts) {
         Ok(caller) => caller,
-        Err(refusal) => return turned_away(&refusal),
+        Err(refusal) => return protected::turned_away(&server.web, &parts, &refusal),
     };
     if ladder::is_modern(&parts.headers) {
         return not_allowed();
@@ -117,13 +127,16 @@ impl Server {
         response
     }
 
-    async fn answer(&self, headers: &HeaderMap, peer: Peer, asked: Asked) -> Response {
+    async fn answer(&self, headers: &HeaderMap, peer: Peer, asked: Asked, params: &Params<'_>) -> Response {
         let (id, revision) = (asked.id.clone(), peer.revision);
-        if let Err(fault) = ladder::mirrored(headers, &asked, &peer, &self.web.gateway.catalog()) {
+        if asked.method == "tools/call"
+            && revision.is_modern()
+            && let Err(fault) = ladder::mirrored(headers, params, &peer, &self.web.gateway.catalog())
+        {
             return stop(Some(&id), fault.into());
         }
         let takes_streams = takes_streams(headers);
-        let (out, messages) = if takes_streams && asked.may_stream(&peer) {
+        let (out, messages) = if takes_streams && asked.may_stream(&peer, params) {
             let (out, messages) = Outlet::channel();
             (out, Some(messages))
         } else {
@@ -204,17 +217,6 @@ pub(super) fn not_a_message(error: &NotAMessage) -> Response {
         NotAMessage::NotRpc => INVALID_REQUEST,
     };
     stop(None, Fault::new(code, error.to_string()).into())
-}
-
-fn turned_away(refusal: &Refusal) -> Response {
-    let fault = Fault::new(INVALID_REQUEST, refusal.message().public);
-    let text = wire::reply(None, &Err(fault));
-    if !matches!(refusal, Refusal::Unauthenticated(_)) {
-        return json(StatusCode::BAD_REQUEST, text);
-    }
-    let mut response = json(StatusCode::UNAUTHORIZED, text);
-    response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-    response
 }
 
 fn not_allowed() -> Response {

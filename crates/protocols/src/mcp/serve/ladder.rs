@@ -37,15 +37,19 @@ impl From<Fault> for Stopped {
 }
 
 /// Who asks, in which revision.
-pub(super) fn peer(headers: &HeaderMap, asked: &Asked, caller: Caller) -> Result<Peer, Stopped> {
-    let params = Params::read(asked.params.as_deref())?;
+pub(super) fn peer(
+    headers: &HeaderMap,
+    method: &str,
+    params: &Params<'_>,
+    caller: Caller,
+) -> Result<Peer, Stopped> {
     let said = text(headers, VERSION_HEADER);
     let known = said.map(Revision::read);
     let modern = params.meta().version.is_some()
-        || asked.method == "server/discover"
+        || method == "server/discover"
         || known.is_some_and(|revision| revision.is_none_or(Revision::is_modern));
     if modern {
-        return Ok(climb(headers, asked, &params, caller)?);
+        return Ok(climb(headers, method, params, caller)?);
     }
     legacy_peer(headers, caller)
 }
@@ -85,13 +89,16 @@ pub(super) fn headless(asked: &Asked, caller: &Caller) -> Result<Option<Peer>, F
 }
 
 /// The rungs of 2026-07-28: `_meta`, then headers, then the version; the first that breaks is told.
-fn climb(headers: &HeaderMap, asked: &Asked, params: &Params<'_>, caller: Caller) -> Result<Peer, Fault> {
+fn climb(headers: &HeaderMap, method: &str, params: &Params<'_>, caller: Caller) -> Result<Peer, Fault> {
     let (version, capabilities) = carried(params)?;
     same(headers, VERSION_HEADER, version)?;
-    same(headers, METHOD_HEADER, &asked.method)?;
-    match (asked.method.as_str(), &params.name, &params.uri) {
+    same(headers, METHOD_HEADER, method)?;
+    match (method, &params.name, &params.uri) {
         ("tools/call" | "prompts/get", Some(name), _) => same(headers, NAME_HEADER, name)?,
         ("resources/read", _, Some(uri)) => same(headers, NAME_HEADER, uri)?,
+        ("tasks/get" | "tasks/update" | "tasks/cancel", ..) => {
+            params.task_id.iter().try_for_each(|id| same(headers, NAME_HEADER, id))?;
+        }
         _ => {}
     }
     supported(version)?;
@@ -130,18 +137,14 @@ fn supported(version: &str) -> Result<(), Fault> {
 /// Arguments whose schema mirrors them as headers must stand in both places, and be the same.
 pub(super) fn mirrored(
     headers: &HeaderMap,
-    asked: &Asked,
+    params: &Params<'_>,
     peer: &Peer,
     catalog: &Catalog,
 ) -> Result<(), Fault> {
-    if asked.method != "tools/call" || !peer.revision.is_modern() {
-        return Ok(());
-    }
-    let params = Params::read(asked.params.as_deref())?;
     let place = params.name.as_deref().and_then(|name| catalog.find(&ToolRef::flat(name)));
     let Some(place) = place.filter(|place| catalog.permits(&peer.caller, *place)) else { return Ok(()) };
     let schema = catalog.entry(place).tool.input.value();
-    if mirror::headers(schema, &serde_json::Map::new()).is_empty() {
+    if !mirror::mirrors(schema) {
         return Ok(());
     }
     let Ok(arguments) = Arguments::read(params.arguments) else { return Ok(()) };

@@ -3,19 +3,21 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 use toolmux_core::gateway::Gateway;
 use toolmux_core::json_text::{RawJson, raw_of, to_raw};
+use toolmux_core::task::TaskId;
 
 use super::exchange::{Exchange, Outlet, Peer};
-use super::{offers, tools};
+use super::{offers, tasks, tools};
 use crate::mcp::members::Members;
 use crate::mcp::wire::{Fault, INVALID_PARAMS, Reply, SERVER_INFO, SUBSCRIPTION, US, text_of};
 
 /// What a client wants to hear of.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Filter {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -24,7 +26,12 @@ struct Filter {
     prompts_list_changed: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     resources_list_changed: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    task_ids: Vec<String>,
 }
+
+/// How many tasks one subscription follows; of more, the first.
+const MOST_TASKS: usize = 100;
 
 /// Stays open until the server closes, which answers the request.
 pub(super) async fn listen(exchange: Exchange) -> Reply {
@@ -38,13 +45,20 @@ pub(super) async fn listen(exchange: Exchange) -> Reply {
     let offered = offers::Offered::of(&exchange.gateway);
     filter.prompts_list_changed &= offered.prompts;
     filter.resources_list_changed &= offered.resources;
+    filter.task_ids = known_tasks(&exchange, filter.task_ids).await?;
     let id = &exchange.asked.id;
-    let told = Told { meta: tag(id), notifications: Some(filter) };
+    let told = Told { meta: tag(id), notifications: Some(&filter) };
     exchange.out.notify("notifications/subscriptions/acknowledged", &raw(&told)).await;
-    let tagged = raw(&Told { meta: tag(id), notifications: None });
+    let (tag, tagged) = (tag(id), raw(&Told { meta: tag(id), notifications: None }));
     let follower = Follower { gateway: &exchange.gateway, peer: &exchange.peer, out: &exchange.out };
+    let tasks: Vec<TaskId> = filter.task_ids.iter().map(|id| TaskId::new(id)).collect();
+    let tasks = async {
+        join_all(tasks.iter().map(|task| tasks::tell(&exchange, task, &tag))).await;
+        std::future::pending::<()>().await;
+    };
     tokio::select! {
-        () = follower.follow(filter, &tagged) => {}
+        () = follower.follow(&filter, &tagged) => {}
+        () = tasks => {}
         () = exchange.gateway.closing() => {}
     }
     let mut meta = Members::default();
@@ -56,23 +70,43 @@ pub(super) async fn listen(exchange: Exchange) -> Reply {
     Ok(text_of(result.write()))
 }
 
+/// The tasks among those named that the caller has.
+async fn known_tasks(exchange: &Exchange, named: Vec<String>) -> Result<Vec<String>, Fault> {
+    if named.is_empty() {
+        return Ok(named);
+    }
+    tasks::declared(exchange)?;
+    let mut known = Vec::new();
+    for id in named.into_iter().take(MOST_TASKS) {
+        if let Ok(Some(_)) = exchange.gateway.task(&exchange.peer.caller, &TaskId::new(&id)).await {
+            known.push(id);
+        }
+    }
+    Ok(known)
+}
+
 /// Tells a legacy client of every change; ends when the server closes.
 pub(super) async fn follow_all(gateway: &Arc<Gateway>, peer: &Peer, out: &Outlet) {
-    let all = Filter { tools_list_changed: true, prompts_list_changed: true, resources_list_changed: true };
+    let all = Filter {
+        tools_list_changed: true,
+        prompts_list_changed: true,
+        resources_list_changed: true,
+        task_ids: Vec::new(),
+    };
     let follower = Follower { gateway, peer, out };
     let nothing = raw_of(&json!({}));
     tokio::select! {
-        () = follower.follow(all, &nothing) => {}
+        () = follower.follow(&all, &nothing) => {}
         () = gateway.closing() => {}
     }
 }
 
 #[derive(Serialize)]
-struct Told {
+struct Told<'a> {
     #[serde(rename = "_meta")]
     meta: RawJson,
     #[serde(skip_serializing_if = "Option::is_none")]
-    notifications: Option<Filter>,
+    notifications: Option<&'a Filter>,
 }
 
 fn tag(id: &RawValue) -> RawJson {
@@ -81,7 +115,7 @@ fn tag(id: &RawValue) -> RawJson {
     meta.write()
 }
 
-fn raw(told: &Told) -> RawJson {
+fn raw(told: &Told<'_>) -> RawJson {
     to_raw(told).expect("a notification is writable")
 }
 
@@ -93,7 +127,7 @@ struct Follower<'a> {
 
 impl Follower<'_> {
     /// Compares what this client would be shown, so that changes elsewhere are not told.
-    async fn follow(&self, filter: Filter, params: &RawValue) {
+    async fn follow(&self, filter: &Filter, params: &RawValue) {
         let mut revision = self.gateway.revision();
         revision.mark_unchanged();
         let mut shown = self.shown();

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use toolmux_core::json_text::raw_of;
 
 use super::exchange::{Asked, Exchange};
-use super::{listen, offers, tools};
+use super::{listen, offers, tasks, tools};
 use crate::mcp::revision::Revision;
-use crate::mcp::wire::{Capabilities, Fault, INVALID_PARAMS, Reply, US, our_meta, text_of};
+use crate::mcp::wire::{Capabilities, Fault, INVALID_PARAMS, Reply, TASKS, US, our_meta, text_of};
 
 /// What we tell every client about ourselves.
 const INSTRUCTIONS: &str = "Tools of several sources behind one server.";
@@ -33,6 +33,9 @@ pub(super) async fn answer(exchange: Exchange) -> Reply {
         | "resources/subscribe"
         | "resources/unsubscribe"
         | "completion/complete" => offers::answer(&exchange).await,
+        "tasks/get" | "tasks/update" | "tasks/cancel" | "tasks/result" | "tasks/list" => {
+            tasks::answer(&exchange).await
+        }
         other => Err(Fault::no_method(other)),
     }
 }
@@ -101,6 +104,11 @@ fn capabilities(exchange: &Exchange) -> Value {
     }
     if offered.completions {
         capabilities["completions"] = json!({});
+    }
+    if modern {
+        capabilities["extensions"] = json!({ TASKS: {} });
+    } else if exchange.peer.revision.has_tasks() {
+        capabilities["tasks"] = json!({ "list": {}, "cancel": {}, "requests": { "tools": { "call": {} } } });
     }
     capabilities
 }

@@ -1,5 +1,6 @@
 //! We answer as an MCP server.
 
+mod asking;
 mod batch;
 mod desk;
 mod encode;
@@ -10,12 +11,16 @@ mod listen;
 mod methods;
 mod offers;
 mod page;
+mod protected;
 mod running;
 mod session;
 mod stdio;
 mod stream;
 mod suspended;
+mod tasks;
+mod teller;
 mod tools;
+mod upstream;
 
 use std::sync::Arc;
 
@@ -49,5 +54,5 @@ fn routes() -> Router<Arc<Web>> {
     let routes = post(move |State(web), request: Request| http::post(asked(web), request))
         .get(move |State(web), request: Request| std::future::ready(http::get(followed(web), request)))
         .delete(move |State(web), request: Request| std::future::ready(http::delete(deleted(web), request)));
-    Router::new().route("/mcp", routes)
+    Router::new().route("/mcp", routes).merge(protected::routes())
 }

@@ -5,21 +5,25 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use toolmux_core::BoxFuture;
 use toolmux_core::gateway::{Gateway, Offer};
 use toolmux_core::json_text::RawJson;
 use toolmux_core::mount::Naming;
 use toolmux_core::names::flat_name;
 use toolmux_core::progress::Progress;
-use toolmux_core::source::Relay;
+use toolmux_core::refusal::Refusal;
+use toolmux_core::source::{Relay, Relayed};
 
-use super::encode;
-use super::exchange::Exchange;
+use super::exchange::{Exchange, Peer};
 use super::page::{cacheable, page};
+use super::running::Running;
+use super::suspended::Suspended;
+use super::{encode, upstream};
 use crate::mcp::MCP;
 use crate::mcp::beside::Beside;
 use crate::mcp::members::Members;
 use crate::mcp::template::matches;
-use crate::mcp::wire::{Capabilities, Fault, INVALID_PARAMS, Params, Reply, text_of};
+use crate::mcp::wire::{Fault, INVALID_PARAMS, Params, Reply, text_of};
 
 /// Legacy servers had a code of their own for a resource that is not there.
 const LEGACY_NOT_FOUND: i64 = -32002;
@@ -53,6 +57,9 @@ pub(super) async fn answer(exchange: &Exchange) -> Reply {
     let offers = exchange.gateway.offers(MCP);
     let offered = Offered::of(&exchange.gateway);
     let params = exchange.params()?;
+    if let Some(state) = Suspended::named(&params, exchange) {
+        return Suspended::resume(state, &params, exchange).await;
+    }
     let method = exchange.asked.method.as_str();
     let there = match method {
         "prompts/list" | "prompts/get" => offered.prompts,
@@ -190,27 +197,44 @@ async fn complete(exchange: &Exchange, offers: &[Offer]) -> Reply {
 }
 
 async fn relay(exchange: &Exchange, offer: &Offer, params: RawJson) -> Reply {
-    let (peer, method) = (&exchange.peer, exchange.asked.method.clone());
+    let (peer, method) = (exchange.peer.clone(), exchange.asked.method.clone());
     let relay = Relay { protocol: MCP, method, params };
-    let answer = exchange.gateway.relay(&offer.source, &relay, &Progress::unheard()).await;
+    let (gateway, source) = (Arc::clone(&exchange.gateway), offer.source.clone());
+    if !exchange.out.is_open() && !peer.capabilities.can_be_asked() {
+        let answer = gateway.relay(&source, &relay, &Progress::unheard()).await;
+        return answered(answer, &relay.method, &peer);
+    }
+    let params = exchange.params()?;
+    let target = params.name.as_deref().or(params.uri.as_deref()).unwrap_or_default();
+    let work = |progress: Progress| -> BoxFuture<'static, Reply> {
+        Box::pin(async move {
+            let answer = gateway.relay(&source, &relay, &progress).await;
+            answered(answer, &relay.method, &peer)
+        })
+    };
+    Running::begin(exchange, target, work).drive(exchange).await
+}
+
+fn answered(answer: Result<Relayed, Refusal>, method: &str, peer: &Peer) -> Reply {
     match answer {
         Ok(Ok(result)) => {
-            let result = encode::relayed(&result, peer.revision);
-            if peer.revision.is_modern() && relay.method == "resources/read" {
+            let result = upstream::relayed(&result, peer)?;
+            let asks = Members::read_or_empty(Some(&result)).has("inputRequests");
+            if peer.revision.is_modern() && method == "resources/read" && !asks {
                 let mut members = Members::read_or_empty(Some(&result));
                 cacheable(&mut members);
                 return Ok(text_of(members.write()));
             }
             Ok(text_of(result))
         }
-        Ok(Err(error)) => Err(in_era(Fault::relayed(error), exchange)),
-        Err(refusal) => encode::refused(&refusal, peer.revision, &Capabilities::default()),
+        Ok(Err(error)) => upstream::relayed_error(&error, peer).map_err(|fault| in_era(fault, peer)),
+        Err(refusal) => encode::refused(&refusal, peer),
     }
 }
 
 /// "Not found" has a code of its own before 2026-07-28, and none since.
-fn in_era(fault: Fault, exchange: &Exchange) -> Fault {
-    if fault.code != LEGACY_NOT_FOUND || !exchange.peer.revision.is_modern() {
+fn in_era(fault: Fault, peer: &Peer) -> Fault {
+    if fault.code != LEGACY_NOT_FOUND || !peer.revision.is_modern() {
         return fault;
     }
     let mut members = Members::read_or_empty(Some(&fault.object));

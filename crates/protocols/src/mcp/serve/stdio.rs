@@ -47,7 +47,7 @@ pub async fn serve_streams(
         gateway,
         desk: Arc::default(),
         legacy,
-        out,
+        out: out.shared(),
         running: JoinSet::new(),
         followers: JoinSet::new(),
     };

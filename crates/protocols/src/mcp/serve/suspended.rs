@@ -48,12 +48,12 @@ impl Suspended {
         params.request_state.as_deref().filter(|state| state.starts_with(&exchange.desk.mark))
     }
 
-    /// Goes on with a call. Only the caller it belongs to can, with the same tool.
+    /// Goes on with a call. Only the caller it belongs to can, with the same target.
     pub(super) async fn resume(state: &str, params: &Params<'_>, exchange: &Exchange) -> Reply {
         let unknown = || Fault::new(INVALID_PARAMS, "The `requestState` is not known or has expired");
         let suspended = exchange.desk.suspended.take(&state.to_owned()).ok_or_else(unknown)?;
-        let tool = params.name.as_deref().unwrap_or_default();
-        if *suspended.caller != *exchange.peer.caller.name() || suspended.running.tool != tool {
+        let target = params.name.as_deref().or(params.uri.as_deref()).unwrap_or_default();
+        if *suspended.caller != *exchange.peer.caller.name() || suspended.running.target != target {
             exchange.desk.suspended.put(state.to_owned(), suspended);
             return Err(unknown());
         }
@@ -75,7 +75,8 @@ impl Suspended {
     }
 }
 
-fn said(result: &RawValue) -> Box<RawValue> {
+/// An answer as a question hears it.
+pub(super) fn said(result: &RawValue) -> Box<RawValue> {
     #[derive(serde::Serialize)]
     struct Said<'a> {
         result: &'a RawValue,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use toolmux_core::BoxFuture;
 use toolmux_core::arguments::Arguments;
 use toolmux_core::call::Request;
 use toolmux_core::catalog::Catalog;
@@ -16,6 +17,7 @@ use super::exchange::{Exchange, Peer};
 use super::page::page;
 use super::running::Running;
 use super::suspended::Suspended;
+use super::tasks::{self, Plan};
 use crate::mcp::MCP;
 use crate::mcp::wire::{Fault, INVALID_PARAMS, Params, Reply};
 
@@ -30,7 +32,11 @@ pub(super) fn list(exchange: &Exchange) -> Reply {
 
 /// Prepared once per snapshot.
 pub(super) fn first_page(catalog: &Catalog, peer: &Peer) -> Bytes {
-    let kind = if peer.revision.is_modern() { "mcp-modern" } else { "mcp-legacy" };
+    let kind = match peer.revision {
+        modern if modern.is_modern() => "mcp-modern",
+        with_tasks if with_tasks.has_tasks() => "mcp-tasks",
+        _ => "mcp-legacy",
+    };
     let make = || page("tools", tools(catalog, peer), None, peer.revision);
     catalog.prepared(kind, &peer.caller, || make().unwrap_or_default())
 }
@@ -45,39 +51,41 @@ pub(super) async fn call(exchange: Exchange) -> Reply {
     if let Some(state) = Suspended::named(&params, &exchange) {
         return Suspended::resume(state, &params, &exchange).await;
     }
-    let (request, structure) = request(&exchange, &params)?;
-    let peer = &exchange.peer;
-    let can_be_asked = peer.capabilities.can_be_asked();
-    if !exchange.out.is_open() && !can_be_asked {
-        let answer = exchange.gateway.call(&peer.caller, request, &Progress::unheard()).await;
-        return encode::answer(answer, structure, peer.revision, &peer.capabilities);
+    let (request, structure, plan) = request(&exchange, &params)?;
+    if let Some(plan) = plan {
+        return tasks::call(&exchange, request, plan).await;
     }
-    let (progress, updates, questions) = if can_be_asked {
-        let (progress, updates, questions) = Progress::dialogue();
-        (progress, updates, Some(questions))
-    } else {
-        let (progress, updates) = Progress::channel();
-        (progress, updates, None)
+    let peer = &exchange.peer;
+    if !exchange.out.is_open() && !peer.capabilities.can_be_asked() {
+        let answer = exchange.gateway.call(&peer.caller, request, &Progress::unheard()).await;
+        return encode::answer(answer, structure, peer);
+    }
+    let (gateway, peer) = (Arc::clone(&exchange.gateway), peer.clone());
+    let work = |progress: Progress| -> BoxFuture<'static, Reply> {
+        Box::pin(async move {
+            let answer = gateway.call(&peer.caller, request, &progress).await;
+            encode::answer(answer, structure, &peer)
+        })
     };
-    let (gateway, caller) = (Arc::clone(&exchange.gateway), peer.caller.clone());
-    let call = Box::pin(async move { gateway.call(&caller, request, &progress).await });
-    let tool = params.name.as_deref().unwrap_or_default().to_owned();
-    Running { call, updates, questions, structure, tool }.drive(&exchange).await
+    Running::begin(&exchange, params.name.as_deref().unwrap_or_default(), work).drive(&exchange).await
 }
 
-fn request(exchange: &Exchange, params: &Params<'_>) -> Result<(Request, Structure), Fault> {
+fn request(exchange: &Exchange, params: &Params<'_>) -> Result<(Request, Structure, Option<Plan>), Fault> {
     let invalid = |text: String| Fault::new(INVALID_PARAMS, text);
     let name = params.name.as_deref().ok_or_else(|| invalid("`name` is missing".to_owned()))?;
     let arguments = Arguments::read(params.arguments).map_err(|error| invalid(error.to_string()))?;
     let mut request = Request::new(ToolRef::flat(name), arguments);
     let catalog = exchange.gateway.catalog();
     let entry = catalog.find(&request.tool).map(|place| catalog.entry(place));
-    let structure = Structure::of(entry.map(|entry| &**entry), exchange.peer.revision);
+    let entry = entry.map(|entry| &**entry);
+    let structure = Structure::of(entry, exchange.peer.revision);
+    let plan = Plan::of(exchange, params, entry)?;
     if entry.is_some_and(|entry| entry.tool.extra.said_by(MCP).is_some()) {
-        request.extra = Passthrough::of(MCP, exchange.told(|_| ()));
+        let told = if plan.is_some() { exchange.told_of_task() } else { exchange.told(|_| ()) };
+        request.extra = Passthrough::of(MCP, told);
     }
     request.id.clone_from(&exchange.asked.call_id);
     let trace = params.meta().traceparent.as_deref().map(Box::from);
     request.trace = trace.or_else(|| exchange.asked.trace.clone());
-    Ok((request, structure))
+    Ok((request, structure, plan))
 }

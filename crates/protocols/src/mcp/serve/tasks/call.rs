@@ -1,0 +1,182 @@
+//! `tools/call` that becomes a task.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use tokio::time::{Instant, timeout_at};
+use toolmux_core::call::Request;
+use toolmux_core::catalog::Entry;
+use toolmux_core::refusal::Refusal;
+use toolmux_core::task::{KEPT, TaskId};
+
+use super::super::encode;
+use super::super::exchange::Exchange;
+use super::super::teller::Teller;
+use super::shape::{Shown, created};
+use super::watch::{Seen, Watch};
+use crate::mcp::MCP;
+use crate::mcp::wire::{Fault, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Params, Reply};
+
+/// How long a client of 2026-07-28 that takes tasks waits for a plain result before it gets a task: what is
+/// quick should not cost a second request.
+const QUICK: Duration = Duration::from_millis(500);
+
+/// Whether a tool may run as a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Support {
+    Forbidden,
+    Optional,
+}
+
+impl Support {
+    /// Tools of our own may. Of a tool that came by MCP its server knows best; what it does not say is
+    /// `forbidden` where 2025-11-25 is spoken.
+    fn of(entry: &Entry) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Listed {
+            execution: Option<Execution>,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Execution {
+            task_support: Option<String>,
+        }
+        let Some(said) = entry.tool.extra.said_by(MCP) else { return Some(Support::Optional) };
+        let listed: Option<Listed> = serde_json::from_str(said.get()).ok();
+        match listed?.execution?.task_support?.as_str() {
+            "optional" | "required" => Some(Support::Optional),
+            _ => Some(Support::Forbidden),
+        }
+    }
+}
+
+/// How a call becomes a task.
+#[derive(Clone, Copy)]
+pub(in super::super) enum Plan {
+    /// The client asked for a task, to be kept for so long.
+    Asked(Duration),
+    /// The client takes one if the call is not quick.
+    IfSlow,
+}
+
+impl Plan {
+    /// None for a call that is to be answered as a call.
+    pub(in super::super) fn of(
+        exchange: &Exchange,
+        params: &Params<'_>,
+        entry: Option<&Entry>,
+    ) -> Result<Option<Plan>, Fault> {
+        let revision = exchange.peer.revision;
+        let plan = match &params.task {
+            Some(task) if revision.has_tasks() => Plan::Asked(task.ttl.map_or(KEPT, Duration::from_millis)),
+            _ if revision.is_modern() && exchange.peer.capabilities.takes_tasks() => Plan::IfSlow,
+            _ => return Ok(None),
+        };
+        // A tool that is not there is refused as such.
+        let Some(entry) = entry else { return Ok(None) };
+        match (plan, Support::of(entry)) {
+            (Plan::IfSlow, None) | (_, Some(Support::Optional)) => Ok(Some(plan)),
+            (Plan::IfSlow, Some(Support::Forbidden)) => Ok(None),
+            (Plan::Asked(_), None | Some(Support::Forbidden)) => {
+                let text = format!("Tool `{}` cannot be run as a task", entry.flat);
+                Err(Fault::new(METHOD_NOT_FOUND, text))
+            }
+        }
+    }
+}
+
+/// Runs a call as a task. Dropping the future before the client knows the task cancels it, unless the call
+/// has an id by which it can be asked for again.
+pub(in super::super) async fn call(exchange: &Exchange, mut request: Request, plan: Plan) -> Reply {
+    let peer = &exchange.peer;
+    let reachable = peer.revision.is_modern() || peer.session.is_some();
+    request.answers = reachable && peer.capabilities.can_be_asked();
+    let findable = request.id.is_some();
+    let keep = match plan {
+        Plan::Asked(keep) => keep,
+        Plan::IfSlow => KEPT,
+    };
+    let id = match exchange.gateway.submit(&peer.caller, request, keep).await {
+        Ok(id) => id,
+        Err(refusal) => return refused(exchange, &refusal, plan),
+    };
+    let mut unknown = Unknown { exchange, id: Some(id.clone()).filter(|_| !findable) };
+    let end = match plan {
+        Plan::Asked(_) => None,
+        Plan::IfSlow => quick(exchange, &id).await?,
+    };
+    let reply = match end {
+        Some(end) => end,
+        None => shown(exchange, &id).await?.map(|shown| created(&shown)).ok_or_else(gone),
+    };
+    unknown.id = None;
+    reply
+}
+
+/// Where a task was asked for, words that are no task would be taken for a broken answer.
+fn refused(exchange: &Exchange, refusal: &Refusal, plan: Plan) -> Reply {
+    let reply = encode::refused(refusal, &exchange.peer);
+    match plan {
+        Plan::Asked(_) if reply.is_ok() => Err(Fault::new(INVALID_PARAMS, refusal.message().public)),
+        Plan::Asked(_) | Plan::IfSlow => reply,
+    }
+}
+
+/// What a task ends with, if it is quick and asks nothing.
+async fn quick(exchange: &Exchange, id: &TaskId) -> Result<Option<Reply>, Fault> {
+    let deadline = Instant::now() + QUICK;
+    let watch = Watch::open(&exchange.gateway, &exchange.peer.caller, id).await;
+    let Some(mut watch) = watch.map_err(|refusal| unavailable(&refusal))? else { return Ok(None) };
+    let mut teller = Teller::new(exchange);
+    while let Ok(seen) = timeout_at(deadline, watch.next()).await {
+        match seen.map_err(|refusal| unavailable(&refusal))? {
+            Some(Seen::Update(update)) => teller.tell(update).await,
+            Some(Seen::State(task, questions)) => {
+                if task.status.is_ended() {
+                    let end = Shown::new(exchange, task, questions).end;
+                    return Ok(Some(end.unwrap_or_else(|| Err(gone()))));
+                }
+                if !questions.is_empty() {
+                    return Ok(None);
+                }
+            }
+            None => return Ok(None),
+        }
+    }
+    Ok(None)
+}
+
+/// A task of the caller's as it is now.
+pub(super) async fn shown(exchange: &Exchange, id: &TaskId) -> Result<Option<Shown>, Fault> {
+    let task = exchange.gateway.task(&exchange.peer.caller, id).await;
+    let task = task.map_err(|refusal| unavailable(&refusal))?;
+    Ok(task.map(|task| {
+        let questions = exchange.gateway.task_questions(&task);
+        Shown::new(exchange, task, questions)
+    }))
+}
+
+pub(super) fn unavailable(refusal: &Refusal) -> Fault {
+    Fault::new(INTERNAL_ERROR, refusal.message().public)
+}
+
+pub(super) fn gone() -> Fault {
+    Fault::new(INTERNAL_ERROR, "The task was cancelled")
+}
+
+/// A task whose id its client has not been told yet.
+struct Unknown<'a> {
+    exchange: &'a Exchange,
+    id: Option<TaskId>,
+}
+
+impl Drop for Unknown<'_> {
+    fn drop(&mut self) {
+        let Some(id) = self.id.take() else { return };
+        let (gateway, caller) = (Arc::clone(&self.exchange.gateway), self.exchange.peer.caller.clone());
+        self.exchange.desk.tasks.spawn(async move {
+            gateway.task_cancel(&caller, &id).await.ok();
+        });
+    }
+}
