@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use serde_json::json;
 use serde_json::value::RawValue;
-use tokio::sync::OnceCell;
+use tokio::sync::{Notify, OnceCell};
 use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
 use toolmux_core::json_text::{RawJson, raw_of};
@@ -36,6 +36,8 @@ pub(super) struct Upstream {
     /// The server turned out to speak the old era: asking again would only cost time.
     legacy: AtomicBool,
     attempt: ArcSwap<OnceCell<Arc<Connection>>>,
+    /// Wakes when a connection was made.
+    opened: Notify,
     listed: ArcSwapOption<(Listing, Passthrough)>,
 }
 
@@ -101,6 +103,7 @@ impl Upstream {
             backoff: Backoff::new(place.longest_pause),
             legacy: AtomicBool::new(false),
             attempt: ArcSwap::default(),
+            opened: Notify::new(),
             listed: ArcSwapOption::empty(),
             place,
         }
@@ -209,6 +212,7 @@ impl Upstream {
             Ok(connection) => {
                 let legacy = !connection.greeting.revision.is_modern();
                 self.legacy.store(legacy, Ordering::Relaxed);
+                self.opened.notify_one();
             }
             Err(_) => {
                 self.legacy.store(false, Ordering::Relaxed);
@@ -228,26 +232,28 @@ impl Upstream {
 
     /// Ends when the server tells of changed lists, or ends itself.
     async fn wait_for_change(&self) {
-        let attempt = self.attempt.load_full();
-        let Some(connection) = attempt.get() else { return std::future::pending().await };
+        // A connection that ended must not be held: it may have files open.
+        let Some(connection) = self.attempt.load().get().cloned() else {
+            return self.opened.notified().await;
+        };
         match &connection.channel {
             Channel::Child(_) | Channel::Sse(_) => {
                 let Some(line) = connection.channel.line() else { return };
                 let progress = Progress::unheard();
-                let listening = listen(connection, &progress);
                 tokio::select! {
                     () = line.changed.notified() => {}
                     () = line.closed() => {}
-                    () = listening => {}
+                    () = listen(&connection, &progress) => {}
                 }
                 if connection.is_resting() {
-                    std::future::pending::<()>().await;
+                    drop(connection);
+                    self.opened.notified().await;
                 }
             }
             Channel::Http(http) => {
                 let modern = connection.greeting.revision.is_modern();
-                let ask = modern.then(|| listening(connection));
-                if !tells_changes(connection) || http.changed(ask).await.is_err() {
+                let ask = modern.then(|| listening(&connection));
+                if !tells_changes(&connection) || http.changed(ask).await.is_err() {
                     // The gateway asks from time to time anyway.
                     std::future::pending::<()>().await;
                 }
