@@ -73,7 +73,7 @@ pub(super) struct Ask<'a> {
 pub(super) enum Channel {
     Child(Child),
     Sse(SseLine),
-    Http(Streamable),
+    Http(Box<Streamable>),
 }
 
 impl Channel {
@@ -144,7 +144,7 @@ impl Connection {
                 let client =
                     HttpClient::new(HttpLimits { body_bytes: place.max_message, ..HttpLimits::default() });
                 let http = Streamable::new(client.clone(), url.clone(), headers.clone(), place.max_message);
-                let http = Channel::Http(http);
+                let http = Channel::Http(Box::new(http));
                 match greet(&http, era, &place.capabilities).await {
                     Ok(greeting) => (http, greeting),
                     Err(Broken::Refused(status)) if is_older(status) => {

@@ -1,5 +1,6 @@
 //! MCP servers as sources: child processes on stdio, streamable HTTP of both eras, and the old HTTP+SSE.
 
+mod askable;
 mod backoff;
 mod connection;
 mod decode;

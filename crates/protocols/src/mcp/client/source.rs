@@ -253,7 +253,9 @@ impl Upstream {
             Channel::Http(http) => {
                 let modern = connection.greeting.revision.is_modern();
                 let ask = modern.then(|| listening(&connection));
-                if !tells_changes(&connection) || http.changed(ask).await.is_err() {
+                // Servers of the handshake era may ask on that stream too, whether or not they tell of changes.
+                let worthwhile = !modern || tells_changes(&connection);
+                if !worthwhile || http.changed(ask).await.is_err() {
                     // The gateway asks from time to time anyway.
                     std::future::pending::<()>().await;
                 }
