@@ -1,7 +1,7 @@
 //! Streamable HTTP: every message a post, every answer JSON or a stream of events.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
@@ -17,6 +17,7 @@ use toolmux_core::message::Message as Words;
 use toolmux_core::source::Relayed;
 
 use super::askable::{Askable, Question};
+use super::authorization::{Authorization, TokenWanted};
 use super::connection::{Ask, Broken};
 use super::follow::{Following, unanswerable};
 use super::line::{number, reply};
@@ -44,6 +45,8 @@ pub(super) struct Streamable {
     session: ArcSwapOption<HeaderValue>,
     /// Known after the greeting.
     pub(super) revision: OnceLock<Revision>,
+    /// Whose token goes along with what no call asks.
+    pub(super) authorization: Option<Arc<Authorization>>,
     /// For questions on the stream that belongs to no request.
     askable: Askable,
     /// Messages that nobody waits for.
@@ -62,6 +65,7 @@ impl Streamable {
             next: AtomicU64::new(1),
             session: ArcSwapOption::empty(),
             revision: OnceLock::new(),
+            authorization: None,
             askable: Askable::default(),
             tasks: TaskTracker::new(),
         }
@@ -124,11 +128,14 @@ impl Streamable {
         if ask.method == "initialize"
             && let Some(session) = answer.headers().get(SESSION)
         {
-            self.session.store(Some(std::sync::Arc::new(session.clone())));
+            self.session.store(Some(Arc::new(session.clone())));
         }
         let status = answer.status();
         if status == StatusCode::NOT_FOUND && self.session.load().is_some() {
             return Err(Broken::SessionGone);
+        }
+        if let Some(wanted) = TokenWanted::read(status, answer.headers()) {
+            return Err(Broken::Unauthorized(wanted));
         }
         let kind = answer.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         if status.is_success() && kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
@@ -136,7 +143,7 @@ impl Streamable {
         }
         let body = answer.body().await?;
         match Message::read(&body) {
-            Ok(Message::Answer { answer, .. }) if status != StatusCode::UNAUTHORIZED => {
+            Ok(Message::Answer { answer, .. }) => {
                 Ok(answer.map(ToOwned::to_owned).map_err(ToOwned::to_owned))
             }
             _ => Err(Broken::Refused(status)),
@@ -273,11 +280,15 @@ impl Streamable {
         if let Some(session) = &*self.session.load() {
             headers.insert(SESSION, HeaderValue::clone(session));
         }
+        if let Some(token) = self.authorization.as_ref().and_then(|known| known.listing_token()) {
+            headers.insert(header::AUTHORIZATION, HeaderValue::clone(&token));
+        }
         headers
     }
 
     fn headers_of(&self, ask: &Ask<'_>) -> HeaderMap {
         let mut headers = self.own_headers();
+        headers.extend(ask.credentials.clone());
         if ask.method == "initialize" {
             headers.remove(VERSION);
             headers.remove(SESSION);
