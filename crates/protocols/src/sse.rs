@@ -1,5 +1,7 @@
 //! The only codec of server-sent events.
 
+use std::time::Duration;
+
 use bytes::{Buf, Bytes, BytesMut};
 
 /// One event as it arrived.
@@ -45,12 +47,37 @@ pub struct Decoder {
     event: Event,
     has_data: bool,
     most: usize,
+    last_id: Option<String>,
+    retry: Option<Duration>,
 }
 
 impl Decoder {
     /// A decoder of events of at most `most` bytes.
     pub fn new(most: usize) -> Self {
-        Decoder { pending: BytesMut::new(), event: Event::default(), has_data: false, most }
+        Decoder {
+            pending: BytesMut::new(),
+            event: Event::default(),
+            has_data: false,
+            most,
+            last_id: None,
+            retry: None,
+        }
+    }
+
+    /// The last id there was: where to resume.
+    pub fn last_id(&self) -> Option<&str> {
+        self.last_id.as_deref()
+    }
+
+    /// How long the other side wants a client to wait before it resumes.
+    pub fn retry(&self) -> Option<Duration> {
+        self.retry
+    }
+
+    /// Another stream goes on where this one ended: half an event is none.
+    pub fn resume(&mut self) {
+        self.pending.clear();
+        (self.event, self.has_data) = (Event::default(), false);
     }
 
     /// Takes a piece of the stream; gives the events that are complete with it.
@@ -91,7 +118,11 @@ impl Decoder {
         let value = value.strip_prefix(' ').unwrap_or(value);
         match field {
             "event" => value.clone_into(&mut self.event.event),
-            "id" => self.event.id = Some(value.to_owned()),
+            "id" => {
+                self.event.id = Some(value.to_owned());
+                self.last_id = self.event.id.clone().filter(|id| !id.is_empty());
+            }
+            "retry" => self.retry = value.parse().ok().map(Duration::from_millis).or(self.retry),
             "data" => {
                 if self.has_data {
                     self.event.data.push('\n');
@@ -122,6 +153,15 @@ mod tests {
         check("event: a\r\ndata: 1\r\ndata: 2\r\n\r\n", &[("a", "1\n2")]);
         check(":comment\n\nid:7\n\ndata\n\n", &[("", "")]);
         check("data: half", &[]);
+    }
+
+    #[test]
+    fn a_stream_says_where_and_when_to_resume() {
+        let mut decoder = Decoder::new(1024);
+        decoder.push(b"id: 7\nretry: 500\ndata:\n\nretry: soon\ndata: half").expect("small");
+        assert_eq!((decoder.last_id(), decoder.retry()), (Some("7"), Some(Duration::from_millis(500))));
+        decoder.resume();
+        assert_eq!(decoder.push(b"data: whole\n\n").expect("small")[0].data, "whole");
     }
 
     #[test]

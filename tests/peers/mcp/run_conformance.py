@@ -1,50 +1,81 @@
-"""The official conformance suite against toolmux in front of a fixture of either era: both requirement sets."""
+"""The official conformance suite: toolmux as a server in front of fixtures of either era and with tools of its own,
+and as a client of the suite's servers; both requirement sets."""
 
 import json
-import os
-import pathlib
 import re
 import subprocess
 import sys
 
-from known import KNOWN
+from known import KNOWN, NATIVELY
 from serving import HERE, SCRATCH, toolmux
 
 REQUIREMENTS = ("2026-07-28", "2025-11-25")
+FIXTURE = str(HERE / "conformance.py")
+NATIVE = """
+[sources.Native]
+kind = "command"
+names = "bare"
+tools.test_simple_text = { description = "Says it", command = ["printf", "This is a simple text response for testing."] }
+tools.test_error_handling = { description = "Fails", command = ["sh", "-c", "echo it fails >&2; exit 1"] }
+"""
 
 
-def failures(folder):
+def failures(folder, side):
     """Failed checks by scenario."""
-    for checks in sorted(folder.glob("*/checks.json")):
-        scenario = re.sub(r"^server-|-\d{4}-\d\d-\d\dT.*$", "", checks.parent.name)
+    for checks in sorted(folder.glob("**/checks.json")):
+        name = str(checks.parent.relative_to(folder))
+        scenario = re.sub(rf"^{side}-|-\d{{4}}-\d\d-\d\dT.*$", "", name)
         for check in json.loads(checks.read_text()):
             if check["status"] == "FAILURE":
                 yield scenario, check["id"], check.get("errorMessage")
 
 
-def run(era, requirements):
-    table = ['names = "bare"', f'command = ["python3", {json.dumps(str(HERE / "conformance.py"))}, "{era}"]']
-    folder = SCRATCH / f"{era}-{requirements}"
-    with toolmux({"Fixture": table}, name=f"{era}-{requirements}") as base:
-        command = ["conformance", "server", "--url", f"{base}/mcp", "--requirements", requirements, "-o", str(folder)]
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    total = re.search(r"Total: (\d+) passed", ended.stdout)
-    if not total or int(total.group(1)) < 70:
+def absent(scenario, message):
+    """True when a check needs what only a fixture has."""
+    return scenario not in NATIVELY or "Not testable" in message or "is not available" in message
+
+
+def judged(what, requirements, side, command, least):
+    folder = SCRATCH / f"{what}-{requirements}-results"
+    command = ["conformance", side, *command, "--requirements", requirements, "-o", str(folder)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    total = sum(int(count) for count in re.findall(r"Total: (\d+) passed", ended.stdout))
+    if total < least:
         raise SystemExit(f"the suite did not run:\n{ended.stdout[-2000:]}{ended.stderr[-2000:]}")
     seen, bad = set(), []
-    for scenario, check, message in failures(folder):
-        known = next((key for key in ((era, requirements, check), (era, requirements, scenario)) if key in KNOWN), None)
+    for scenario, check, message in failures(folder, side):
+        keys = [(what, requirements, key) for key in (check, scenario, scenario.partition("/")[0] + "/*")]
+        known = next((key for key in keys if key in KNOWN), None)
         seen.add(known)
-        if known is None:
-            bad.append(f"{era} {requirements}: {scenario} {check}: {message}")
-    stale = [key for key in KNOWN if key[:2] == (era, requirements) and key not in seen]
+        if known is None and not (what == "native" and absent(scenario, message)):
+            bad.append(f"{what} {requirements}: {scenario} {check}: {message}")
+    stale = [key for key in KNOWN if key[:2] == (what, requirements) and key not in seen]
     bad += [f"{key} is known to fail, but does not" for key in stale]
-    print(f"{era} behind, {requirements}: {total.group(1)} checks passed, {len(bad)} unexpected")
+    print(f"{what}, {requirements}: {total} checks passed, {len(bad)} unexpected", flush=True)
     return bad
 
 
+def as_server(era, requirements):
+    table = ['names = "bare"', f'command = ["python3", {json.dumps(FIXTURE)}, "{era}"]']
+    with toolmux({"Fixture": table}, name=f"{era}-{requirements}") as base:
+        return judged(era, requirements, "server", ["--url", f"{base}/mcp"], 70)
+
+
+def with_own_tools(requirements):
+    with toolmux({}, name=f"native-{requirements}", more=NATIVE) as base:
+        return judged("native", requirements, "server", ["--url", f"{base}/mcp"], 25)
+
+
+def as_client(requirements):
+    client = f"{sys.executable} {HERE / 'conformance_client.py'}"
+    return judged("client", requirements, "client", ["--command", client], 12)
+
+
 def main():
-    found = [line for era in ("modern", "legacy") for requirements in REQUIREMENTS for line in run(era, requirements)]
+    found = []
+    for requirements in REQUIREMENTS:
+        found += [*as_server("modern", requirements), *as_server("legacy", requirements)]
+        found += [*with_own_tools(requirements), *as_client(requirements)]
     print("\n".join(found))
     sys.exit(bool(found))
 

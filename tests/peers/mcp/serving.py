@@ -1,5 +1,6 @@
 """Starts the toolmux under test in front of given sources."""
 
+import base64
 import contextlib
 import json
 import os
@@ -16,13 +17,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 @contextlib.contextmanager
-def toolmux(sources, name="toolmux"):
-    """The base address of a server with these sources, `{name: table}`, tables as TOML lines."""
+def toolmux(sources, name="toolmux", more=""):
+    """The base address of a server with these MCP sources, `{name: table}`, tables as TOML lines, and more TOML."""
     lines = ['listen = "127.0.0.1:0"', 'store = "memory"']
     for source, table in sources.items():
         lines += ["", f"[sources.{source}]", 'kind = "mcp"', *table]
     config = SCRATCH / f"{name}.toml"
-    config.write_text("\n".join(lines) + "\n")
+    config.write_text("\n".join(lines) + "\n" + more)
     server = subprocess.Popen([BIN, "serve", str(config)], stderr=subprocess.PIPE, text=True)
     try:
         seen = []
@@ -41,6 +42,11 @@ def toolmux(sources, name="toolmux"):
         server.terminate()
         server.wait(20)
         drain.wait(20)
+
+
+def base64_header(text):
+    """A header value that plain text cannot be."""
+    return f"=?base64?{base64.b64encode(text.encode()).decode()}?="
 
 
 def appeared(url, names, patience=90):

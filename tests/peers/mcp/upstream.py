@@ -1,8 +1,8 @@
 """An MCP server on standard streams for tests: either era, and every kind of bad manners.
 
 usage: upstream.py [legacy|modern|exits-on-discover] [mode...]
-modes: noise (prints what is no message), mute (never answers), dead (ends at once), stubborn (ignores SIGTERM
-and the end of its input), paged (one tool per page)
+modes: noise (prints what is no message), babble (prints it all the time), alarm (tells of changed lists all the time),
+mute (never answers), dead (ends at once), stubborn (ignores SIGTERM and the end of its input), paged (one tool per page)
 """
 
 import json
@@ -19,6 +19,7 @@ MODERN = "2026-07-28"
 LOCK = threading.Lock()
 ANSWERS = {}
 CANCELLED = set()
+LISTED = [0]
 TOOLS_CHANGED = threading.Event()
 
 
@@ -45,8 +46,8 @@ def tools():
              annotations={"readOnlyHint": True, "x-hint": 1}, **{"x-unknown": {"z": 1, "a": 2}}, _meta={"k": "v"}),
         tool("get.thing-é"),
         *[tool(name) for name in (
-            "die", "huge", "wrong_id", "flood", "grandchild", "strange", "steps", "ask", "hang", "params", "error",
-            "grow", "cancelled", "pid")],
+            "die", "huge", "wrong_id", "flood", "grandchild", "runaway", "strange", "steps", "ask", "hang", "params", "error",
+            "grow", "cancelled", "pid", "listed")],
     ]
     if TOOLS_CHANGED.is_set():
         listed.append(tool("late"))
@@ -90,6 +91,10 @@ def call(message, line):
     if name == "grandchild":
         child = subprocess.Popen(["sleep", "1000"], stdin=subprocess.DEVNULL)
         return text(str(child.pid))
+    if name == "runaway":
+        # Out of our process group and, once the one in between has ended, out of our family.
+        left = subprocess.run(["sh", "-c", "setsid sleep 1000 <&- >&- 2>&- & echo $!"], capture_output=True, text=True)
+        return text(left.stdout.strip())
     if name == "strange":
         raw('{"jsonrpc":"2.0","id":%s,"result":{"x-first":12345678901234567890123,"content":[{"type":"hologram",'
             '"b":1.10,"a":{"k":null}}],"structuredContent":{"z":1e400,"a":"\\u00e9"},"_meta":{"m":[1,2]},'
@@ -129,6 +134,8 @@ def call(message, line):
         TOOLS_CHANGED.set()
         send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
         return text("grown")
+    if name == "listed":
+        return text(str(LISTED[0]))
     if name == "pid":
         return text(str(os.getpid()))
     if name == "cancelled":
@@ -146,6 +153,7 @@ def answer(message, line):
         return {"resultType": "complete", "supportedVersions": [MODERN], "ttlMs": 0, "cacheScope": "public",
                 "capabilities": {"tools": {"listChanged": True}, "prompts": {}, "resources": {}}}
     if method == "tools/list":
+        LISTED[0] += 1
         listed = tools()
         if "paged" not in MODES:
             return {"tools": listed}
@@ -179,7 +187,19 @@ def handle(message, line):
         send({"jsonrpc": "2.0", "id": message["id"], "result": result})
 
 
+def repeat(line):
+    while True:
+        for _ in range(100):
+            raw(line)
+        time.sleep(0.001)
+
+
 def main():
+    if "babble" in MODES:
+        threading.Thread(target=repeat, args=("What a nice day!",), daemon=True).start()
+    if "alarm" in MODES:
+        note = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
+        threading.Thread(target=repeat, args=(note,), daemon=True).start()
     if "dead" in MODES:
         sys.exit("upstream: cannot start, no license")
     if "stubborn" in MODES:

@@ -10,7 +10,7 @@ const NEWER_NODE: &str = "node@22.23.3";
 
 pub(super) const CONFORMANCE: Suite = Suite {
     name: "mcp-conformance",
-    about: "MCP's conformance suite, both requirement sets, in front of servers of both eras",
+    about: "MCP's conformance suite, both requirement sets: as a server in front of both eras and natively, and as a client",
     needs: &[NODE, PYTHON_VENV],
     python: &[],
     node: &["@modelcontextprotocol/conformance@0.2.0-alpha.12", NEWER_NODE],

@@ -4,7 +4,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{Gateway, Settings};
@@ -14,6 +14,8 @@ use crate::mount::Mount;
 use crate::source::{Listing, SourceError};
 use crate::tool::Passthrough;
 
+/// A source that claims to change all the time is not asked more often than this.
+const LEAST_INTERVAL: Duration = Duration::from_millis(100);
 /// The pause after a first failure to list; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 /// The longest pause between tries.
@@ -189,7 +191,7 @@ impl Gateway {
     async fn follow(self: &Arc<Self>, mount: &Arc<Mount>) {
         let mut pause = FIRST_PAUSE;
         loop {
-            let limits = self.settings.load().limits;
+            let (limits, asked) = (self.settings.load().limits, Instant::now());
             let next = match timeout(limits.list_timeout, mount.source.tools()).await {
                 Ok(Ok(listing)) => {
                     self.listed(mount, listing).await;
@@ -208,6 +210,7 @@ impl Gateway {
                 // A source that fails and claims to change must not make us spin.
                 sleep(FIRST_PAUSE).await;
             }
+            sleep_until(asked + LEAST_INTERVAL).await;
         }
     }
 

@@ -131,7 +131,7 @@ async fn consent(start: &str) -> (String, String) {
 }
 
 /// The whole way; gives the last page.
-async fn complete(start: &str) -> (StatusCode, String) {
+pub(crate) async fn complete(start: &str) -> (StatusCode, String) {
     let (back, cookie) = consent(start).await;
     let (status, headers, page) = get(&back, Some(&cookie)).await;
     assert!(headers["content-type"].to_str().expect("text").starts_with("text/html"));

@@ -7,6 +7,8 @@ mod auth_provider;
 mod mcp_client;
 mod mcp_fixture;
 mod mcp_http;
+mod mcp_old_http;
+mod mcp_protected;
 mod mcp_questions;
 mod mcp_relay;
 mod mcp_stdio;

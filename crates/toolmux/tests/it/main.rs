@@ -6,6 +6,7 @@ mod cli;
 mod config;
 mod describe;
 mod life;
+mod mcp_leaks;
 mod opendyn;
 mod opendyn_faults;
 mod opendyn_fixture;

@@ -2,11 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use toolmux_core::json_text::RawJson;
 use toolmux_core::message::Message;
 use toolmux_core::source::{Relayed, SourceError};
 
+use super::authorization::TokenWanted;
+use super::discover;
 use super::follow::Following;
 use super::greet::{Greeting, greet};
 use super::line::{Cut, Line};
@@ -27,6 +29,8 @@ pub(super) enum Broken {
     Refused(StatusCode),
     /// The server no longer knows our session.
     SessionGone,
+    /// It wants a token, or another.
+    Unauthorized(TokenWanted),
 }
 
 impl From<HttpError> for Broken {
@@ -45,7 +49,7 @@ impl From<Broken> for SourceError {
             Broken::NotReached(message) => SourceError::NotReached(message),
             Broken::Lost(message) => SourceError::Lost(message),
             Broken::SessionGone => SourceError::NotReached(told("The server forgot our session")),
-            Broken::Refused(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => SourceError::NotReached(
+            Broken::Unauthorized(_) | Broken::Refused(StatusCode::FORBIDDEN) => SourceError::NotReached(
                 told("The server wants other credentials").developer("set `headers` of the source"),
             ),
             Broken::Refused(status) if status.is_server_error() => {
@@ -67,13 +71,15 @@ pub(super) struct Ask<'a> {
     pub(super) name: Option<String>,
     /// What is mirrored as headers.
     pub(super) headers: Vec<(String, String)>,
+    /// Credentials of this request, over those of the source.
+    pub(super) credentials: HeaderMap,
 }
 
 /// What carries messages.
 pub(super) enum Channel {
     Child(Child),
     Sse(SseLine),
-    Http(Streamable),
+    Http(Box<Streamable>),
 }
 
 impl Channel {
@@ -140,11 +146,13 @@ impl Connection {
         let started = Instant::now();
         let (channel, greeting) = match &place.address {
             Address::Command { .. } => by_command(name, place, era).await?,
-            Address::Url { url, headers } => {
+            Address::Url { url, headers, authorization } => {
                 let client =
                     HttpClient::new(HttpLimits { body_bytes: place.max_message, ..HttpLimits::default() });
-                let http = Streamable::new(client.clone(), url.clone(), headers.clone(), place.max_message);
-                let http = Channel::Http(http);
+                let mut http =
+                    Streamable::new(client.clone(), url.clone(), headers.clone(), place.max_message);
+                http.authorization.clone_from(authorization);
+                let http = Channel::Http(Box::new(http));
                 match greet(&http, era, &place.capabilities).await {
                     Ok(greeting) => (http, greeting),
                     Err(Broken::Refused(status)) if is_older(status) => {
@@ -152,6 +160,11 @@ impl Connection {
                         let channel = Channel::Sse(sse);
                         let greeting = greet(&channel, EraSetting::Legacy, &place.capabilities).await?;
                         (channel, greeting)
+                    }
+                    Err(Broken::Unauthorized(wanted)) if authorization.is_none() => {
+                        let words = Message::public("The server wants other credentials");
+                        let remedy = discover::remedy(&client, url, &wanted).await;
+                        return Err(Broken::NotReached(words.developer(remedy)));
                     }
                     Err(broken) => return Err(broken),
                 }

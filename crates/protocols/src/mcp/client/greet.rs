@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use http::HeaderMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -135,6 +136,13 @@ async fn ask(
     let progress = Progress::unheard();
     let following = Following::new(&progress, Capabilities::default());
     let id = channel.next_id();
-    let ask = Ask { id, method, params: params(id, &following), name: None, headers: Vec::new() };
+    let ask = Ask {
+        id,
+        method,
+        params: params(id, &following),
+        name: None,
+        headers: Vec::new(),
+        credentials: HeaderMap::new(),
+    };
     channel.request(&ask, &following).await
 }

@@ -1,5 +1,6 @@
 //! Reading whole lists, page by page.
 
+use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -76,7 +77,7 @@ async fn all(connection: &Connection, method: &str, member: &str) -> Result<Vec<
             said.put("cursor", cursor);
         }
         let params = tell::params(Some(said), connection.greeting.revision, id, &following);
-        let ask = Ask { id, method, params, name: None, headers: Vec::new() };
+        let ask = Ask { id, method, params, name: None, headers: Vec::new(), credentials: HeaderMap::new() };
         let result = connection.channel.request(&ask, &following).await?.map_err(|error| {
             let text = format!("The server does not answer `{method}`");
             Broken::Lost(Message::public(text).developer(error.get()))

@@ -1,8 +1,11 @@
 //! MCP servers as sources: child processes on stdio, streamable HTTP of both eras, and the old HTTP+SSE.
 
+mod askable;
+mod authorization;
 mod backoff;
 mod connection;
 mod decode;
+mod discover;
 mod follow;
 mod greet;
 mod line;

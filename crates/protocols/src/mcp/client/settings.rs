@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -10,6 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::authorization::{Authorization, AuthorizationSetting};
 use crate::registry::{OpenError, Opening, SecretSetting};
 
 /// An MCP server: a command that speaks on its standard streams, or an address.
@@ -31,6 +33,10 @@ pub(super) struct McpSettings {
     /// Headers for every request to it. The caller's own credentials are never among them.
     #[serde(default)]
     headers: BTreeMap<String, SecretSetting>,
+    /// The server wants a token of the user: `{ provider = "github", scopes = ["repo"] }`. Every tool requires it,
+    /// and it goes along with every call.
+    #[serde(default)]
+    authorization: Option<AuthorizationSetting>,
     /// Which era to speak; found out by asking unless given.
     #[serde(default)]
     era: EraSetting,
@@ -79,9 +85,18 @@ pub(super) struct Place {
     pub(super) longest_pause: Duration,
 }
 
+impl Place {
+    pub(super) fn authorization(&self) -> Option<&Arc<Authorization>> {
+        match &self.address {
+            Address::Url { authorization, .. } => authorization.as_ref(),
+            Address::Command { .. } => None,
+        }
+    }
+}
+
 pub(super) enum Address {
     Command { argv: Vec<String>, env: BTreeMap<String, String>, folder: PathBuf, idle: Option<Duration> },
-    Url { url: Url, headers: HeaderMap },
+    Url { url: Url, headers: HeaderMap, authorization: Option<Arc<Authorization>> },
 }
 
 impl McpSettings {
@@ -99,7 +114,8 @@ impl McpSettings {
                     let (name, value) = header(name, &secret(value)?)?;
                     headers.insert(name, value);
                 }
-                Address::Url { url, headers }
+                let authorization = self.authorization.map(|setting| Arc::new(Authorization::new(setting)));
+                Address::Url { url, headers, authorization }
             }
             (None, false) => {
                 let env = self.env.iter().map(|(name, value)| Ok((name.clone(), secret(value)?)));

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use http::{HeaderMap, HeaderValue};
 use serde_json::json;
 use serde_json::value::RawValue;
-use tokio::sync::OnceCell;
+use tokio::sync::{Notify, OnceCell};
 use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
 use toolmux_core::json_text::{RawJson, raw_of};
@@ -16,12 +17,14 @@ use toolmux_core::progress::Progress;
 use toolmux_core::source::{Listing, Relay, Relayed, Source, SourceError};
 use toolmux_core::tool::Passthrough;
 
+use super::authorization::AUTHORIZE;
 use super::backoff::Backoff;
 use super::connection::{Ask, Broken, Channel, Connection};
 use super::decode::{self, Called};
 use super::follow::Following;
 use super::settings::{EraSetting, Place};
 use super::{listing, tell};
+use crate::http_client::credential_headers;
 use crate::mcp::members::Members;
 use crate::mcp::wire::{Capabilities, INTERNAL_ERROR, Params};
 use crate::mcp::{MCP, mirror};
@@ -36,6 +39,10 @@ pub(super) struct Upstream {
     /// The server turned out to speak the old era: asking again would only cost time.
     legacy: AtomicBool,
     attempt: ArcSwap<OnceCell<Arc<Connection>>>,
+    /// Wakes when a connection was made.
+    opened: Notify,
+    /// Wakes when a user's token showed that the list is another.
+    relist: Notify,
     listed: ArcSwapOption<(Listing, Passthrough)>,
 }
 
@@ -66,7 +73,13 @@ impl Source for Upstream {
             let name = params.name.or(params.uri).map(Into::into);
             let following =
                 Following::new(progress, Capabilities::new(params.meta.unwrap_or_default().capabilities));
-            let asking = Asking { method: &relay.method, name, schema: None, following: &following };
+            let asking = Asking {
+                method: &relay.method,
+                name,
+                schema: None,
+                credentials: HeaderMap::new(),
+                following: &following,
+            };
             Ok(self.relayed(&asking, &relay.params).await?)
         })
     }
@@ -90,6 +103,7 @@ struct Asking<'a> {
     name: Option<String>,
     /// Of a tool whose parameters may be mirrored as headers, and its arguments.
     schema: Option<(&'a serde_json::Value, &'a serde_json::Map<String, serde_json::Value>)>,
+    credentials: HeaderMap,
     following: &'a Following<'a>,
 }
 
@@ -100,6 +114,8 @@ impl Upstream {
             backoff: Backoff::new(place.longest_pause),
             legacy: AtomicBool::new(false),
             attempt: ArcSwap::default(),
+            opened: Notify::new(),
+            relist: Notify::new(),
             listed: ArcSwapOption::empty(),
             place,
         }
@@ -111,21 +127,55 @@ impl Upstream {
         if let Some(listed) = self.listed.load_full().filter(|_| resting) {
             return Ok(listed.0.clone());
         }
-        let connection = self.connected().await?;
-        let listed = match listing::everything(&connection).await {
-            Err(Broken::SessionGone) => {
-                self.forget(&connection);
-                listing::everything(&*self.connected().await?).await?
+        let authorization = self.place.authorization();
+        let mut listed = match (self.read_all().await, authorization) {
+            (Err(Broken::Unauthorized(_)), Some(authorization)) if self.listed.load().is_none() => {
+                authorization.list_with(None);
+                return Ok(authorization.only_authorize());
             }
-            listed => listed?,
+            (listed, _) => listed?,
         };
+        for tool in &mut listed.0.tools {
+            if let Some(authorization) = authorization {
+                authorization.require(tool);
+            }
+        }
         let listing = listed.0.clone();
         self.listed.store(Some(Arc::new(listed)));
         Ok(listing)
     }
 
+    async fn read_all(&self) -> Result<(Listing, Passthrough), Broken> {
+        let connection = self.connected().await?;
+        match listing::everything(&connection).await {
+            Err(Broken::SessionGone) => {
+                self.forget(&connection);
+                listing::everything(&*self.connected().await?).await
+            }
+            listed => listed,
+        }
+    }
+
+    /// Lists with the token that a user has just allowed.
+    async fn authorize(&self, token: Option<HeaderValue>) -> Result<Outcome, SourceError> {
+        if let Some(authorization) = self.place.authorization() {
+            authorization.list_with(token);
+        }
+        let (listing, _) = self.read_all().await?;
+        self.relist.notify_one();
+        let words = format!("Access was given: {} tools are there now.", listing.tools.len());
+        Ok(Outcome::Returned(Output::value(raw_of(&json!(words)))))
+    }
+
     /// Dropping the future cancels the call at the server.
     async fn run(&self, call: &Call, progress: &Progress) -> Result<Outcome, SourceError> {
+        let authorization = self.place.authorization();
+        let token = authorization.and_then(|authorization| authorization.token(call));
+        if authorization.is_some() && self.listed.load().is_none() && call.tool_name() == AUTHORIZE {
+            return self.authorize(token).await;
+        }
+        let mut credentials = credential_headers(call)?;
+        credentials.extend(token.map(|token| (http::header::AUTHORIZATION, token)));
         let caller = call.extra().said_by(MCP);
         let params = Params::read(caller).unwrap_or_default();
         let meta = params.meta.unwrap_or_default();
@@ -134,11 +184,19 @@ impl Upstream {
             method: "tools/call",
             name: Some(call.tool_name().to_owned()),
             schema: Some((call.entry().tool.input.value(), call.arguments().map())),
+            credentials,
             following: &following,
         };
         let mut more: Option<(RawJson, Option<String>)> = None;
         for _ in 0..MOST_ROUNDS {
-            let answer = self.exchange(&asking, &|| said(call, caller, more.as_ref())).await?;
+            let answer =
+                match (self.exchange(&asking, &|| said(call, caller, more.as_ref())).await, authorization) {
+                    (Err(Broken::Unauthorized(wanted)), Some(authorization)) => {
+                        self.opened.notify_one();
+                        return Err(authorization.refused(call.tool_name(), wanted));
+                    }
+                    (answer, _) => answer?,
+                };
             let (whole, requests, state) = match answer.map(decode::result) {
                 Err(error) => return Ok(decode::error(error)),
                 Ok(Called::Ended(outcome)) => return Ok(outcome),
@@ -226,7 +284,9 @@ impl Upstream {
             Ok(connection) => {
                 let legacy = !connection.greeting.revision.is_modern();
                 self.legacy.store(legacy, Ordering::Relaxed);
+                self.opened.notify_one();
             }
+            Err(Broken::Unauthorized(_)) => {}
             Err(_) => {
                 self.legacy.store(false, Ordering::Relaxed);
                 self.backoff.ended(std::time::Duration::ZERO);
@@ -245,31 +305,43 @@ impl Upstream {
 
     /// Ends when the server tells of changed lists, or ends itself.
     async fn wait_for_change(&self) {
-        let attempt = self.attempt.load_full();
-        let Some(connection) = attempt.get() else { return std::future::pending().await };
+        // A connection that ended must not be held: it may have files open.
+        let Some(connection) = self.attempt.load().get().cloned() else {
+            return self.opened.notified().await;
+        };
         match &connection.channel {
             Channel::Child(_) | Channel::Sse(_) => {
                 let Some(line) = connection.channel.line() else { return };
                 let progress = Progress::unheard();
-                let listening = listen(connection, &progress);
                 tokio::select! {
                     () = line.changed.notified() => {}
                     () = line.closed() => {}
-                    () = listening => {}
+                    () = listen(&connection, &progress) => {}
                 }
                 if connection.is_resting() {
-                    std::future::pending::<()>().await;
+                    drop(connection);
+                    self.opened.notified().await;
                 }
             }
             Channel::Http(http) => {
                 let modern = connection.greeting.revision.is_modern();
-                let ask = modern.then(|| listening(connection));
-                if !tells_changes(connection) || http.changed(ask).await.is_err() {
+                let ask = modern.then(|| listening(&connection));
+                // Servers of the handshake era may ask on that stream too, whether or not they tell of changes.
+                let worthwhile = !modern || tells_changes(&connection);
+                tokio::select! {
                     // The gateway asks from time to time anyway.
-                    std::future::pending::<()>().await;
+                    () = wait_or_rest(worthwhile, http.changed(ask)) => {}
+                    () = self.relist.notified() => {}
                 }
             }
         }
+    }
+}
+
+/// Ends when a change was told; never when nothing more can be told.
+async fn wait_or_rest(worthwhile: bool, changed: impl Future<Output = Result<(), Broken>>) {
+    if !worthwhile || changed.await.is_err() {
+        std::future::pending::<()>().await;
     }
 }
 
@@ -281,7 +353,14 @@ async fn once(connection: &Connection, asking: &Asking<'_>, said: Members<'_>) -
         None => Vec::new(),
     };
     let headers = headers.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-    let ask = Ask { id, method: asking.method, params, name: asking.name.clone(), headers };
+    let ask = Ask {
+        id,
+        method: asking.method,
+        params,
+        name: asking.name.clone(),
+        headers,
+        credentials: asking.credentials.clone(),
+    };
     connection.channel.request(&ask, asking.following).await
 }
 
@@ -332,7 +411,14 @@ fn listening(connection: &Connection) -> Ask<'static> {
     let following = Following::new(&progress, Capabilities::default());
     let id = connection.channel.next_id();
     let params = tell::params(Some(said), connection.greeting.revision, id, &following);
-    Ask { id, method: "subscriptions/listen", params, name: None, headers: Vec::new() }
+    Ask {
+        id,
+        method: "subscriptions/listen",
+        params,
+        name: None,
+        headers: Vec::new(),
+        credentials: HeaderMap::new(),
+    }
 }
 
 /// A modern server on a line tells of changes only to those who listen. Ends when the subscription does not

@@ -11,6 +11,7 @@ use tokio::time::timeout;
 use toolmux_core::json_text::RawJson;
 use toolmux_core::message::Message;
 
+use super::authorization::TokenWanted;
 use super::connection::Broken;
 use super::line::Line;
 use crate::http_client::{Answer, HttpClient};
@@ -35,6 +36,9 @@ impl SseLine {
         let mut asked = headers.clone();
         asked.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
         let answer = client.send(Method::GET, url, asked, "").await?;
+        if let Some(wanted) = TokenWanted::read(answer.status(), answer.headers()) {
+            return Err(Broken::Unauthorized(wanted));
+        }
         if !answer.status().is_success() {
             return Err(Broken::Refused(answer.status()));
         }

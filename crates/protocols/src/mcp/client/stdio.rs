@@ -36,7 +36,7 @@ impl Child {
         let Address::Command { argv, env, folder, idle } = address else {
             return Err(std::io::Error::other("there is no command"));
         };
-        let mut group = ChildGroup::start(argv, env, folder)?;
+        let mut group = ChildGroup::start_family(argv, env, folder)?;
         let (line, written) = Line::new();
         let (last_words, stop) = (LastWords::default(), CancellationToken::new());
         let mut tasks = JoinSet::new();

@@ -1,7 +1,8 @@
 //! Streamable HTTP: every message a post, every answer JSON or a stream of events.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use futures_util::StreamExt;
@@ -15,6 +16,8 @@ use toolmux_core::json_text::RawJson;
 use toolmux_core::message::Message as Words;
 use toolmux_core::source::Relayed;
 
+use super::askable::{Askable, Question};
+use super::authorization::{Authorization, TokenWanted};
 use super::connection::{Ask, Broken};
 use super::follow::{Following, unanswerable};
 use super::line::{number, reply};
@@ -28,6 +31,10 @@ const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+
+/// The pause before a stream is resumed, unless the server names one.
+const RETRY: Duration = Duration::from_secs(1);
 
 pub(super) struct Streamable {
     client: HttpClient,
@@ -38,6 +45,10 @@ pub(super) struct Streamable {
     session: ArcSwapOption<HeaderValue>,
     /// Known after the greeting.
     pub(super) revision: OnceLock<Revision>,
+    /// Whose token goes along with what no call asks.
+    pub(super) authorization: Option<Arc<Authorization>>,
+    /// For questions on the stream that belongs to no request.
+    askable: Askable,
     /// Messages that nobody waits for.
     tasks: TaskTracker,
 }
@@ -54,6 +65,8 @@ impl Streamable {
             next: AtomicU64::new(1),
             session: ArcSwapOption::empty(),
             revision: OnceLock::new(),
+            authorization: None,
+            askable: Askable::default(),
             tasks: TaskTracker::new(),
         }
     }
@@ -67,10 +80,43 @@ impl Streamable {
     pub(super) async fn request(&self, ask: &Ask<'_>, following: &Following<'_>) -> Result<Relayed, Broken> {
         let text = jsonrpc::ask(Some(&number(ask.id)), ask.method, Some(&ask.params));
         let mut waiting = Waiting { http: self, id: ask.id, open: true };
-        let answer = self.post(&text, self.headers_of(ask)).await?;
-        let relayed = self.answered(ask, answer, following).await;
+        let exchange = async {
+            let answer = self.post(&text, self.headers_of(ask)).await?;
+            self.answered(ask, answer, following).await
+        };
+        let relayed = if self.is_legacy() && following.answers() {
+            self.answering(ask.id, exchange, following).await
+        } else {
+            exchange.await
+        };
         waiting.open = false;
         relayed
+    }
+
+    /// Answers questions that come on another stream until the exchange is over.
+    async fn answering(
+        &self,
+        id: u64,
+        exchange: impl Future<Output = Result<Relayed, Broken>>,
+        following: &Following<'_>,
+    ) -> Result<Relayed, Broken> {
+        let mut joined = self.askable.join(id);
+        let mut exchange = std::pin::pin!(exchange);
+        let mut said = FuturesUnordered::new();
+        loop {
+            tokio::select! {
+                relayed = &mut exchange => return relayed,
+                Some(question) = joined.questions.recv() => said.push(async move {
+                    let said = answer_to(following, &question.method, question.params.as_deref()).await;
+                    (question.id, said)
+                }),
+                Some((id, said)) = said.next() => self.tell(&reply(&id, &said)).await,
+            }
+        }
+    }
+
+    fn is_legacy(&self) -> bool {
+        self.revision.get().is_some_and(|revision| !revision.is_modern())
     }
 
     async fn answered(
@@ -82,11 +128,14 @@ impl Streamable {
         if ask.method == "initialize"
             && let Some(session) = answer.headers().get(SESSION)
         {
-            self.session.store(Some(std::sync::Arc::new(session.clone())));
+            self.session.store(Some(Arc::new(session.clone())));
         }
         let status = answer.status();
         if status == StatusCode::NOT_FOUND && self.session.load().is_some() {
             return Err(Broken::SessionGone);
+        }
+        if let Some(wanted) = TokenWanted::read(status, answer.headers()) {
+            return Err(Broken::Unauthorized(wanted));
         }
         let kind = answer.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         if status.is_success() && kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
@@ -94,7 +143,7 @@ impl Streamable {
         }
         let body = answer.body().await?;
         match Message::read(&body) {
-            Ok(Message::Answer { answer, .. }) if status != StatusCode::UNAUTHORIZED => {
+            Ok(Message::Answer { answer, .. }) => {
                 Ok(answer.map(ToOwned::to_owned).map_err(ToOwned::to_owned))
             }
             _ => Err(Broken::Refused(status)),
@@ -112,14 +161,21 @@ impl Streamable {
         let mut questions = FuturesUnordered::<BoxFuture<'_, (RawJson, Relayed)>>::new();
         loop {
             let piece = tokio::select! {
-                piece = answer.piece() => piece?,
+                piece = answer.piece() => piece,
                 Some((id, said)) = questions.next() => {
                     self.tell(&reply(&id, &said)).await;
                     continue;
                 }
             };
             let ended = || Broken::Lost(Words::public("The server closed the stream before it answered"));
-            let piece = piece.ok_or_else(ended)?;
+            let piece = match piece {
+                Ok(Some(piece)) => piece,
+                over => {
+                    let broken = over.map_or_else(Broken::from, |_| ended());
+                    answer = self.resume(&mut decoder).await.ok_or(broken)?;
+                    continue;
+                }
+            };
             let events = decoder
                 .push(&piece)
                 .map_err(|error| Broken::Lost(Words::public("The answer is too long").caused_by(&error)))?;
@@ -143,6 +199,17 @@ impl Streamable {
         }
     }
 
+    /// The stream that goes on where another ended; none when the server did not say that it could.
+    async fn resume(&self, decoder: &mut Decoder) -> Option<Answer> {
+        let last = HeaderValue::from_str(decoder.last_id().filter(|_| self.is_legacy())?).ok()?;
+        tokio::time::sleep(decoder.retry().unwrap_or(RETRY)).await;
+        decoder.resume();
+        let mut headers = self.own_headers();
+        headers.insert(LAST_EVENT, last);
+        let answer = self.client.send(Method::GET, &self.url, headers, "").await.ok()?;
+        answer.status().is_success().then_some(answer)
+    }
+
     /// Ends when the server tells of changed lists, or when the stream ends.
     pub(super) async fn changed(&self, listen: Option<Ask<'_>>) -> Result<(), Broken> {
         let mut answer = match listen {
@@ -156,22 +223,35 @@ impl Streamable {
             return Err(Broken::Refused(answer.status()));
         }
         let mut decoder = Decoder::new(self.most);
-        while let Some(piece) = answer.piece().await? {
+        loop {
+            let Ok(Some(piece)) = answer.piece().await else {
+                let ended = || Broken::Lost(Words::public("The stream ended"));
+                answer = self.resume(&mut decoder).await.ok_or_else(ended)?;
+                continue;
+            };
             let Ok(events) = decoder.push(&piece) else { return Ok(()) };
             for event in events {
                 match Message::read(event.data.as_bytes()) {
                     Ok(Message::Notification { method, .. }) if method.ends_with("/list_changed") => {
                         return Ok(());
                     }
-                    Ok(Message::Request { id, method, .. }) => {
-                        let said = if method == "ping" { Ok(empty()) } else { Err(unanswerable(&method)) };
-                        self.tell(&reply(id, &said)).await;
-                    }
+                    Ok(Message::Request { id, method, params }) => self.asked(id, &method, params).await,
                     _ => {}
                 }
             }
         }
-        Err(Broken::Lost(Words::public("The stream ended")))
+    }
+
+    /// A question that does not say which call it belongs to.
+    async fn asked(&self, id: &RawValue, method: &str, params: Option<&RawValue>) {
+        if method == "ping" {
+            return self.tell(&reply(id, &Ok(empty()))).await;
+        }
+        let question =
+            Question { id: id.to_owned(), method: method.to_owned(), params: params.map(ToOwned::to_owned) };
+        if let Err(question) = self.askable.hand(question) {
+            self.tell(&reply(&question.id, &Err(unanswerable(method)))).await;
+        }
     }
 
     /// Sends a message that has no answer.
@@ -200,11 +280,15 @@ impl Streamable {
         if let Some(session) = &*self.session.load() {
             headers.insert(SESSION, HeaderValue::clone(session));
         }
+        if let Some(token) = self.authorization.as_ref().and_then(|known| known.listing_token()) {
+            headers.insert(header::AUTHORIZATION, HeaderValue::clone(&token));
+        }
         headers
     }
 
     fn headers_of(&self, ask: &Ask<'_>) -> HeaderMap {
         let mut headers = self.own_headers();
+        headers.extend(ask.credentials.clone());
         if ask.method == "initialize" {
             headers.remove(VERSION);
             headers.remove(SESSION);
@@ -247,8 +331,7 @@ struct Waiting<'a> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        let legacy = self.http.revision.get().is_some_and(|revision| !revision.is_modern());
-        if !self.open || !legacy {
+        if !self.open || !self.http.is_legacy() {
             return;
         }
         let params = toolmux_core::json_text::raw_of(&serde_json::json!({ "requestId": self.id }));

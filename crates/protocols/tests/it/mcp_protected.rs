@@ -1,0 +1,179 @@
+//! Servers that want a token of the user: found out, asked for, attached, widened; never the caller's own.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use http::{HeaderMap, Method, StatusCode};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use toolmux_core::gateway::{Settings, SourceStatus};
+use toolmux_core::secret::Secret;
+use toolmux_core::store::MemoryStore;
+use toolmux_protocols::auth::{OAuthBroker, Provider as Registered, SealingKey};
+
+use crate::auth::complete;
+use crate::auth_provider::{CLIENT, Provider, SECRET};
+use crate::mcp_client::{modern, send, text};
+use crate::mcp_fixture::{Served, locked, open, serve};
+use crate::oxp::listen;
+
+/// What the server has seen of `authorization` headers, and whom it names as its authorization server.
+#[derive(Default)]
+struct Seen {
+    tokens: Vec<String>,
+    issuer: String,
+}
+
+type Shared = Arc<Mutex<Seen>>;
+
+struct Protected {
+    base: String,
+    seen: Shared,
+    serving: JoinHandle<()>,
+}
+
+impl Drop for Protected {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+impl Protected {
+    async fn start(issuer: &str) -> Self {
+        let seen = Arc::new(Mutex::new(Seen { issuer: issuer.to_owned(), ..Seen::default() }));
+        let router = Router::new()
+            .route("/mcp", post(answer))
+            .route("/.well-known/oauth-protected-resource/mcp", get(metadata))
+            .with_state(Arc::clone(&seen));
+        let (base, serving) = listen(router).await;
+        Protected { base, seen, serving }
+    }
+}
+
+async fn metadata(State(seen): State<Shared>, headers: HeaderMap) -> String {
+    let resource = format!("http://{}/mcp", headers["host"].to_str().expect("text"));
+    let issuer = &seen.lock().expect("not poisoned").issuer;
+    json!({ "resource": resource, "authorization_servers": [issuer], "scopes_supported": ["read"] })
+        .to_string()
+}
+
+/// The first token is good for reading, the second for writing too.
+async fn answer(State(seen): State<Shared>, headers: HeaderMap, body: String) -> Response {
+    let token = headers.get("authorization").map(|value| value.to_str().expect("text").to_owned());
+    seen.lock().expect("not poisoned").tokens.extend(token.clone());
+    let token = token.unwrap_or_default();
+    if !token.starts_with("Bearer access") {
+        return refused(StatusCode::UNAUTHORIZED, r#"Bearer scope="read""#);
+    }
+    let message: Value = serde_json::from_str(&body).expect("JSON");
+    let name = message["params"]["name"].as_str().unwrap_or_default();
+    if name == "write" && token != "Bearer access2" {
+        let challenge = r#"Bearer error="insufficient_scope", scope="read write""#;
+        return refused(StatusCode::FORBIDDEN, challenge);
+    }
+    let result = match message["method"].as_str().expect("a method") {
+        "server/discover" => json!({ "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} } }),
+        "tools/list" => {
+            let tool = |name: &str| json!({ "name": name, "inputSchema": { "type": "object" } });
+            json!({ "tools": [tool("read"), tool("write")] })
+        }
+        _ => json!({ "content": [{ "type": "text", "text": format!("did {name}") }] }),
+    };
+    let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
+    ([("content-type", "application/json")], answer.to_string()).into_response()
+}
+
+fn refused(status: StatusCode, challenge: &str) -> Response {
+    (status, [("www-authenticate", challenge)]).into_response()
+}
+
+/// toolmux in front of it, with a broker for the provider.
+async fn behind(protected: &Protected, provider: &Provider) -> Served {
+    let registered = Registered::discovered(&provider.base, CLIENT).expect("an address");
+    let registered = registered.secret(Some(Secret::new(SECRET)));
+    let base = Arc::new(OnceLock::new());
+    let broker = OAuthBroker::new(
+        HashMap::from([("files".to_owned(), registered)]),
+        Arc::new(MemoryStore::default()),
+        SealingKey::new([1; 32]),
+        Arc::clone(&base),
+    );
+    let source = open(json!({ "url": format!("{}/mcp", protected.base), "max_restart_pause_ms": 1,
+        "authorization": { "provider": "files", "scopes": ["read"] } }));
+    let settings = Settings { broker: Some(Arc::new(broker)), ..locked() };
+    let served = serve(settings, vec![("Up", source)]).await;
+    base.set(served.url.trim_end_matches("/mcp").to_owned()).expect("set once");
+    served
+}
+
+/// What alice is answered.
+async fn alice(served: &Served, method: &str, params: Value) -> String {
+    let (mut headers, body) = modern(method, params);
+    headers.push(("authorization".to_owned(), "Bearer hunter2".to_owned()));
+    let headers: Vec<(&str, &str)> = headers.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+    text(send(&served.url, Method::POST, &headers, body).await).await.1
+}
+
+async fn alice_calls(served: &Served, tool: &str) -> String {
+    alice(served, "tools/call", json!({ "name": tool })).await
+}
+
+/// Asks until the answer has this in it.
+async fn until_said(expect: &str, mut ask: impl AsyncFnMut() -> String) -> String {
+    let begun = Instant::now();
+    loop {
+        let said = ask().await;
+        if said.contains(expect) {
+            return said;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "waited for {expect}: {said}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// The user allows what the answer asks for.
+async fn allow(said: &str) {
+    let start = said.find("http://").expect("an address");
+    let end = said[start..].find(['"', ' ', '\\', ')']).expect("its end");
+    assert_eq!(complete(&said[start..start + end]).await.0, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn users_allow_their_token_and_it_goes_along_with_their_calls() {
+    let provider = Provider::start().await;
+    let protected = Protected::start(&provider.base).await;
+    let served = behind(&protected, &provider).await;
+    let listed = alice(&served, "tools/list", json!({})).await;
+    assert!(listed.contains("Up_authorize") && !listed.contains("Up_read"), "{listed}");
+    allow(&alice_calls(&served, "Up_authorize").await).await;
+    let given = alice_calls(&served, "Up_authorize").await;
+    assert!(given.contains("2 tools are there now"), "{given}");
+    until_said("Up_read", async || alice(&served, "tools/list", json!({})).await).await;
+    assert!(alice_calls(&served, "Up_read").await.contains("did read"));
+    let challenged = until_said("/auth/start/", async || alice_calls(&served, "Up_write").await).await;
+    allow(&challenged).await;
+    assert!(alice_calls(&served, "Up_write").await.contains("did write"));
+    assert_eq!(provider.seen(|seen| seen.scopes_asked.clone()), ["read", "read write"]);
+    let tokens = protected.seen.lock().expect("not poisoned").tokens.clone();
+    assert!(
+        tokens.iter().all(|token| ["Bearer access1", "Bearer access2"].contains(&token.as_str())),
+        "{tokens:?}"
+    );
+}
+
+#[tokio::test]
+async fn whose_tokens_a_server_takes_is_told_to_whoever_configures_it() {
+    let protected = Protected::start("https://issuer.example").await;
+    let source = open(json!({ "url": format!("{}/mcp", protected.base) }));
+    let served = serve(Settings::default(), vec![("Up", source)]).await;
+    let [report] = &served.gateway.sources()[..] else { panic!("one source") };
+    let SourceStatus::Failing(message) = &report.status else { panic!("{report:?}") };
+    assert_eq!(message.public, "The server wants other credentials");
+    let remedy = message.developer.as_deref().expect("a remedy");
+    assert!(remedy.contains("issuer https://issuer.example; scopes: read"), "{remedy}");
+}
