@@ -25,3 +25,4 @@ pub use self::plan::check;
 pub(crate) use self::source::SOURCE;
 pub use self::source::{missing, open};
 pub use self::supervise::become_worker_if_asked;
+pub use toolmux_dylib_host::loadable_names;

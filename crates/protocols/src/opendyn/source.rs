@@ -21,7 +21,7 @@ use toolmux_dylib_host::plan::{Pass, Plan, Return};
 
 use super::in_process::InProcess;
 use super::plan::{Book, Planned, read};
-use super::settings::OpenDynSettings;
+use super::settings::{DocumentSetting, OpenDynSettings};
 use super::supervise::{Answered, Death, Job, Launch, MARK, Pool, PoolSettings, Rejected};
 use crate::fault::Weight;
 use crate::registry::{OpenError, Opening, SourceKind};
@@ -61,7 +61,7 @@ fn open_here(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
 /// [`become_worker_if_asked`](super::become_worker_if_asked). Starts nothing yet.
 pub fn open(opening: &Opening<'_>, worker: PathBuf) -> Result<Arc<dyn Source>, OpenError> {
     let settings: OpenDynSettings = opening.settings()?;
-    let book = load(&opening.folder.join(&settings.document))?;
+    let book = load(&settings.document, opening.folder)?;
     Ok(Arc::new(build(&settings, book, opening.folder, worker)?))
 }
 
@@ -108,15 +108,24 @@ fn build(
     Ok(OpenDyn { book, by_name, engine })
 }
 
-fn load(file: &Path) -> Result<Book, OpenError> {
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| OpenError::new(format!("cannot read `{}`: {error}", file.display())))?;
+fn load(document: &DocumentSetting, folder: &Path) -> Result<Book, OpenError> {
+    let (name, text) = match document {
+        DocumentSetting::Here(members) => {
+            ("document".to_owned(), serde_json::Value::Object(members.clone()).to_string())
+        }
+        DocumentSetting::File(file) => {
+            let file = folder.join(file);
+            let text = std::fs::read_to_string(&file)
+                .map_err(|error| OpenError::new(format!("cannot read `{}`: {error}", file.display())))?;
+            (file.display().to_string(), text)
+        }
+    };
     let (book, faults) = read(&text);
     book.ok_or_else(|| {
         let fault = faults.iter().find(|fault| fault.weight == Weight::Fatal);
         let what = fault.map_or_else(|| "it is no document".to_owned(), ToString::to_string);
         let hint = fault.map_or_else(String::new, |fault| fault.remedy.clone());
-        OpenError::new(format!("`{}` cannot be used: {what}", file.display())).hint(hint)
+        OpenError::new(format!("`{name}` cannot be used: {what}")).hint(hint)
     })
 }
 

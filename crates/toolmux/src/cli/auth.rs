@@ -9,6 +9,7 @@ use toolmux_protocols::auth::{Base, OAuthBroker, Owner};
 
 use super::failure::Failure;
 use super::table::Table;
+use super::terminal::Terminal;
 use crate::assembly::store;
 use crate::authorization;
 use crate::config::Config;
@@ -47,9 +48,9 @@ enum Action {
 }
 
 impl Auth {
-    pub(super) async fn run(self) -> Result<ExitCode, Failure> {
+    pub(super) async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
         match self.action {
-            Action::List { config } => list(&*broker(&config).await?).await,
+            Action::List { config } => list(&*broker(&config).await?, terminal).await,
             Action::Revoke { provider, caller, user, config } => {
                 let fits = |owner: &Owner| {
                     owner.provider == provider
@@ -75,12 +76,12 @@ async fn owners(broker: &OAuthBroker) -> Result<Vec<Owner>, Failure> {
     broker.owners().await.map_err(|error| Failure::refused(anyhow::anyhow!(error.0.public)))
 }
 
-async fn list(broker: &OAuthBroker) -> Result<ExitCode, Failure> {
+async fn list(broker: &OAuthBroker, terminal: &Terminal) -> Result<ExitCode, Failure> {
     let mut table = Table::new(["PROVIDER", "CALLER", "USER"]);
     for owner in owners(broker).await? {
         table.row([&owner.provider, &owner.caller, &owner.user]);
     }
-    print!("{table}");
+    table.print(terminal);
     Ok(ExitCode::SUCCESS)
 }
 

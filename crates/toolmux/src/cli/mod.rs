@@ -1,27 +1,35 @@
 //! The command line: one file per command. Data goes to stdout, all else to stderr.
 
+mod add;
+mod announce;
 mod auth;
 mod call;
 mod chat;
 mod check;
 mod completions;
+mod connecting;
 mod db;
 mod describe;
+mod detect;
 mod failure;
+mod init;
 mod man;
 mod mcp;
+mod origin;
+mod progress;
 mod run;
 mod serve;
 mod start;
 mod table;
+mod terminal;
 mod tools;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
 use self::failure::Failure;
+use self::terminal::{ColourChoice, Terminal};
 
 /// One binary that takes tools from anywhere and serves them to any agent.
 #[derive(Parser)]
@@ -32,6 +40,9 @@ pub(crate) struct Cli {
     /// How log lines look.
     #[arg(long, global = true, value_enum, default_value_t = LogForm::Pretty)]
     log: LogForm,
+    /// When to use colour.
+    #[arg(long, global = true, value_enum, default_value_t = ColourChoice::Auto)]
+    color: ColourChoice,
 }
 
 const AFTER_HELP: &str = "\
@@ -42,6 +53,8 @@ Exit:     0 good, 1 the tool failed, 2 usage or refused. RUST_LOG=debug shows mo
 #[derive(Subcommand)]
 enum Command {
     Serve(serve::Serve),
+    Init(init::Init),
+    Add(add::Add),
     Start(start::Start),
     Tools(tools::Tools),
     Call(call::CallTool),
@@ -64,41 +77,37 @@ enum LogForm {
     Json,
 }
 
-/// The configuration a command works on.
-#[derive(clap::Args)]
-struct ConfigArgument {
-    /// The configuration.
-    #[arg(default_value = "toolmux.toml", value_name = "CONFIG")]
-    config: PathBuf,
-}
-
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    start_log(cli.log);
+    let terminal = Terminal::of_process(cli.color);
+    start_log(cli.log, &terminal);
+    failure::shown_on(&terminal);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return Failure::refused(error).report(),
     };
-    match runtime.block_on(cli.command.run()) {
+    match runtime.block_on(cli.command.run(&terminal)) {
         Ok(code) => code,
         Err(failure) => failure.report(),
     }
 }
 
 impl Command {
-    async fn run(self) -> Result<ExitCode, Failure> {
+    async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
         match self {
-            Command::Serve(command) => command.run().await,
-            Command::Start(command) => command.run().await,
-            Command::Tools(command) => command.run().await,
-            Command::Call(command) => command.run().await,
+            Command::Serve(command) => command.run(terminal).await,
+            Command::Init(command) => command.run(),
+            Command::Add(command) => command.run(terminal).await,
+            Command::Start(command) => command.run(terminal).await,
+            Command::Tools(command) => command.run(terminal).await,
+            Command::Call(command) => command.run(terminal).await,
             Command::Run(command) => command.run().await,
             Command::Chat(command) => command.run().await,
             Command::Db(command) => command.run().await,
             Command::Check(command) => Ok(command.run()),
             Command::Describe(command) => command.run().await,
-            Command::Auth(command) => command.run().await,
+            Command::Auth(command) => command.run(terminal).await,
             Command::Mcp(command) => command.run().await,
             Command::Completions(command) => Ok(command.run()),
             Command::Man(_) => man::Man::run(),
@@ -106,14 +115,18 @@ impl Command {
     }
 }
 
-fn start_log(form: LogForm) {
+fn start_log(form: LogForm, terminal: &Terminal) {
     use tracing_subscriber::EnvFilter;
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    let colour =
-        std::io::IsTerminal::is_terminal(&std::io::stderr()) && std::env::var_os("NO_COLOR").is_none();
+    let terminal = *terminal;
+    let writer = move || {
+        // A line that changes must not end up before one that stays.
+        terminal.clear();
+        std::io::stderr()
+    };
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
     match form {
-        LogForm::Pretty => log.with_ansi(colour).with_target(false).init(),
+        LogForm::Pretty => log.with_ansi(terminal.err_colour).with_target(false).init(),
         LogForm::Json => log.json().init(),
     }
 }

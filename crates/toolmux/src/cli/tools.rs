@@ -14,11 +14,12 @@ use toolmux_core::store::MemoryStore;
 use toolmux_core::tool::Returns;
 use tower::ServiceExt;
 
-use super::ConfigArgument;
+use super::connecting::connected;
 use super::failure::Failure;
+use super::origin::Origin;
 use super::table::Table;
+use super::terminal::{Terminal, print_line};
 use crate::assembly::Assembly;
-use crate::config::Config;
 use crate::listener::routes;
 
 /// How long sources get to list their tools.
@@ -32,7 +33,7 @@ const MOST_BYTES: usize = 256 << 20;
 #[derive(clap::Args)]
 pub(super) struct Tools {
     #[command(flatten)]
-    config: ConfigArgument,
+    origin: Origin,
     /// How to write them.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -85,18 +86,21 @@ impl Format {
 }
 
 impl Tools {
-    pub(super) async fn run(self) -> Result<ExitCode, Failure> {
-        let mut config = Config::load(&self.config.config)?;
+    pub(super) async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
+        let mut config = self.origin.config().await?.config;
         // Whoever can read the configuration may see what it serves.
         (config.keys, config.jwt) = (Vec::new(), None);
         let assembly = Assembly::new(&config, Arc::new(MemoryStore::default()))?;
         let gateway = &assembly.gateway;
-        gateway.settled(PATIENCE).await;
+        connected(gateway, terminal, PATIENCE).await;
         let catalog = gateway.catalog();
         match (self.format, self.format.question()) {
-            (_, Some(question)) => println!("{:#}", asked(gateway, question).await?),
-            (Format::Table, None) => table(&catalog),
-            (_, None) => println!("{:#}", catalog.every().map(|entry| describe(entry)).collect::<Value>()),
+            (_, Some(question)) => print_line(&format!("{:#}", asked(gateway, question).await?)),
+            (Format::Table, None) => table(&catalog, terminal),
+            (_, None) => {
+                let every: Value = catalog.every().map(|entry| describe(entry)).collect();
+                print_line(&format!("{every:#}"));
+            }
         }
         for source in gateway.sources() {
             if let SourceStatus::Failing(message) = source.status {
@@ -125,13 +129,13 @@ async fn asked(gateway: &Arc<Gateway>, question: Request<Body>) -> Result<Value,
     })
 }
 
-fn table(catalog: &Catalog) {
+fn table(catalog: &Catalog, terminal: &Terminal) {
     let mut table = Table::new(["TOOL", "NAME", "DESCRIPTION"]);
     for entry in catalog.every() {
         let description = entry.tool.description.lines().next().unwrap_or_default();
         table.row([&entry.id.to_string(), &*entry.flat, description]);
     }
-    print!("{table}");
+    table.print(terminal);
 }
 
 fn describe(entry: &Entry) -> Value {

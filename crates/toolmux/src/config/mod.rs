@@ -7,6 +7,7 @@ mod deliver;
 mod fault;
 mod import;
 mod keys;
+mod near_file;
 mod raw;
 mod secrets;
 
@@ -28,6 +29,8 @@ use toolmux_protocols::web::WebLimits;
 pub use self::auth::{AuthConfig, ProviderConfig, SealingKeyAt};
 use self::believe::Reader;
 pub use self::fault::ConfigFault;
+pub(crate) use self::import::{is_clients_file, read as clients};
+pub(crate) use self::near_file::near_file;
 pub use self::raw::Raw;
 use crate::listener::ListenLimits;
 
@@ -111,6 +114,11 @@ impl Config {
         Reader { text, name, folder, spans }.believe(raw)
     }
 
+    /// What holds where no file says otherwise.
+    pub fn of_sources(sources: Vec<SourceConfig>) -> Result<Config, ConfigFault> {
+        Ok(Config { sources, ..Config::read("", "", Path::new("."))? })
+    }
+
     /// Who may ask, with the keys of tokens at hand.
     pub fn admission(&self, jwt: Option<toolmux_core::gateway::JwtRules>) -> Admission {
         Admission { keys: self.keys.clone(), jwt }
@@ -123,6 +131,9 @@ impl Config {
             ("origins", self.origins != running.origins),
             ("allow_stop", self.allow_stop != running.allow_stop),
             ("limits.body_bytes", self.web.body_bytes != running.web.body_bytes),
+            ("limits.body_timeout", self.web.body_timeout != running.web.body_timeout),
+            ("limits.head_timeout", self.connections.head_timeout != running.connections.head_timeout),
+            ("limits.task_concurrency", self.limits.task_concurrency != running.limits.task_concurrency),
             ("limits.connections", self.connections.connections != running.connections.connections),
         ];
         differs.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
