@@ -40,6 +40,11 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// The name of its source in the configuration.
+    pub fn source(&self) -> &str {
+        &self.mount.name
+    }
+
     /// True for an argument that we fill in ourselves and that nobody else is told of.
     pub fn fills(&self, argument: &str) -> bool {
         self.deliver

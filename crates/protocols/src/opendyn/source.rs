@@ -16,7 +16,7 @@ use toolmux_core::refusal::{ParameterError, Refusal};
 use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_core::version::Version;
 use toolmux_dylib_host::fault::Fault;
-use toolmux_dylib_host::hello::{Hello, Readiness};
+use toolmux_dylib_host::hello::{Enforced, Hello, Readiness};
 use toolmux_dylib_host::plan::{Pass, Plan, Return};
 
 use super::in_process::InProcess;
@@ -79,6 +79,21 @@ pub async fn missing(
     let listing = source.listing().await;
     source.close().await;
     listing.map(|listing| listing.unusable)
+}
+
+/// How much of a sandbox the kernel grants here. A worker that loads the C library itself tries.
+pub async fn enforced_here(worker: PathBuf) -> Result<Enforced, SourceError> {
+    let not_reached = |error: OpenError| SourceError::NotReached(Message::public(error.to_string()));
+    let settings = OpenDynSettings::of_library(Path::new("libc.so.6")).map_err(not_reached)?;
+    let book =
+        Book { version: String::new(), functions: Vec::new(), unusable: Vec::new(), codes: HashMap::new() };
+    let source = build(&settings, book, Path::new("."), worker).map_err(not_reached)?;
+    let Engine::Workers(pool) = &source.engine else {
+        return Err(not_reached(OpenError::new("the library is not in a worker")));
+    };
+    let enforced = pool.ready().await.map(|ready| ready.enforced);
+    source.close().await;
+    enforced.map_err(|rejected| rejected.into_error("The library"))
 }
 
 fn build(

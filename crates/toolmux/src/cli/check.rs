@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use serde_json::Value;
+use serde_json::{Value, json};
 use toolmux_protocols::DOCUMENTS;
 
 use super::failure::{Failure, REFUSED};
+use super::terminal::print_line;
 use crate::config::Config;
 
 /// Check configurations and documents without serving them.
@@ -18,19 +19,28 @@ pub(super) struct Check {
     /// The files.
     #[arg(required = true)]
     files: Vec<PathBuf>,
+    /// Say what each file is as JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 impl Check {
     pub(super) fn run(&self) -> ExitCode {
-        let mut good = true;
+        let (mut good, mut told) = (true, Vec::new());
         for file in &self.files {
+            let name = file.display().to_string();
             match check(file) {
-                Ok(what) => println!("{}: {what}", file.display()),
+                Ok(what) if self.json => told.push(json!({ "file": name, "good": true, "what": what })),
+                Ok(what) => print_line(&format!("{name}: {what}")),
                 Err(failure) => {
                     good = false;
+                    told.push(json!({ "file": name, "good": false, "what": failure.to_string() }));
                     failure.report();
                 }
             }
+        }
+        if self.json {
+            print_line(&format!("{:#}", Value::from(told)));
         }
         if good { ExitCode::SUCCESS } else { ExitCode::from(REFUSED) }
     }

@@ -1,5 +1,6 @@
 //! How a command fails: words, a remedy when we know one, and an exit code.
 
+use std::fmt;
 use std::process::ExitCode;
 
 use toolmux_core::refusal::Refusal;
@@ -49,6 +50,13 @@ impl Failure {
             eprintln!("hint: {hint}");
         }
         ExitCode::from(self.code)
+    }
+}
+
+/// Only what is wrong, for programs.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.report)
     }
 }
 

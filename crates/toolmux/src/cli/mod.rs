@@ -11,6 +11,7 @@ mod connecting;
 mod db;
 mod describe;
 mod detect;
+mod doctor;
 mod failure;
 mod init;
 mod man;
@@ -23,6 +24,7 @@ mod start;
 mod table;
 mod terminal;
 mod tools;
+mod why;
 
 use std::process::ExitCode;
 
@@ -55,6 +57,7 @@ enum Command {
     Serve(serve::Serve),
     Init(init::Init),
     Add(add::Add),
+    Doctor(doctor::Doctor),
     Start(start::Start),
     Tools(tools::Tools),
     Call(call::CallTool),
@@ -99,6 +102,7 @@ impl Command {
             Command::Serve(command) => command.run(terminal).await,
             Command::Init(command) => command.run(),
             Command::Add(command) => command.run(terminal).await,
+            Command::Doctor(command) => command.run(terminal).await,
             Command::Start(command) => command.run(terminal).await,
             Command::Tools(command) => command.run(terminal).await,
             Command::Call(command) => command.run(terminal).await,

@@ -1,6 +1,6 @@
 //! Tables that fit the terminal they are shown on.
 
-use super::terminal::{Terminal, paint, print_line};
+use super::terminal::{Terminal, print_line};
 
 /// Rows of text under headings; the last column is cut to fit.
 pub(super) struct Table<const N: usize> {
@@ -19,7 +19,7 @@ impl<const N: usize> Table<N> {
     /// Writes it to standard output.
     pub(super) fn print(&self, terminal: &Terminal) {
         for (place, line) in self.lines(terminal.width).iter().enumerate() {
-            print_line(&paint(terminal.out_colour && place == 0, "1", line));
+            print_line(&if place == 0 { terminal.painted("1", line) } else { line.clone() });
         }
     }
 

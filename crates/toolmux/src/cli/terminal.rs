@@ -22,7 +22,7 @@ pub(super) struct Terminal {
     /// Columns of standard output; absent where nothing needs to fit.
     pub(super) width: Option<usize>,
     /// Standard output may have colour.
-    pub(super) out_colour: bool,
+    out_colour: bool,
     /// Standard error may have colour.
     pub(super) err_colour: bool,
     /// Standard error can show a line that changes.
@@ -70,8 +70,20 @@ impl Terminal {
 
     /// A text of standard error that stands out.
     pub(super) fn bold(&self, text: &str) -> String {
-        paint(self.err_colour, "1", text)
+        if self.err_colour { painted("1", text) } else { text.to_owned() }
     }
+
+    /// A text of standard output in the colour of an escape code.
+    pub(super) fn painted(&self, code: &str, text: &str) -> String {
+        if self.out_colour { painted(code, text) } else { text.to_owned() }
+    }
+}
+
+/// For whom data is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    People,
+    Programs,
 }
 
 /// A line of data on standard output. Whoever stops reading has enough.
@@ -79,9 +91,8 @@ pub(super) fn print_line(line: &str) {
     writeln!(std::io::stdout(), "{line}").ok();
 }
 
-/// A text in the colour of an escape code, where colour is wanted.
-pub(super) fn paint(wanted: bool, code: &str, text: &str) -> String {
-    if wanted { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+fn painted(code: &str, text: &str) -> String {
+    format!("\x1b[{code}m{text}\x1b[0m")
 }
 
 fn width(terminal: bool) -> Option<usize> {

@@ -5,6 +5,7 @@ mod chat;
 mod cli;
 mod config;
 mod describe;
+mod doctor;
 mod init_and_add;
 mod life;
 mod opendyn;
