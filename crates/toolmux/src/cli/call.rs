@@ -32,6 +32,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Call a tool and print its value.
 ///
+/// Exits with 1 when the tool ran and failed, and with 2 when it was not run.
+///
 /// Example: toolmux call Math.pow x=2 y=10 --config examples/quickstart/toolmux.toml
 #[derive(clap::Args)]
 pub(super) struct CallTool {
@@ -74,6 +76,10 @@ impl CallTool {
         // Whoever can read the configuration may call what it serves.
         (config.keys, config.jwt) = (Vec::new(), None);
         let assembly = Assembly::new(&config, Arc::new(MemoryStore::default()))?;
+        if config.sources.iter().any(|source| source.kind == "workflow") {
+            // Its steps are tools of the others.
+            connected(&assembly.gateway, terminal, PATIENCE).await;
+        }
         let answered = self.answer(&assembly.gateway, terminal).await;
         assembly.gateway.close(PATIENCE).await;
         answered

@@ -9,7 +9,7 @@ use toolmux_protocols::DOCUMENTS;
 
 use super::failure::{Failure, REFUSED};
 use super::terminal::print_line;
-use crate::config::Config;
+use crate::config::{Config, ConfigFault};
 
 /// Check configurations and documents without serving them.
 ///
@@ -60,7 +60,7 @@ fn check(file: &Path) -> Result<String, Failure> {
 /// A document is of the kind whose member it has.
 fn check_document(file: &Path) -> Result<String, Failure> {
     let name = file.display();
-    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{name}`"))?;
+    let text = std::fs::read_to_string(file).map_err(|error| ConfigFault::unread(file, &error))?;
     let members = serde_json::from_str::<Value>(&text).with_context(|| format!("`{name}` is not JSON"))?;
     let named = DOCUMENTS.iter().find(|kind| members.get(kind.member).is_some());
     // A list of functions without a name above it is most likely OpenTool's, in a shape from before its page.

@@ -16,9 +16,11 @@ const SETTLE: Duration = Duration::from_secs(10);
 /// How long sources get to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Serve the tools of a configuration over MCP on standard input and output.
+/// Serve tools over MCP on standard input and output.
 ///
-/// Example: toolmux mcp examples/quickstart/toolmux.toml
+/// What is named is as for `toolmux serve`.
+///
+/// Example: toolmux mcp toolmux.toml
 #[derive(clap::Args)]
 pub(super) struct Mcp {
     #[command(flatten)]

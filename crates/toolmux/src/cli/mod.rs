@@ -14,6 +14,7 @@ mod detect;
 mod doctor;
 mod failure;
 mod init;
+mod install_extras;
 mod man;
 mod mcp;
 mod origin;
@@ -28,14 +29,15 @@ mod why;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use self::failure::Failure;
 use self::terminal::{ColourChoice, Terminal};
 
 /// One binary that takes tools from anywhere and serves them to any agent.
 #[derive(Parser)]
-#[command(name = "toolmux", version, about, after_help = AFTER_HELP, arg_required_else_help = true)]
+#[command(name = "toolmux", version, about, help_template = HELP, after_help = AFTER_HELP)]
+#[command(arg_required_else_help = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -47,28 +49,40 @@ pub(crate) struct Cli {
     color: ColourChoice,
 }
 
+/// Every command on one screen; options are told with each command.
+const HELP: &str = "\
+{about}
+
+Usage: toolmux COMMAND …   (toolmux COMMAND --help has examples)
+
+{subcommands}{after-help}";
+
 const AFTER_HELP: &str = "\
-Start:    toolmux serve examples/quickstart/toolmux.toml
-Try:      toolmux call Math.pow x=2 y=10 --config examples/quickstart/toolmux.toml
-Exit:     0 good, 1 the tool failed, 2 usage or refused. RUST_LOG=debug shows more.";
+Options:  --log pretty|json  --color auto|always|never  -h  -V
+Start:    toolmux serve -- npx -y @modelcontextprotocol/server-everything
+Exit:     0 good, 1 the tool failed, 2 usage or refused. RUST_LOG=debug: more.";
 
 #[derive(Subcommand)]
 enum Command {
     Serve(serve::Serve),
+    Mcp(mcp::Mcp),
     Init(init::Init),
     Add(add::Add),
+    Check(check::Check),
     Doctor(doctor::Doctor),
-    Start(start::Start),
     Tools(tools::Tools),
     Call(call::CallTool),
     Run(run::RunWorkflow),
-    Check(check::Check),
+    Chat(chat::Chat),
     Describe(describe::Describe),
     Auth(auth::Auth),
-    Mcp(mcp::Mcp),
-    Chat(chat::Chat),
     Db(db::Db),
+    InstallExtras(install_extras::InstallExtras),
+    #[command(hide = true)]
+    Start(start::Start),
+    #[command(hide = true)]
     Completions(completions::Completions),
+    #[command(hide = true)]
     Man(man::Man),
 }
 
@@ -82,7 +96,8 @@ enum LogForm {
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let words = Cli::command().color(colour_of(std::env::args())).get_matches();
+    let cli = Cli::from_arg_matches(&words).unwrap_or_else(|error| error.exit());
     let terminal = Terminal::of_process(cli.color);
     start_log(cli.log, &terminal);
     failure::shown_on(&terminal);
@@ -93,6 +108,18 @@ pub fn main() -> ExitCode {
     match runtime.block_on(cli.command.run(&terminal)) {
         Ok(code) => code,
         Err(failure) => failure.report(),
+    }
+}
+
+/// What `--color` says, for the words that are shown before the command line is understood.
+fn colour_of(arguments: impl Iterator<Item = String>) -> clap::ColorChoice {
+    let arguments: Vec<String> = arguments.take_while(|argument| argument != "--").collect();
+    let told = |argument: &String| argument.strip_prefix("--color=").map(str::to_owned);
+    let apart = || arguments.windows(2).find(|pair| pair[0] == "--color").map(|pair| pair[1].clone());
+    match arguments.iter().find_map(told).or_else(apart).as_deref() {
+        Some("always") => clap::ColorChoice::Always,
+        Some("never") => clap::ColorChoice::Never,
+        _ => clap::ColorChoice::Auto,
     }
 }
 
@@ -113,6 +140,7 @@ impl Command {
             Command::Describe(command) => command.run().await,
             Command::Auth(command) => command.run(terminal).await,
             Command::Mcp(command) => command.run().await,
+            Command::InstallExtras(_) => install_extras::InstallExtras::run(),
             Command::Completions(command) => Ok(command.run()),
             Command::Man(_) => man::Man::run(),
         }
@@ -132,5 +160,54 @@ fn start_log(form: LogForm, terminal: &Terminal) {
     match form {
         LogForm::Pretty => log.with_ansi(terminal.err_colour).with_target(false).init(),
         LogForm::Json => log.json().init(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lines and columns of the smallest terminal that people use.
+    const SCREEN: (usize, usize) = (24, 80);
+
+    #[test]
+    fn the_help_fits_one_screen() {
+        for help in [
+            Cli::command().term_width(SCREEN.1).render_long_help().to_string(),
+            Cli::command().term_width(SCREEN.1).render_help().to_string(),
+        ] {
+            assert!(help.lines().count() <= SCREEN.0, "{} lines: {help}", help.lines().count());
+            for line in help.lines() {
+                assert!(line.chars().count() <= SCREEN.1, "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_command_has_an_example_in_its_help() {
+        fn check(command: &mut clap::Command) {
+            let name = command.get_name().to_owned();
+            if command.has_subcommands() {
+                command.get_subcommands_mut().filter(|below| below.get_name() != "help").for_each(check);
+            }
+            let help = command.render_long_help().to_string();
+            assert!(help.contains("Example: toolmux ") || name == "toolmux", "{name}: {help}");
+        }
+        check(&mut Cli::command());
+    }
+
+    #[test]
+    fn every_command_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn colour_is_known_before_the_rest() {
+        let check = |words: &str, expect: clap::ColorChoice| {
+            assert_eq!(colour_of(words.split(' ').map(str::to_owned)), expect, "{words}");
+        };
+        check("toolmux --color never serv", clap::ColorChoice::Never);
+        check("toolmux serv --color=always", clap::ColorChoice::Always);
+        check("toolmux serve -- x --color never", clap::ColorChoice::Auto);
     }
 }

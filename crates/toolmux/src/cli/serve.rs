@@ -26,15 +26,16 @@ const SETTLE_FOUND: Duration = Duration::from_mins(1);
 
 /// Serve tools over every protocol.
 ///
-/// X is a configuration. Without any, X is an OpenDyn or OpenTool document, a C library with its header beside
+/// Name a configuration; or, without any, an OpenDyn or OpenTool document, a C library with its header beside
 /// it, the address of an MCP, OpenTool, OXP or ATS server, the file of an MCP client (Claude Desktop, Cursor,
-/// VS Code, Codex), or an MCP command behind `--`; several at once are fine. Records are then kept in memory.
+/// VS Code, Codex), or an MCP command behind `--`. Several at once are fine, and records are then kept in memory.
 ///
 /// Example: toolmux serve toolmux.toml
+///
 /// Example: toolmux serve -- npx -y @modelcontextprotocol/server-everything
+///
 /// Example: toolmux serve zlib.opendyn.json http://127.0.0.1:9700
 #[derive(clap::Args)]
-#[command(verbatim_doc_comment)]
 pub(super) struct Serve {
     #[command(flatten)]
     origin: Origin,

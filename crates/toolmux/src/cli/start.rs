@@ -46,6 +46,8 @@ Global options:
 );
 
 /// Serve as a server that the OpenTool daemon starts and stops.
+///
+/// Example: toolmux start toolmux.toml --toolPort 9700
 #[derive(clap::Args)]
 #[command(override_help = HELP)]
 pub(super) struct Start {

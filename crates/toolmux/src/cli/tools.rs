@@ -31,9 +31,9 @@ const MOST_BYTES: usize = 256 << 20;
 /// List the tools of a configuration.
 ///
 /// Example: toolmux tools toolmux.toml --format openai
+///
 /// Example: toolmux tools --why Math.pow
 #[derive(clap::Args)]
-#[command(verbatim_doc_comment)]
 pub(super) struct Tools {
     #[command(flatten)]
     origin: Origin,

@@ -47,11 +47,13 @@ impl ConfigFault {
         ConfigFault::at(name, text, error.span(), error.message().to_owned())
     }
 
-    pub(super) fn unread(path: &Path, error: &std::io::Error) -> Self {
+    pub(crate) fn unread(path: &Path, error: &std::io::Error) -> Self {
         let fault = ConfigFault::at("", "", None, format!("cannot read `{}`: {error}", path.display()));
         match near_file(path) {
             Some(near) => fault.hint(format!("did you mean `{near}`?")),
-            None => fault.hint("give the path of a configuration; `toolmux init` writes one"),
+            None => {
+                fault.hint("give the path of a file that is there; `toolmux init` writes a configuration")
+            }
         }
     }
 
