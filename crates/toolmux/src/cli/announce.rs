@@ -7,32 +7,41 @@ use toolmux_core::gateway::{Credential, Gateway, SourceStatus};
 use toolmux_protocols::SERVED;
 
 use super::detect::Found;
-use super::terminal::Terminal;
+use super::terminal::{Form, Terminal, note};
 
 /// Says what words on the command line turned out to be.
-pub(super) fn tell_found(found: &[Found]) {
+pub(super) fn tell_found(found: &[Found], terminal: &Terminal) {
     for each in found {
-        eprintln!("found {}: {}", each.named, each.what);
+        if terminal.notes == Form::Programs {
+            tracing::info!(named = each.named, "found {}", each.what);
+            continue;
+        }
+        note(&format!("found {}: {}", each.named, each.what));
     }
 }
 
 /// Says what is served where.
 pub(super) fn announce(gateway: &Gateway, base: &str, terminal: &Terminal) {
     let catalog = gateway.catalog();
+    if terminal.notes == Form::Programs {
+        // The log has told of sources and of tools that are not served.
+        tracing::info!(tools = catalog.len(), url = base, "serving");
+        return;
+    }
     let ready = format!("toolmux {} serves {} tools on {base}", env!("CARGO_PKG_VERSION"), catalog.len());
-    eprintln!("{}", terminal.bold(&ready));
+    note(&terminal.bold(&ready));
     for source in gateway.sources() {
         match source.status {
-            SourceStatus::Ready => eprintln!("  source {}: {} tools", source.name, source.tools),
-            SourceStatus::Connecting => eprintln!("  source {}: still connecting", source.name),
-            SourceStatus::Failing(message) => eprintln!("  source {}: {}", source.name, message.public),
+            SourceStatus::Ready => note(&format!("  source {}: {} tools", source.name, source.tools)),
+            SourceStatus::Connecting => note(&format!("  source {}: still connecting", source.name)),
+            SourceStatus::Failing(message) => note(&format!("  source {}: {}", source.name, message.public)),
         }
     }
     for tool in catalog.unserved() {
-        eprintln!("  not served: {} of {}: {}", tool.tool, tool.source, tool.reason);
+        note(&format!("  not served: {} of {}: {}", tool.tool, tool.source, tool.reason));
     }
     let Ok(anyone) = gateway.admit(Credential::None, None) else {
-        eprintln!("Every route but /health asks for a key: Authorization: Bearer KEY");
+        note("Every route but /health asks for a key: Authorization: Bearer KEY");
         return;
     };
     if let Some(tool) = catalog.newest(&anyone).next() {
@@ -41,21 +50,21 @@ pub(super) fn announce(gateway: &Gateway, base: &str, terminal: &Terminal) {
 }
 
 fn snippets(base: &str, tool: &Entry, terminal: &Terminal) {
-    eprintln!("{}", terminal.bold("Try:"));
+    note(&terminal.bold("Try:"));
     for served in SERVED {
         if let Some(line) = (served.try_it)(base, tool) {
-            eprintln!("  {:<9} {line}", served.name);
+            note(&format!("  {:<9} {line}", served.name));
         }
     }
-    eprintln!("{}", terminal.bold("For an MCP client:"));
-    eprintln!(
+    note(&terminal.bold("For an MCP client:"));
+    note(&format!(
         "  {}",
         json!({ "mcpServers": { "toolmux": { "type": "http", "url": format!("{base}/mcp") } } })
-    );
-    eprintln!("{}", terminal.bold("For an OpenTool client, the base URL:"));
-    eprintln!("  {base}/opentool");
-    eprintln!("{}", terminal.bold("For Python, after `pip install oxp`:"));
-    eprintln!("{}", python(base, tool));
+    ));
+    note(&terminal.bold("For an OpenTool client, the base URL:"));
+    note(&format!("  {base}/opentool"));
+    note(&terminal.bold("For Python, after `pip install oxp`:"));
+    note(&python(base, tool));
 }
 
 /// Five lines with the public package of OXP.

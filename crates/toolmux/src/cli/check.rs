@@ -51,8 +51,8 @@ fn check(file: &Path) -> Result<String, Failure> {
         return check_document(file);
     }
     let config = Config::load(file)?;
-    for source in &config.sources {
-        source.open().map_err(|error| error.context(format!("source `{}`", source.name)))?;
+    if let Some(fault) = config.opening_fault(file) {
+        return Err(fault.into());
     }
     Ok(format!("a good configuration with {} sources", config.sources.len()))
 }

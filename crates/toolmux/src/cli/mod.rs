@@ -32,7 +32,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use self::failure::Failure;
-use self::terminal::{ColourChoice, Terminal};
+use self::terminal::{ColourChoice, Form, Terminal};
 
 /// One binary that takes tools from anywhere and serves them to any agent.
 #[derive(Parser)]
@@ -98,7 +98,11 @@ enum LogForm {
 pub fn main() -> ExitCode {
     let words = Cli::command().color(colour_of(std::env::args())).get_matches();
     let cli = Cli::from_arg_matches(&words).unwrap_or_else(|error| error.exit());
-    let terminal = Terminal::of_process(cli.color);
+    let notes = match cli.log {
+        LogForm::Pretty => Form::People,
+        LogForm::Json => Form::Programs,
+    };
+    let terminal = Terminal::of_process(cli.color, notes);
     start_log(cli.log, &terminal);
     failure::shown_on(&terminal);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
@@ -157,6 +161,8 @@ fn start_log(form: LogForm, terminal: &Terminal) {
         std::io::stderr()
     };
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
+    // A log that nobody reads must not end the server.
+    let log = log.log_internal_errors(false);
     match form {
         LogForm::Pretty => log.with_ansi(terminal.err_colour).with_target(false).init(),
         LogForm::Json => log.json().init(),

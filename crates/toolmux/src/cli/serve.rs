@@ -50,7 +50,7 @@ pub(super) struct Serve {
 impl Serve {
     pub(super) async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
         let origin = self.origin.config().await?;
-        tell_found(&origin.found);
+        tell_found(&origin.found, terminal);
         let config = self.over(origin.config)?;
         let manner = Manner { version: None, file: origin.file, found: origin.found };
         serve(&config, manner, terminal).await
@@ -84,8 +84,11 @@ pub(super) struct Manner {
 
 /// Serves a configuration until the process is told to end, and follows the file it is from.
 pub(super) async fn serve(config: &Config, manner: Manner, terminal: &Terminal) -> Result<ExitCode, Failure> {
-    let (mut assembly, stop) =
-        (Assembly::new(config, store(&config.store).await?)?, CancellationToken::new());
+    let (store, stop) = (store(&config.store).await?, CancellationToken::new());
+    let mut assembly = Assembly::new(config, store).map_err(|error| {
+        let fault = manner.file.as_deref().and_then(|file| config.opening_fault(file));
+        fault.map_or_else(|| Failure::from(error), Failure::from)
+    })?;
     assembly.authorize(config)?;
     // Taken now: a signal that comes while sources connect must not end the process.
     let hang_up = signals::hang_ups();

@@ -27,10 +27,12 @@ pub(super) struct Terminal {
     pub(super) err_colour: bool,
     /// Standard error can show a line that changes.
     live: bool,
+    /// Who reads standard error.
+    pub(super) notes: Form,
 }
 
 impl Terminal {
-    pub(super) fn of_process(colour: ColourChoice) -> Self {
+    pub(super) fn of_process(colour: ColourChoice, notes: Form) -> Self {
         let (out, err) = (std::io::stdout().is_terminal(), std::io::stderr().is_terminal());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -39,12 +41,9 @@ impl Terminal {
             ColourChoice::Always => true,
             ColourChoice::Never => false,
         };
-        Terminal {
-            width: width(out),
-            out_colour: coloured(out),
-            err_colour: coloured(err),
-            live: err && !dumb,
-        }
+        let live = err && !dumb && notes == Form::People;
+        let (out_colour, err_colour) = (coloured(out), coloured(err));
+        Terminal { width: width(out), out_colour, err_colour, live, notes }
     }
 
     /// Shows a line that the next one replaces; nothing where lines cannot be replaced.
@@ -52,9 +51,9 @@ impl Terminal {
         if self.live {
             let most = self.width.unwrap_or(80).saturating_sub(1);
             let line: String = line.chars().take(most).collect();
-            eprint!("\r\x1b[2K{line}");
             // A terminal that is gone ends us by a signal soon enough.
-            std::io::stderr().flush().ok();
+            let mut err = std::io::stderr();
+            write!(err, "\r\x1b[2K{line}").and_then(|()| err.flush()).ok();
         }
     }
 
@@ -84,6 +83,11 @@ impl Terminal {
 pub(super) enum Form {
     People,
     Programs,
+}
+
+/// A line on standard error. A server goes on when nobody reads what it says.
+pub(super) fn note(line: &str) {
+    writeln!(std::io::stderr(), "{line}").ok();
 }
 
 /// A line of data on standard output. Whoever stops reading has enough.

@@ -24,7 +24,7 @@ use toolmux_core::mount::{Naming, ToolSettings};
 use toolmux_core::secret::Secret;
 use toolmux_core::toolset::{Pattern, Toolset};
 use toolmux_protocols::SOURCES;
-use toolmux_protocols::registry::{Opening, SourceKind};
+use toolmux_protocols::registry::{OpenError, Opening, SourceKind};
 use toolmux_protocols::web::WebLimits;
 
 pub use self::auth::{AuthConfig, ProviderConfig, SealingKeyAt};
@@ -119,6 +119,17 @@ impl Config {
     /// What holds where no file says otherwise.
     pub fn of_sources(sources: Vec<SourceConfig>) -> Result<Config, ConfigFault> {
         Ok(Config { sources, ..Config::read("", "", Path::new("."))? })
+    }
+
+    /// The first source that cannot be made of its table, shown where it stands in the file.
+    pub fn opening_fault(&self, path: &Path) -> Option<ConfigFault> {
+        let (source, error) = self.sources.iter().find_map(|source| Some((source, source.open().err()?)))?;
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let span = keys::check(&text).ok().and_then(|spans| spans.of(&["sources", &source.name]));
+        let what = format!("source `{}` cannot be opened: {error:#}", source.name);
+        let mut fault = ConfigFault::at(&path.display().to_string(), &text, span, what);
+        fault.hint = error.chain().find_map(|cause| cause.downcast_ref::<OpenError>()?.hint.clone());
+        Some(fault)
     }
 
     /// Who may ask, with the keys of tokens at hand.

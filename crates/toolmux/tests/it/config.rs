@@ -107,3 +107,16 @@ connections = 1\n";
     assert!(output.status.success(), "{}", stderr(&output));
     check(&format!("{ECHO}\n[limits]\nlist_timout = '1s'\n"), &["did you mean `list_timeout`?"]);
 }
+
+#[test]
+fn a_source_that_cannot_be_opened_is_shown_in_its_place() {
+    let config = format!(
+        "{ECHO}\n[sources.Math]\nkind = \"opendyn\"\ndocument = \"nowhere.json\"\nlibrary = \"libm.so.6\"\n"
+    );
+    check(&config, &["source `Math` cannot be opened", "nowhere.json", "toolmux.toml:12:10"]);
+    let folder = folder("[sources.Far]\nkind = \"mcp\"\n");
+    let served = toolmux(folder.path(), &["serve", "--listen", "127.0.0.1:0"]);
+    let told = stderr(&served);
+    assert_eq!(served.status.code(), Some(2), "{told}");
+    assert!(told.contains("toolmux.toml:1:10") && told.contains("hint: command = ["), "{told}");
+}

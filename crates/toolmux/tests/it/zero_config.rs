@@ -1,8 +1,10 @@
 //! `toolmux serve X…` without a configuration: what X may be, what is said, and what is refused.
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::process::{BINARY, ECHO, Serving, folder, stderr, stdout, toolmux};
 
@@ -17,7 +19,7 @@ fn document(name: &str) -> String {
 fn check(folder: &Path, words: &[&str], expect: &[&str]) {
     let output = toolmux(folder, &[&["tools", "--format", "json"], words].concat());
     assert!(output.status.success(), "{words:?}: {}", stderr(&output));
-    let tools: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    let tools: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
     let names: Vec<&str> =
         tools.as_array().expect("a list").iter().filter_map(|tool| tool["name"].as_str()).collect();
     for name in expect {
@@ -66,6 +68,59 @@ fn a_library_is_described_by_the_header_of_the_system() {
     check(folder.path(), &["libz.so.1", "/usr/include/zlib.h"], &["crc32"]);
     check(folder.path(), &["/usr/include/zlib.h"], &["crc32"]);
     check(folder.path(), &[&document("zlib.opendyn.json"), "libz.so.1"], &["crc32"]);
+}
+
+#[test]
+fn a_library_is_described_by_the_header_beside_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    std::fs::write(path.join("twice.h"), "/* Twice as much. */\nint twice(int number);\n").expect("written");
+    std::fs::write(path.join("twice.c"), "int twice(int number) { return 2 * number; }\n").expect("written");
+    let mut cc = Command::new("cc");
+    cc.args(["-shared", "-fPIC", "-o", "libtwice.so", "twice.c"]).current_dir(path);
+    assert!(cc.status().expect("cc runs").success());
+    let serving = Serving::by(path, &[&LISTEN[..], &["libtwice.so"]].concat());
+    let told = serving.told("For Python");
+    assert!(told.contains("twice.h` 1 functions can be called"), "{told}");
+    assert!(serving.call("twice", &json!({ "number": 21 })).contains("42"));
+    check(path, &["twice.h"], &["twice"]);
+}
+
+#[test]
+fn an_opentool_document_is_served_with_its_own_server_or_the_one_named() {
+    let folder = folder(ECHO);
+    let serving = Serving::start(folder.path());
+    let base = format!("http://{}", serving.address);
+    let mut document: Value = serde_json::from_str(&serving.get("/opentool/load", "").1).expect("JSON");
+    if let Some(members) = document.as_object_mut() {
+        members.remove("server");
+    }
+    std::fs::write(folder.path().join("shell.json"), document.to_string()).expect("written");
+    check(folder.path(), &["shell.json", &base], &["Shell_echo"]);
+    document["server"] = json!({ "url": base });
+    std::fs::write(folder.path().join("own.json"), document.to_string()).expect("written");
+    check(folder.path(), &["own.json"], &["Shell_echo"]);
+    refused(folder.path(), &["shell.json"], &["no address of the server", "hint: give `url"]);
+}
+
+#[test]
+fn with_a_log_for_programs_every_line_is_json() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut child = Command::new(BINARY)
+        .args(LISTEN)
+        .args(["--log", "json", &document("zlib.opendyn.json")])
+        .current_dir(folder.path())
+        .env_remove("RUST_LOG")
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let lines = BufReader::new(child.stderr.take().expect("piped")).lines();
+    let mut serving = lines.map_while(Result::ok).map(|line| serde_json::from_str::<Value>(&line));
+    let ready = serving.find(|line| !line.as_ref().is_ok_and(|line| line["fields"]["message"] != "serving"));
+    let ready = ready.expect("it says where it listens").expect("every line is JSON");
+    assert_eq!(ready["fields"]["tools"], 6, "{ready}");
+    child.kill().expect("our child");
+    child.wait().expect("our child");
 }
 
 #[test]
