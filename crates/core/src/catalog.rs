@@ -9,7 +9,7 @@ use bytes::Bytes;
 use crate::call::Caller;
 use crate::delivery::{Delivery, Place};
 use crate::metrics::ToolMetrics;
-use crate::mount::{Gate, Mount};
+use crate::mount::{Gate, Mount, Naming};
 use crate::names::{ToolId, ToolRef};
 use crate::requirements::Requirements;
 use crate::schema::Validator;
@@ -42,6 +42,11 @@ pub struct Entry {
 impl Entry {
     fn whose(&self) -> (&str, &ToolId) {
         (&self.mount.name, &self.id)
+    }
+
+    /// The name of its source in the configuration.
+    pub fn source(&self) -> &str {
+        &self.mount.name
     }
 
     /// True for an argument that we fill in ourselves and that nobody else is told of.
@@ -233,8 +238,14 @@ impl Catalog {
 }
 
 fn collision(entry: &Entry, holder: &Entry) -> String {
+    let bare = [entry, holder].iter().any(|each| each.mount.naming == Naming::Bare);
+    let remedy = if bare {
+        "leave `names = \"bare\"` out of one of the sources"
+    } else {
+        "give one of the sources another `toolkit`"
+    };
     format!(
-        "the name `{}` is taken by tool `{}` of source `{}`; give one of the sources another `toolkit`",
+        "the name `{}` is taken by tool `{}` of source `{}`; {remedy}",
         entry.flat, holder.tool.name, holder.mount.name
     )
 }

@@ -15,4 +15,4 @@ pub mod value;
 pub mod worker;
 
 pub use call::Library;
-pub use load::LoadError;
+pub use load::{LoadError, loadable_names};

@@ -26,6 +26,11 @@ pub(crate) fn system_folders() -> Vec<PathBuf> {
     folders
 }
 
+/// The names that the loader's index holds, in its order.
+pub fn loadable_names() -> Vec<String> {
+    cached().into_iter().map(|entry| entry.name).collect()
+}
+
 fn look_up(name: &str) -> Result<PathBuf, LoadError> {
     let indexed = cached().into_iter().filter(|entry| entry.name == name).map(|entry| entry.path);
     let in_folders = FOLDERS.iter().map(|folder| Path::new(folder).join(name));

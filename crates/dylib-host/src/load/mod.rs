@@ -6,5 +6,6 @@ mod locate;
 mod symbols;
 
 pub use error::LoadError;
+pub use locate::loadable_names;
 pub(crate) use locate::{locate, system_folders};
 pub(crate) use symbols::exported;

@@ -23,5 +23,7 @@ pub(crate) const DOCUMENT: DocumentKind = DocumentKind { name: "OpenDyn document
 pub use self::direct::{Direct, DirectError};
 pub use self::plan::check;
 pub(crate) use self::source::SOURCE;
-pub use self::source::{missing, open};
+pub use self::source::{enforced_here, missing, open};
 pub use self::supervise::become_worker_if_asked;
+pub use toolmux_dylib_host::hello::{Degree, Enforced};
+pub use toolmux_dylib_host::loadable_names;

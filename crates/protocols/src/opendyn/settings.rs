@@ -22,8 +22,8 @@ const MALLOC_DEBUG: &str = "libc_malloc_debug.so.0";
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OpenDynSettings {
-    /// An OpenDyn document that describes the functions.
-    pub(super) document: PathBuf,
+    /// An OpenDyn document that describes the functions: its file, or the document itself.
+    pub(super) document: DocumentSetting,
     /// The library: a path, or a name that the system's loader finds, such as `libm.so.6`.
     library: PathBuf,
     /// How many processes load the library. More than one only for libraries that keep no state.
@@ -54,6 +54,16 @@ pub(super) struct OpenDynSettings {
     /// How long an unused worker stays, such as `5m`.
     #[serde(default)]
     idle: Option<String>,
+}
+
+/// Where a document is.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum DocumentSetting {
+    /// In a file.
+    File(PathBuf),
+    /// Here.
+    Here(serde_json::Map<String, serde_json::Value>),
 }
 
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]

@@ -16,12 +16,12 @@ use toolmux_core::refusal::{ParameterError, Refusal};
 use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_core::version::Version;
 use toolmux_dylib_host::fault::Fault;
-use toolmux_dylib_host::hello::{Hello, Readiness};
+use toolmux_dylib_host::hello::{Enforced, Hello, Readiness};
 use toolmux_dylib_host::plan::{Pass, Plan, Return};
 
 use super::in_process::InProcess;
 use super::plan::{Book, Planned, read};
-use super::settings::OpenDynSettings;
+use super::settings::{DocumentSetting, OpenDynSettings};
 use super::supervise::{Answered, Death, Job, Launch, MARK, Pool, PoolSettings, Rejected};
 use crate::fault::Weight;
 use crate::registry::{OpenError, Opening, SourceKind};
@@ -61,7 +61,7 @@ fn open_here(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
 /// [`become_worker_if_asked`](super::become_worker_if_asked). Starts nothing yet.
 pub fn open(opening: &Opening<'_>, worker: PathBuf) -> Result<Arc<dyn Source>, OpenError> {
     let settings: OpenDynSettings = opening.settings()?;
-    let book = load(&opening.folder.join(&settings.document))?;
+    let book = load(&settings.document, opening.folder)?;
     Ok(Arc::new(build(&settings, book, opening.folder, worker)?))
 }
 
@@ -79,6 +79,21 @@ pub async fn missing(
     let listing = source.listing().await;
     source.close().await;
     listing.map(|listing| listing.unusable)
+}
+
+/// How much of a sandbox the kernel grants here. A worker that loads the C library itself tries.
+pub async fn enforced_here(worker: PathBuf) -> Result<Enforced, SourceError> {
+    let not_reached = |error: OpenError| SourceError::NotReached(Message::public(error.to_string()));
+    let settings = OpenDynSettings::of_library(Path::new("libc.so.6")).map_err(not_reached)?;
+    let book =
+        Book { version: String::new(), functions: Vec::new(), unusable: Vec::new(), codes: HashMap::new() };
+    let source = build(&settings, book, Path::new("."), worker).map_err(not_reached)?;
+    let Engine::Workers(pool) = &source.engine else {
+        return Err(not_reached(OpenError::new("the library is not in a worker")));
+    };
+    let enforced = pool.ready().await.map(|ready| ready.enforced);
+    source.close().await;
+    enforced.map_err(|rejected| rejected.into_error("The library"))
 }
 
 fn build(
@@ -108,15 +123,24 @@ fn build(
     Ok(OpenDyn { book, by_name, engine })
 }
 
-fn load(file: &Path) -> Result<Book, OpenError> {
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| OpenError::new(format!("cannot read `{}`: {error}", file.display())))?;
+fn load(document: &DocumentSetting, folder: &Path) -> Result<Book, OpenError> {
+    let (name, text) = match document {
+        DocumentSetting::Here(members) => {
+            ("document".to_owned(), serde_json::Value::Object(members.clone()).to_string())
+        }
+        DocumentSetting::File(file) => {
+            let file = folder.join(file);
+            let text = std::fs::read_to_string(&file)
+                .map_err(|error| OpenError::new(format!("cannot read `{}`: {error}", file.display())))?;
+            (file.display().to_string(), text)
+        }
+    };
     let (book, faults) = read(&text);
     book.ok_or_else(|| {
         let fault = faults.iter().find(|fault| fault.weight == Weight::Fatal);
         let what = fault.map_or_else(|| "it is no document".to_owned(), ToString::to_string);
         let hint = fault.map_or_else(String::new, |fault| fault.remedy.clone());
-        OpenError::new(format!("`{}` cannot be used: {what}", file.display())).hint(hint)
+        OpenError::new(format!("`{name}` cannot be used: {what}")).hint(hint)
     })
 }
 

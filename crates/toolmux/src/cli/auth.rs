@@ -5,10 +5,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Subcommand;
+use serde_json::{Value, json};
 use toolmux_protocols::auth::{Base, OAuthBroker, Owner};
 
 use super::failure::Failure;
 use super::table::Table;
+use super::terminal::{Terminal, print_line};
 use crate::assembly::store;
 use crate::authorization;
 use crate::config::Config;
@@ -25,12 +27,19 @@ pub(super) struct Auth {
 #[derive(Subcommand)]
 enum Action {
     /// Whose tokens are kept. Tokens themselves are never shown.
+    ///
+    /// Example: toolmux auth list toolmux.toml
     List {
+        /// Say it as JSON.
+        #[arg(long)]
+        json: bool,
         /// The configuration whose store keeps them.
         #[arg(default_value = "toolmux.toml", value_name = "CONFIG")]
         config: PathBuf,
     },
     /// Forget tokens, and ask their provider to do the same.
+    ///
+    /// Example: toolmux auth revoke github --user ann
     Revoke {
         /// The provider.
         provider: String,
@@ -47,9 +56,17 @@ enum Action {
 }
 
 impl Auth {
-    pub(super) async fn run(self) -> Result<ExitCode, Failure> {
+    pub(super) async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
         match self.action {
-            Action::List { config } => list(&*broker(&config).await?).await,
+            Action::List { json, config } => {
+                let owners = owners(&*broker(&config).await?).await?;
+                if json {
+                    print_json(&owners);
+                } else {
+                    print_table(&owners, terminal);
+                }
+                Ok(ExitCode::SUCCESS)
+            }
             Action::Revoke { provider, caller, user, config } => {
                 let fits = |owner: &Owner| {
                     owner.provider == provider
@@ -75,13 +92,18 @@ async fn owners(broker: &OAuthBroker) -> Result<Vec<Owner>, Failure> {
     broker.owners().await.map_err(|error| Failure::refused(anyhow::anyhow!(error.0.public)))
 }
 
-async fn list(broker: &OAuthBroker) -> Result<ExitCode, Failure> {
+fn print_table(owners: &[Owner], terminal: &Terminal) {
     let mut table = Table::new(["PROVIDER", "CALLER", "USER"]);
-    for owner in owners(broker).await? {
+    for owner in owners {
         table.row([&owner.provider, &owner.caller, &owner.user]);
     }
-    print!("{table}");
-    Ok(ExitCode::SUCCESS)
+    table.print(terminal);
+}
+
+fn print_json(owners: &[Owner]) {
+    let one =
+        |owner: &Owner| json!({ "provider": owner.provider, "caller": owner.caller, "user": owner.user });
+    print_line(&format!("{:#}", owners.iter().map(one).collect::<Value>()));
 }
 
 async fn revoke(broker: &OAuthBroker, fits: impl Fn(&Owner) -> bool) -> Result<ExitCode, Failure> {

@@ -9,16 +9,21 @@ use serde_json::{Map, Value};
 use toolmux_core::arguments::Arguments;
 use toolmux_core::call::Request;
 use toolmux_core::gateway::{Gateway, SourceStatus};
-use toolmux_core::names::{ToolRef, flat_name};
+use toolmux_core::names::{ToolRef, flat_name, plain_name};
+use toolmux_core::nearest::nearest;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::Progress;
+use toolmux_core::refusal::Refusal;
 use toolmux_core::secret::Secret;
 use toolmux_core::store::MemoryStore;
 
 use toolmux_protocols::http_client::{HttpClient, HttpLimits};
 use toolmux_protocols::oxp::{ListedTool, OxpClient, OxpError, ToolCall};
 
+use super::connecting::connected;
 use super::failure::Failure;
+use super::progress::follow;
+use super::terminal::Terminal;
 use crate::assembly::Assembly;
 use crate::config::Config;
 
@@ -26,6 +31,8 @@ use crate::config::Config;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Call a tool and print its value.
+///
+/// Exits with 1 when the tool ran and failed, and with 2 when it was not run.
 ///
 /// Example: toolmux call Math.pow x=2 y=10 --config examples/quickstart/toolmux.toml
 #[derive(clap::Args)]
@@ -50,10 +57,10 @@ pub(super) struct CallTool {
 }
 
 impl CallTool {
-    pub(super) async fn run(self) -> Result<ExitCode, Failure> {
+    pub(super) async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
         let answered = match &self.url {
             Some(url) => self.ask(url).await?,
-            None => self.run_here().await?,
+            None => self.run_here(terminal).await?,
         };
         match answered {
             Outcome::Returned(output) => {
@@ -64,12 +71,16 @@ impl CallTool {
         }
     }
 
-    async fn run_here(&self) -> Result<Outcome, Failure> {
+    async fn run_here(&self, terminal: &Terminal) -> Result<Outcome, Failure> {
         let mut config = Config::load(&self.config)?;
         // Whoever can read the configuration may call what it serves.
         (config.keys, config.jwt) = (Vec::new(), None);
         let assembly = Assembly::new(&config, Arc::new(MemoryStore::default()))?;
-        let answered = self.answer(&assembly.gateway).await;
+        if config.sources.iter().any(|source| source.kind == "workflow") {
+            // Its steps are tools of the others.
+            connected(&assembly.gateway, terminal, PATIENCE).await;
+        }
+        let answered = self.answer(&assembly.gateway, terminal).await;
         assembly.gateway.close(PATIENCE).await;
         answered
     }
@@ -81,28 +92,36 @@ impl CallTool {
             OxpClient::new(HttpClient::new(HttpLimits::default()), url, key.as_ref()).map_err(unasked)?;
         let list = client.tools().await.map_err(unasked)?;
         let wanted = ToolRef::either(&self.tool);
-        let found = list.tools.iter().rfind(|tool| is_meant(&wanted, tool));
-        let schema = found.map_or(Value::Null, |tool| tool.input.value().clone());
-        let arguments = self.arguments(&schema)?;
-        let id = match found {
-            Some(ListedTool { toolkit, tool, .. }) => ToolRef {
-                toolkit: Some(toolkit.as_str().into()),
-                tool: tool.as_str().into(),
-                version: wanted.version,
-            },
-            None => wanted,
+        let Some(found) = list.tools.iter().rfind(|tool| is_meant(&wanted, tool)) else {
+            let ids: Vec<String> =
+                list.tools.iter().map(|tool| format!("{}.{}", tool.toolkit, tool.tool)).collect();
+            let nearest = nearest(&self.tool, ids.iter().map(String::as_str)).map(str::to_owned);
+            return Err(Refusal::UnknownTool { tool: self.tool.clone(), nearest, developer: None }.into());
+        };
+        let arguments = self.arguments(found.input.value())?;
+        let id = ToolRef {
+            toolkit: Some(found.toolkit.as_str().into()),
+            tool: found.tool.as_str().into(),
+            version: wanted.version,
         };
         let answered =
             client.call(&ToolCall::new(id.to_string(), arguments.value())).await.map_err(unasked)?;
         Ok(answered.outcome)
     }
 
-    async fn answer(&self, gateway: &Arc<Gateway>) -> Result<Outcome, Failure> {
+    async fn answer(&self, gateway: &Arc<Gateway>, terminal: &Terminal) -> Result<Outcome, Failure> {
         let tool = ToolRef::either(&self.tool);
-        wait_for(gateway, &tool).await;
+        wait_for(gateway, &tool, terminal).await;
         let arguments = self.arguments(&schema(gateway, &tool))?;
         let caller = gateway.admit(toolmux_core::gateway::Credential::None, None)?;
-        Ok(gateway.call(&caller, Request::new(tool, arguments), &Progress::unheard()).await?)
+        let (progress, updates) = Progress::channel();
+        let calling = async {
+            let answer = gateway.call(&caller, Request::new(tool, arguments), &progress).await;
+            drop(progress);
+            answer
+        };
+        let (answer, ()) = tokio::join!(calling, follow(updates, terminal));
+        Ok(answer?)
     }
 }
 
@@ -119,7 +138,11 @@ impl CallTool {
 fn is_meant(wanted: &ToolRef, listed: &ListedTool) -> bool {
     match &wanted.toolkit {
         Some(toolkit) => **toolkit == *listed.toolkit && *wanted.tool == *listed.tool,
-        None => *wanted.tool == *flat_name(Some(&listed.toolkit), &listed.tool),
+        // A server may serve the names of its sources bare.
+        None => {
+            *wanted.tool == *flat_name(Some(&listed.toolkit), &listed.tool)
+                || plain_name(&wanted.tool) == *listed.tool
+        }
     }
 }
 
@@ -143,7 +166,7 @@ pub(super) fn named(arguments: &[String], schema: &Value) -> Result<Map<String, 
 }
 
 /// Waits for the tool, or until every source has been heard of.
-async fn wait_for(gateway: &Gateway, tool: &ToolRef) {
+async fn wait_for(gateway: &Gateway, tool: &ToolRef, terminal: &Terminal) {
     let mut revision = gateway.revision();
     let appeared = async {
         while gateway.catalog().find(tool).is_none()
@@ -154,7 +177,11 @@ async fn wait_for(gateway: &Gateway, tool: &ToolRef) {
             }
         }
     };
-    tokio::time::timeout(PATIENCE, appeared).await.ok();
+    tokio::select! {
+        () = appeared => {}
+        () = connected(gateway, terminal, PATIENCE) => {}
+    }
+    terminal.clear();
 }
 
 /// What a tool takes.

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use serde_json::Value;
+use serde_json::{Value, json};
 use toolmux_protocols::DOCUMENTS;
 
 use super::failure::{Failure, REFUSED};
-use crate::config::Config;
+use super::terminal::print_line;
+use crate::config::{Config, ConfigFault};
 
 /// Check configurations and documents without serving them.
 ///
@@ -18,19 +19,28 @@ pub(super) struct Check {
     /// The files.
     #[arg(required = true)]
     files: Vec<PathBuf>,
+    /// Say what each file is as JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 impl Check {
     pub(super) fn run(&self) -> ExitCode {
-        let mut good = true;
+        let (mut good, mut told) = (true, Vec::new());
         for file in &self.files {
+            let name = file.display().to_string();
             match check(file) {
-                Ok(what) => println!("{}: {what}", file.display()),
+                Ok(what) if self.json => told.push(json!({ "file": name, "good": true, "what": what })),
+                Ok(what) => print_line(&format!("{name}: {what}")),
                 Err(failure) => {
                     good = false;
+                    told.push(json!({ "file": name, "good": false, "what": failure.to_string() }));
                     failure.report();
                 }
             }
+        }
+        if self.json {
+            print_line(&format!("{:#}", Value::from(told)));
         }
         if good { ExitCode::SUCCESS } else { ExitCode::from(REFUSED) }
     }
@@ -41,8 +51,8 @@ fn check(file: &Path) -> Result<String, Failure> {
         return check_document(file);
     }
     let config = Config::load(file)?;
-    for source in &config.sources {
-        source.open().map_err(|error| error.context(format!("source `{}`", source.name)))?;
+    if let Some(fault) = config.opening_fault(file) {
+        return Err(fault.into());
     }
     Ok(format!("a good configuration with {} sources", config.sources.len()))
 }
@@ -50,7 +60,7 @@ fn check(file: &Path) -> Result<String, Failure> {
 /// A document is of the kind whose member it has.
 fn check_document(file: &Path) -> Result<String, Failure> {
     let name = file.display();
-    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{name}`"))?;
+    let text = std::fs::read_to_string(file).map_err(|error| ConfigFault::unread(file, &error))?;
     let members = serde_json::from_str::<Value>(&text).with_context(|| format!("`{name}` is not JSON"))?;
     let named = DOCUMENTS.iter().find(|kind| members.get(kind.member).is_some());
     // A list of functions without a name above it is most likely OpenTool's, in a shape from before its page.

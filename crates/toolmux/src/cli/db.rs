@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Subcommand;
+use serde_json::{Value, json};
 use toolmux_core::store::{Retention, Store, StoreError, StoreStatus};
 
 use super::failure::Failure;
+use super::terminal::print_line;
 use crate::assembly::store;
 use crate::config::Config;
 
@@ -25,13 +27,20 @@ pub(super) struct Db {
     /// The store itself, over what the configuration says.
     #[arg(long, value_name = "URL", global = true)]
     store: Option<String>,
+    /// Say it as JSON.
+    #[arg(long, global = true)]
+    json: bool,
 }
 
 #[derive(Subcommand)]
 enum Action {
     /// Say what is kept.
+    ///
+    /// Example: toolmux db status --store sqlite:toolmux.db
     Status,
     /// Remove what is old: ended calls, and tasks and sealed records past their time.
+    ///
+    /// Example: toolmux db prune --older-than 7d
     Prune {
         /// Calls that began before this long ago.
         #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
@@ -41,6 +50,8 @@ enum Action {
         keep: Option<u64>,
     },
     /// Bring the tables up to date; starting a server does so too.
+    ///
+    /// Example: toolmux db migrate --store postgres://toolmux@localhost/toolmux
     Migrate,
 }
 
@@ -59,8 +70,11 @@ impl Db {
 
     async fn act(&self, store: &Arc<dyn Store>) -> Result<(), StoreError> {
         match &self.action {
-            Action::Status => show(&store.status().await?),
-            Action::Migrate => println!("version {}", store.status().await?.schema),
+            Action::Status => self.show(&store.status().await?),
+            Action::Migrate => {
+                let version = store.status().await?.schema;
+                self.say(&json!({ "version": version }), &format!("version {version}"));
+            }
             Action::Prune { older_than, keep } => {
                 let usual = Retention::default();
                 let retention = Retention {
@@ -69,9 +83,10 @@ impl Db {
                     ..usual
                 };
                 let gone = store.prune(&retention).await?;
-                println!(
-                    "{} calls, {} tasks, {} sealed records removed",
-                    gone.calls, gone.tasks, gone.sealed
+                let (calls, tasks, sealed) = (gone.calls, gone.tasks, gone.sealed);
+                self.say(
+                    &json!({ "calls": calls, "tasks": tasks, "sealed": sealed }),
+                    &format!("{calls} calls, {tasks} tasks, {sealed} sealed records removed"),
                 );
             }
         }
@@ -79,18 +94,37 @@ impl Db {
     }
 }
 
-fn show(status: &StoreStatus) {
-    let [calls, running_calls] = status.calls;
-    let [pending, running, ended] = status.tasks;
-    println!("kind     {}", status.kind);
-    println!("version  {}", status.schema);
-    // We ourselves are one of them while we look.
-    println!("servers  {}", status.servers.saturating_sub(1));
-    println!("calls    {calls}, {running_calls} running");
-    println!("tasks    {pending} pending, {running} running, {ended} ended");
-    println!("sealed   {}", status.sealed);
-    if let Some(bytes) = status.bytes {
-        println!("bytes    {bytes}");
+impl Db {
+    fn say(&self, value: &Value, words: &str) {
+        print_line(&if self.json { format!("{value:#}") } else { words.to_owned() });
+    }
+
+    fn show(&self, status: &StoreStatus) {
+        let [calls, running_calls] = status.calls;
+        let [pending, running, ended] = status.tasks;
+        // We ourselves are one of them while we look.
+        let servers = status.servers.saturating_sub(1);
+        if self.json {
+            let value = json!({
+                "kind": status.kind,
+                "version": status.schema,
+                "servers": servers,
+                "calls": { "all": calls, "running": running_calls },
+                "tasks": { "pending": pending, "running": running, "ended": ended },
+                "sealed": status.sealed,
+                "bytes": status.bytes,
+            });
+            return print_line(&format!("{value:#}"));
+        }
+        print_line(&format!("kind     {}", status.kind));
+        print_line(&format!("version  {}", status.schema));
+        print_line(&format!("servers  {servers}"));
+        print_line(&format!("calls    {calls}, {running_calls} running"));
+        print_line(&format!("tasks    {pending} pending, {running} running, {ended} ended"));
+        print_line(&format!("sealed   {}", status.sealed));
+        if let Some(bytes) = status.bytes {
+            print_line(&format!("bytes    {bytes}"));
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! `toolmux describe`: an OpenDyn document from a C header.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -50,37 +50,56 @@ impl Describe {
             CommentPlace::After => Comments::After,
         };
         let wanted = |name: &str| self.only.is_empty() || self.only.iter().any(|only| fits(only, name));
-        let mut described = opendyn::header::describe(&self.header, comments, &wanted)
-            .with_context(|| format!("cannot describe `{}`", self.header.display()))?;
-        let document = self.document(&described.ready);
-        let missing = self.missing(&document).await?;
-        described.ready.retain(|function| !missing.iter().any(|(name, _)| function["name"] == **name));
-        let document = self.document(&described.ready);
-        let text = serde_json::to_string_pretty(&document).context("the document cannot be written")?;
+        let description = description(&self.header, &self.library, comments, &wanted).await?;
+        let text =
+            serde_json::to_string_pretty(&description.document).context("the document cannot be written")?;
         match &self.out {
             Some(file) => std::fs::write(file, text + "\n")
                 .with_context(|| format!("cannot write `{}`", file.display()))?,
             None => println!("{text}"),
         }
-        tell(&described, &missing);
+        tell(&description.described, &description.missing);
         Ok(ExitCode::SUCCESS)
     }
+}
 
-    fn document(&self, functions: &[Value]) -> Value {
-        let title =
-            self.header.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-        let info = json!({ "title": title, "version": "1.0.0", "callingConvention": "cdecl" });
-        json!({ "opendyn": "1.0.0", "info": info, "functions": functions })
-    }
+/// A document of the functions of a header that a library has, and what became of the others.
+pub(super) struct Description {
+    pub(super) document: Value,
+    described: Described,
+    missing: Vec<(String, String)>,
+}
 
-    /// Functions that the library does not have, or that cannot be called after all. A worker looks.
-    async fn missing(&self, document: &Value) -> Result<Vec<(String, String)>, Failure> {
-        let worker = std::env::current_exe().context("this program does not know its own file")?;
-        opendyn::missing(&document.to_string(), &self.library, worker).await.map_err(|error| {
-            Failure::refused(anyhow::anyhow!("{}", error.message().public))
-                .hint("name the file that the loader finds, such as `libz.so.1`, not `libz.so`")
-        })
+impl Description {
+    /// How many functions can be called.
+    pub(super) fn ready(&self) -> usize {
+        self.described.ready.len()
     }
+}
+
+/// Describes a header; a worker loads the library to see what it really has.
+pub(super) async fn description(
+    header: &Path,
+    library: &Path,
+    comments: Comments,
+    wanted: &(dyn Fn(&str) -> bool + Sync),
+) -> Result<Description, Failure> {
+    let mut described = opendyn::header::describe(header, comments, wanted)
+        .with_context(|| format!("cannot describe `{}`", header.display()))?;
+    let worker = std::env::current_exe().context("this program does not know its own file")?;
+    let whole = document(header, &described.ready).to_string();
+    let missing = opendyn::missing(&whole, library, worker).await.map_err(|error| {
+        Failure::refused(anyhow::anyhow!("{}", error.message().public))
+            .hint("name the file that the loader finds, such as `libz.so.1`, not `libz.so`")
+    })?;
+    described.ready.retain(|function| !missing.iter().any(|(name, _)| function["name"] == **name));
+    Ok(Description { document: document(header, &described.ready), described, missing })
+}
+
+fn document(header: &Path, functions: &[Value]) -> Value {
+    let title = header.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    let info = json!({ "title": title, "version": "1.0.0", "callingConvention": "cdecl" });
+    json!({ "opendyn": "1.0.0", "info": info, "functions": functions })
 }
 
 /// Whether a name fits a pattern with `*`.

@@ -1,16 +1,21 @@
 //! How a command fails: words, a remedy when we know one, and an exit code.
 
+use std::fmt;
 use std::process::ExitCode;
 
 use toolmux_core::refusal::Refusal;
 use toolmux_protocols::registry::OpenError;
 
+use super::terminal::Terminal;
 use crate::config::ConfigFault;
 
 /// The tool ran and failed.
 pub(super) const TOOL_FAILED: u8 = 1;
 /// Wrong usage, or refused.
 pub(super) const REFUSED: u8 = 2;
+
+/// How wide reports are where no terminal says.
+const USUAL_WIDTH: usize = 100;
 
 /// Why a command did not do what it was asked.
 pub(super) struct Failure {
@@ -46,6 +51,24 @@ impl Failure {
         }
         ExitCode::from(self.code)
     }
+}
+
+/// Only what is wrong, for programs.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.report)
+    }
+}
+
+/// Makes reports fit whoever reads them.
+pub(super) fn shown_on(terminal: &Terminal) {
+    let Terminal { err_colour, width, .. } = *terminal;
+    let options = move || {
+        let options = miette::MietteHandlerOpts::new().color(err_colour).terminal_links(false);
+        options.width(width.unwrap_or(USUAL_WIDTH)).build()
+    };
+    // Only a second hook is refused, and this is the first.
+    miette::set_hook(Box::new(move |_| Box::new(options()))).ok();
 }
 
 impl From<ConfigFault> for Failure {

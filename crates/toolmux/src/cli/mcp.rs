@@ -6,10 +6,9 @@ use std::time::Duration;
 use toolmux_core::gateway::Credential;
 use toolmux_protocols::mcp::serve_streams;
 
-use super::ConfigArgument;
 use super::failure::Failure;
+use super::origin::Origin;
 use crate::assembly::{Assembly, store};
-use crate::config::Config;
 use crate::signals;
 
 /// How long sources get to list their tools before the first question is answered.
@@ -17,13 +16,15 @@ const SETTLE: Duration = Duration::from_secs(10);
 /// How long sources get to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Serve the tools of a configuration over MCP on standard input and output.
+/// Serve tools over MCP on standard input and output.
 ///
-/// Example: toolmux mcp examples/quickstart/toolmux.toml
+/// What is named is as for `toolmux serve`.
+///
+/// Example: toolmux mcp toolmux.toml
 #[derive(clap::Args)]
 pub(super) struct Mcp {
     #[command(flatten)]
-    config: ConfigArgument,
+    origin: Origin,
     /// Only the tools of this toolset.
     #[arg(long, value_name = "TOOLSET")]
     toolset: Option<String>,
@@ -31,7 +32,7 @@ pub(super) struct Mcp {
 
 impl Mcp {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
-        let mut config = Config::load(&self.config.config)?;
+        let mut config = self.origin.config().await?.config;
         // Whoever starts this process may call what it serves.
         (config.keys, config.jwt) = (Vec::new(), None);
         let assembly = Assembly::new(&config, store(&config.store).await?)?;

@@ -1,58 +1,88 @@
 //! The command line: one file per command. Data goes to stdout, all else to stderr.
 
+mod add;
+mod announce;
 mod auth;
 mod call;
 mod chat;
 mod check;
 mod completions;
+mod connecting;
 mod db;
 mod describe;
+mod detect;
+mod doctor;
 mod failure;
+mod init;
+mod install_extras;
 mod man;
 mod mcp;
+mod origin;
+mod progress;
 mod run;
 mod serve;
 mod start;
 mod table;
+mod terminal;
 mod tools;
+mod why;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use self::failure::Failure;
+use self::terminal::{ColourChoice, Form, Terminal};
 
 /// One binary that takes tools from anywhere and serves them to any agent.
 #[derive(Parser)]
-#[command(name = "toolmux", version, about, after_help = AFTER_HELP, arg_required_else_help = true)]
+#[command(name = "toolmux", version, about, help_template = HELP, after_help = AFTER_HELP)]
+#[command(arg_required_else_help = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,
     /// How log lines look.
     #[arg(long, global = true, value_enum, default_value_t = LogForm::Pretty)]
     log: LogForm,
+    /// When to use colour.
+    #[arg(long, global = true, value_enum, default_value_t = ColourChoice::Auto)]
+    color: ColourChoice,
 }
 
+/// Every command on one screen; options are told with each command.
+const HELP: &str = "\
+{about}
+
+Usage: toolmux COMMAND …   (toolmux COMMAND --help has examples)
+
+{subcommands}{after-help}";
+
 const AFTER_HELP: &str = "\
-Start:    toolmux serve examples/quickstart/toolmux.toml
-Try:      toolmux call Math.pow x=2 y=10 --config examples/quickstart/toolmux.toml
-Exit:     0 good, 1 the tool failed, 2 usage or refused. RUST_LOG=debug shows more.";
+Options:  --log pretty|json  --color auto|always|never  -h  -V
+Start:    toolmux serve -- npx -y @modelcontextprotocol/server-everything
+Exit:     0 good, 1 the tool failed, 2 usage or refused. RUST_LOG=debug: more.";
 
 #[derive(Subcommand)]
 enum Command {
     Serve(serve::Serve),
-    Start(start::Start),
+    Mcp(mcp::Mcp),
+    Init(init::Init),
+    Add(add::Add),
+    Check(check::Check),
+    Doctor(doctor::Doctor),
     Tools(tools::Tools),
     Call(call::CallTool),
     Run(run::RunWorkflow),
-    Check(check::Check),
+    Chat(chat::Chat),
     Describe(describe::Describe),
     Auth(auth::Auth),
-    Mcp(mcp::Mcp),
-    Chat(chat::Chat),
     Db(db::Db),
+    InstallExtras(install_extras::InstallExtras),
+    #[command(hide = true)]
+    Start(start::Start),
+    #[command(hide = true)]
     Completions(completions::Completions),
+    #[command(hide = true)]
     Man(man::Man),
 }
 
@@ -64,56 +94,126 @@ enum LogForm {
     Json,
 }
 
-/// The configuration a command works on.
-#[derive(clap::Args)]
-struct ConfigArgument {
-    /// The configuration.
-    #[arg(default_value = "toolmux.toml", value_name = "CONFIG")]
-    config: PathBuf,
-}
-
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
-    start_log(cli.log);
+    let words = Cli::command().color(colour_of(std::env::args())).get_matches();
+    let cli = Cli::from_arg_matches(&words).unwrap_or_else(|error| error.exit());
+    let notes = match cli.log {
+        LogForm::Pretty => Form::People,
+        LogForm::Json => Form::Programs,
+    };
+    let terminal = Terminal::of_process(cli.color, notes);
+    start_log(cli.log, &terminal);
+    failure::shown_on(&terminal);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return Failure::refused(error).report(),
     };
-    match runtime.block_on(cli.command.run()) {
+    match runtime.block_on(cli.command.run(&terminal)) {
         Ok(code) => code,
         Err(failure) => failure.report(),
     }
 }
 
+/// What `--color` says, for the words that are shown before the command line is understood.
+fn colour_of(arguments: impl Iterator<Item = String>) -> clap::ColorChoice {
+    let arguments: Vec<String> = arguments.take_while(|argument| argument != "--").collect();
+    let told = |argument: &String| argument.strip_prefix("--color=").map(str::to_owned);
+    let apart = || arguments.windows(2).find(|pair| pair[0] == "--color").map(|pair| pair[1].clone());
+    match arguments.iter().find_map(told).or_else(apart).as_deref() {
+        Some("always") => clap::ColorChoice::Always,
+        Some("never") => clap::ColorChoice::Never,
+        _ => clap::ColorChoice::Auto,
+    }
+}
+
 impl Command {
-    async fn run(self) -> Result<ExitCode, Failure> {
+    async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
         match self {
-            Command::Serve(command) => command.run().await,
-            Command::Start(command) => command.run().await,
-            Command::Tools(command) => command.run().await,
-            Command::Call(command) => command.run().await,
+            Command::Serve(command) => command.run(terminal).await,
+            Command::Init(command) => command.run(),
+            Command::Add(command) => command.run(terminal).await,
+            Command::Doctor(command) => command.run(terminal).await,
+            Command::Start(command) => command.run(terminal).await,
+            Command::Tools(command) => command.run(terminal).await,
+            Command::Call(command) => command.run(terminal).await,
             Command::Run(command) => command.run().await,
             Command::Chat(command) => command.run().await,
             Command::Db(command) => command.run().await,
             Command::Check(command) => Ok(command.run()),
             Command::Describe(command) => command.run().await,
-            Command::Auth(command) => command.run().await,
+            Command::Auth(command) => command.run(terminal).await,
             Command::Mcp(command) => command.run().await,
+            Command::InstallExtras(_) => install_extras::InstallExtras::run(),
             Command::Completions(command) => Ok(command.run()),
             Command::Man(_) => man::Man::run(),
         }
     }
 }
 
-fn start_log(form: LogForm) {
+fn start_log(form: LogForm, terminal: &Terminal) {
     use tracing_subscriber::EnvFilter;
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    let colour =
-        std::io::IsTerminal::is_terminal(&std::io::stderr()) && std::env::var_os("NO_COLOR").is_none();
+    let terminal = *terminal;
+    let writer = move || {
+        // A line that changes must not end up before one that stays.
+        terminal.clear();
+        std::io::stderr()
+    };
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
+    // A log that nobody reads must not end the server.
+    let log = log.log_internal_errors(false);
     match form {
-        LogForm::Pretty => log.with_ansi(colour).with_target(false).init(),
+        LogForm::Pretty => log.with_ansi(terminal.err_colour).with_target(false).init(),
         LogForm::Json => log.json().init(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lines and columns of the smallest terminal that people use.
+    const SCREEN: (usize, usize) = (24, 80);
+
+    #[test]
+    fn the_help_fits_one_screen() {
+        for help in [
+            Cli::command().term_width(SCREEN.1).render_long_help().to_string(),
+            Cli::command().term_width(SCREEN.1).render_help().to_string(),
+        ] {
+            assert!(help.lines().count() <= SCREEN.0, "{} lines: {help}", help.lines().count());
+            for line in help.lines() {
+                assert!(line.chars().count() <= SCREEN.1, "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_command_has_an_example_in_its_help() {
+        fn check(command: &mut clap::Command) {
+            let name = command.get_name().to_owned();
+            if command.has_subcommands() {
+                command.get_subcommands_mut().filter(|below| below.get_name() != "help").for_each(check);
+            }
+            let help = command.render_long_help().to_string();
+            assert!(help.contains("Example: toolmux ") || name == "toolmux", "{name}: {help}");
+        }
+        check(&mut Cli::command());
+    }
+
+    #[test]
+    fn every_command_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn colour_is_known_before_the_rest() {
+        let check = |words: &str, expect: clap::ColorChoice| {
+            assert_eq!(colour_of(words.split(' ').map(str::to_owned)), expect, "{words}");
+        };
+        check("toolmux --color never serv", clap::ColorChoice::Never);
+        check("toolmux serv --color=always", clap::ColorChoice::Always);
+        check("toolmux serve -- x --color never", clap::ColorChoice::Auto);
     }
 }

@@ -31,7 +31,7 @@ const WHOLE: Duration = Duration::from_hours(24);
 const TOOLKIT: &str = "toolmux_run";
 const TOOL: &str = "workflow";
 
-/// Run an OpenWorkflow document and print what its last step gives.
+/// Run an OpenWorkflow document and print its result.
 ///
 /// Example: toolmux run workflow.json text=Hello --config toolmux.toml
 #[derive(clap::Args)]

@@ -1,16 +1,18 @@
 //! `toolmux serve`: every source behind every protocol, on one port.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
-use toolmux_core::call::Caller;
-use toolmux_core::gateway::{Credential, Gateway, SourceStatus};
-use toolmux_protocols::SERVED;
+use toolmux_core::gateway::{Gateway, SourceReport, SourceStatus};
 
-use super::ConfigArgument;
+use super::announce::{announce, tell_found};
+use super::connecting::connected;
+use super::detect::Found;
 use super::failure::Failure;
+use super::origin::Origin;
+use super::terminal::Terminal;
 use crate::assembly::{Assembly, store};
 use crate::config::Config;
 use crate::server::{ListenOn, Running};
@@ -19,13 +21,24 @@ use crate::{reload, signals};
 /// How long the start waits to hear of every source before it says what it serves.
 const SETTLE: Duration = Duration::from_secs(5);
 
-/// Serve the tools of a configuration over every protocol.
+/// The same for what was named on the command line: a package may have to be downloaded first.
+const SETTLE_FOUND: Duration = Duration::from_mins(1);
+
+/// Serve tools over every protocol.
 ///
-/// Example: toolmux serve examples/quickstart/toolmux.toml
+/// Name a configuration; or, without any, an OpenDyn or OpenTool document, a C library with its header beside
+/// it, the address of an MCP, OpenTool, OXP or ATS server, the file of an MCP client (Claude Desktop, Cursor,
+/// VS Code, Codex), or an MCP command behind `--`. Several at once are fine, and records are then kept in memory.
+///
+/// Example: toolmux serve toolmux.toml
+///
+/// Example: toolmux serve -- npx -y @modelcontextprotocol/server-everything
+///
+/// Example: toolmux serve zlib.opendyn.json http://127.0.0.1:9700
 #[derive(clap::Args)]
 pub(super) struct Serve {
     #[command(flatten)]
-    config: ConfigArgument,
+    origin: Origin,
     /// Where to listen, over what the configuration says.
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
@@ -35,13 +48,16 @@ pub(super) struct Serve {
 }
 
 impl Serve {
-    pub(super) async fn run(self) -> Result<ExitCode, Failure> {
-        let config = self.load()?;
-        serve(&config, None, Some(&self.config.config)).await
+    pub(super) async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
+        let origin = self.origin.config().await?;
+        tell_found(&origin.found, terminal);
+        let config = self.over(origin.config)?;
+        let manner = Manner { version: None, file: origin.file, found: origin.found };
+        serve(&config, manner, terminal).await
     }
 
-    fn load(&self) -> Result<Config, Failure> {
-        let mut config = Config::load(&self.config.config)?;
+    /// The flags win over the file.
+    fn over(&self, mut config: Config) -> Result<Config, Failure> {
         if let Some(listen) = &self.listen {
             config.listen = listen.parse().map_err(|_| {
                 Failure::refused(anyhow::anyhow!("`{listen}` is not an address of the form 127.0.0.1:9627"))
@@ -55,20 +71,30 @@ impl Serve {
     }
 }
 
-/// Serves a configuration under a version until the process is told to end, and follows the file it is from.
-pub(super) async fn serve(
-    config: &Config,
-    version: Option<String>,
-    file: Option<&Path>,
-) -> Result<ExitCode, Failure> {
-    let (mut assembly, stop) =
-        (Assembly::new(config, store(&config.store).await?)?, CancellationToken::new());
+/// How a configuration is served.
+#[derive(Default)]
+pub(super) struct Manner {
+    /// The version that the server tells, where that is not the program's own.
+    pub(super) version: Option<String>,
+    /// The file to follow.
+    pub(super) file: Option<PathBuf>,
+    /// What the configuration was made of, when there is no file.
+    pub(super) found: Vec<Found>,
+}
+
+/// Serves a configuration until the process is told to end, and follows the file it is from.
+pub(super) async fn serve(config: &Config, manner: Manner, terminal: &Terminal) -> Result<ExitCode, Failure> {
+    let (store, stop) = (store(&config.store).await?, CancellationToken::new());
+    let mut assembly = Assembly::new(config, store).map_err(|error| {
+        let fault = manner.file.as_deref().and_then(|file| config.opening_fault(file));
+        fault.map_or_else(|| Failure::from(error), Failure::from)
+    })?;
     assembly.authorize(config)?;
     // Taken now: a signal that comes while sources connect must not end the process.
     let hang_up = signals::hang_ups();
     let running = Running::start(
         assembly.gateway.clone(),
-        ListenOn { version, ..listen_on(config) },
+        ListenOn { version: manner.version, ..listen_on(config) },
         config.allow_stop.then(|| stop.clone()),
     );
     let running = running.await.map_err(|error| {
@@ -77,10 +103,12 @@ pub(super) async fn serve(
     assembly.listens_at(&running.url());
     let gateway = assembly.gateway.clone();
     let serving = async {
-        gateway.settled(SETTLE).await;
-        refuse_collisions(&gateway)?;
-        announce(&gateway, &running.url());
-        match file {
+        let settle = if manner.found.is_empty() { SETTLE } else { SETTLE_FOUND };
+        connected(&gateway, terminal, settle).await;
+        refuse_collisions(&gateway, &manner.found)?;
+        refuse_silence(&gateway, &manner.found)?;
+        announce(&gateway, &running.url(), terminal);
+        match &manner.file {
             Some(file) => reload::follow(file, assembly, config, hang_up).await,
             None => std::future::pending().await,
         }
@@ -108,44 +136,29 @@ fn listen_on(config: &Config) -> ListenOn {
 }
 
 /// Two tools of one name are worth stopping for while somebody is looking.
-fn refuse_collisions(gateway: &Gateway) -> Result<(), Failure> {
+fn refuse_collisions(gateway: &Gateway, found: &[Found]) -> Result<(), Failure> {
     let catalog = gateway.catalog();
-    match catalog.unserved().iter().find(|tool| tool.collision) {
-        Some(tool) => {
-            let what = format!("tool `{}` of source `{}`: {}", tool.tool, tool.source, tool.reason);
-            Err(Failure::refused(anyhow::anyhow!(what)))
-        }
-        None => Ok(()),
-    }
+    let Some(tool) = catalog.unserved().iter().find(|tool| tool.collision) else { return Ok(()) };
+    let what = format!("tool `{}` of source `{}`: {}", tool.tool, tool.source, tool.reason);
+    let failure = Failure::refused(anyhow::anyhow!(what));
+    Err(match found {
+        [] => failure,
+        _ => failure.hint("`--names prefixed` puts the name of its source before that of each tool"),
+    })
 }
 
-fn announce(gateway: &Gateway, base: &str) {
-    let catalog = gateway.catalog();
-    eprintln!("toolmux {} serves {} tools on {base}", env!("CARGO_PKG_VERSION"), catalog.len());
-    for source in gateway.sources() {
-        match source.status {
-            SourceStatus::Ready => eprintln!("  source {}: {} tools", source.name, source.tools),
-            SourceStatus::Connecting => eprintln!("  source {}: still connecting", source.name),
-            SourceStatus::Failing(message) => eprintln!("  source {}: {}", source.name, message.public),
-        }
-    }
-    for tool in catalog.unserved() {
-        eprintln!("  not served: {} of {}: {}", tool.tool, tool.source, tool.reason);
-    }
-    let Ok(anyone) = gateway.admit(Credential::None, None) else {
-        eprintln!("Every route but /health asks for a key: Authorization: Bearer KEY");
-        return;
+/// Without a configuration somebody waits for what was named: when none of it answers, there is nothing to
+/// serve.
+fn refuse_silence(gateway: &Gateway, found: &[Found]) -> Result<(), Failure> {
+    let sources = gateway.sources();
+    let why = |source: &SourceReport| match &source.status {
+        SourceStatus::Failing(message) => Some(format!("source `{}`: {}", source.name, message.public)),
+        SourceStatus::Connecting | SourceStatus::Ready => None,
     };
-    snippets(gateway, &anyone, base);
-}
-
-fn snippets(gateway: &Gateway, anyone: &Caller, base: &str) {
-    let catalog = gateway.catalog();
-    let Some(tool) = catalog.newest(anyone).next() else { return };
-    eprintln!("Try:");
-    for served in SERVED {
-        if let Some(line) = (served.try_it)(base, tool) {
-            eprintln!("  {:<9} {line}", served.name);
-        }
+    let failures: Vec<String> = sources.iter().filter_map(why).collect();
+    if found.is_empty() || failures.len() < sources.len() {
+        return Ok(());
     }
+    Err(Failure::refused(anyhow::anyhow!(failures.join("\n")))
+        .hint("does it run by itself? RUST_LOG=debug shows more"))
 }

@@ -8,7 +8,8 @@ use toolmux_core::gateway::ApiKey;
 use toolmux_core::secret::Secret;
 
 use super::failure::Failure;
-use super::serve::serve;
+use super::serve::{Manner, serve};
+use super::terminal::Terminal;
 use crate::config::Config;
 
 /// In the form that the guideline for OpenTool servers asks for.
@@ -36,6 +37,8 @@ Command: start [CONFIG]
   --opentoolServerPort       the same as --toolPort
   --opentoolServerApiKeys    the same as --apiKeys; commas separate several
 
+Example: toolmux start toolmux.toml --toolPort 9700 --apiKeys KEY_A
+
 Global options:
 
 -h, --help    Show help information
@@ -43,6 +46,8 @@ Global options:
 );
 
 /// Serve as a server that the OpenTool daemon starts and stops.
+///
+/// Example: toolmux start toolmux.toml --toolPort 9700
 #[derive(clap::Args)]
 #[command(override_help = HELP)]
 pub(super) struct Start {
@@ -70,7 +75,7 @@ pub(super) struct Start {
 }
 
 impl Start {
-    pub(super) async fn run(self) -> Result<ExitCode, Failure> {
+    pub(super) async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
         let mut config = Config::load(&self.config)?;
         config.listen = self.address(config.listen)?;
         let keys = self.keys.iter().filter(|key| !key.is_empty()).enumerate();
@@ -84,7 +89,7 @@ impl Start {
         config.allow_stop |= !config.keys.is_empty();
         config.check_exposure()?;
         // Reading the file again would forget the keys of the command line.
-        serve(&config, self.version, None).await
+        serve(&config, Manner { version: self.version, ..Manner::default() }, terminal).await
     }
 
     fn address(&self, configured: SocketAddr) -> Result<SocketAddr, Failure> {

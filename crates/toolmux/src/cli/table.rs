@@ -1,9 +1,6 @@
 //! Tables that fit the terminal they are shown on.
 
-use std::fmt;
-
-/// What a table may be wide when nothing says how wide the terminal is.
-const WIDTH: usize = 120;
+use super::terminal::{Terminal, print_line};
 
 /// Rows of text under headings; the last column is cut to fit.
 pub(super) struct Table<const N: usize> {
@@ -18,20 +15,24 @@ impl<const N: usize> Table<N> {
     pub(super) fn row(&mut self, cells: [&str; N]) {
         self.rows.push(cells.map(str::to_owned));
     }
-}
 
-impl<const N: usize> fmt::Display for Table<N> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let most = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(WIDTH);
+    /// Writes it to standard output.
+    pub(super) fn print(&self, terminal: &Terminal) {
+        for (place, line) in self.lines(terminal.width).iter().enumerate() {
+            print_line(&if place == 0 { terminal.painted("1", line) } else { line.clone() });
+        }
+    }
+
+    fn lines(&self, most: Option<usize>) -> Vec<String> {
         let width =
             |column: usize| self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..N).map(width).collect();
-        for row in &self.rows {
+        let line = |row: &[String; N]| {
             let padded = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
             let line = padded.collect::<Vec<_>>().join("  ");
-            writeln!(f, "{}", cut(line.trim_end(), most))?;
-        }
-        Ok(())
+            most.map_or_else(|| line.trim_end().to_owned(), |most| cut(line.trim_end(), most))
+        };
+        self.rows.iter().map(line).collect()
     }
 }
 
@@ -39,5 +40,22 @@ fn cut(line: &str, most: usize) -> String {
     match line.char_indices().nth(most) {
         Some(_) => line.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
         None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(most: Option<usize>, expect: &[&str]) {
+        let mut table = Table::new(["TOOL", "DESCRIPTION"]);
+        table.row(["Math.pow", "Raises x to the power of y"]);
+        assert_eq!(table.lines(most), expect);
+    }
+
+    #[test]
+    fn a_table_fits_the_terminal_and_is_whole_elsewhere() {
+        check(Some(20), &["TOOL      DESCRIPTI…", "Math.pow  Raises x …"]);
+        check(None, &["TOOL      DESCRIPTION", "Math.pow  Raises x to the power of y"]);
     }
 }

@@ -14,11 +14,13 @@ use toolmux_core::store::MemoryStore;
 use toolmux_core::tool::Returns;
 use tower::ServiceExt;
 
-use super::ConfigArgument;
+use super::connecting::connected;
 use super::failure::Failure;
+use super::origin::Origin;
 use super::table::Table;
+use super::terminal::{Form, Terminal, print_line};
+use super::why::explain;
 use crate::assembly::Assembly;
-use crate::config::Config;
 use crate::listener::routes;
 
 /// How long sources get to list their tools.
@@ -28,14 +30,22 @@ const MOST_BYTES: usize = 256 << 20;
 
 /// List the tools of a configuration.
 ///
-/// Example: toolmux tools examples/quickstart/toolmux.toml --format json
+/// Example: toolmux tools toolmux.toml --format openai
+///
+/// Example: toolmux tools --why Math.pow
 #[derive(clap::Args)]
 pub(super) struct Tools {
     #[command(flatten)]
-    config: ConfigArgument,
+    origin: Origin,
     /// How to write them.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
+    /// The same as --format json.
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Say why this tool is served or not, by which source, and to whom.
+    #[arg(long, value_name = "TOOL")]
+    why: Option<String>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -85,18 +95,34 @@ impl Format {
 }
 
 impl Tools {
-    pub(super) async fn run(self) -> Result<ExitCode, Failure> {
-        let mut config = Config::load(&self.config.config)?;
+    pub(super) async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
+        let mut config = self.origin.config().await?.config;
         // Whoever can read the configuration may see what it serves.
-        (config.keys, config.jwt) = (Vec::new(), None);
+        let asked = (std::mem::take(&mut config.keys), config.jwt.take());
         let assembly = Assembly::new(&config, Arc::new(MemoryStore::default()))?;
-        let gateway = &assembly.gateway;
-        gateway.settled(PATIENCE).await;
+        (config.keys, config.jwt) = asked;
+        connected(&assembly.gateway, terminal, PATIENCE).await;
+        let told = match &self.why {
+            Some(tool) => {
+                let form = if self.json { Form::Programs } else { Form::People };
+                Ok(explain(tool, &assembly.gateway, &config, form))
+            }
+            None => self.list(&assembly.gateway, terminal).await.map(|()| ExitCode::SUCCESS),
+        };
+        assembly.gateway.close(PATIENCE).await;
+        told
+    }
+
+    async fn list(&self, gateway: &Arc<Gateway>, terminal: &Terminal) -> Result<(), Failure> {
+        let format = if self.json { Format::Json } else { self.format };
         let catalog = gateway.catalog();
-        match (self.format, self.format.question()) {
-            (_, Some(question)) => println!("{:#}", asked(gateway, question).await?),
-            (Format::Table, None) => table(&catalog),
-            (_, None) => println!("{:#}", catalog.every().map(|entry| describe(entry)).collect::<Value>()),
+        match (format, format.question()) {
+            (_, Some(question)) => print_line(&format!("{:#}", asked(gateway, question).await?)),
+            (Format::Table, None) => table(&catalog, terminal),
+            (_, None) => {
+                let every: Value = catalog.every().map(|entry| describe(entry)).collect();
+                print_line(&format!("{every:#}"));
+            }
         }
         for source in gateway.sources() {
             if let SourceStatus::Failing(message) = source.status {
@@ -106,8 +132,7 @@ impl Tools {
         for tool in catalog.unserved() {
             eprintln!("not served: {} of {}: {}", tool.tool, tool.source, tool.reason);
         }
-        gateway.close(PATIENCE).await;
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 }
 
@@ -125,13 +150,13 @@ async fn asked(gateway: &Arc<Gateway>, question: Request<Body>) -> Result<Value,
     })
 }
 
-fn table(catalog: &Catalog) {
+fn table(catalog: &Catalog, terminal: &Terminal) {
     let mut table = Table::new(["TOOL", "NAME", "DESCRIPTION"]);
     for entry in catalog.every() {
         let description = entry.tool.description.lines().next().unwrap_or_default();
         table.row([&entry.id.to_string(), &*entry.flat, description]);
     }
-    print!("{table}");
+    table.print(terminal);
 }
 
 fn describe(entry: &Entry) -> Value {

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use miette::{Diagnostic, NamedSource, SourceSpan};
 
+use super::near_file::near_file;
+
 /// Why a configuration is refused.
 #[derive(Debug, thiserror::Error, Diagnostic)]
 #[error("{what}")]
@@ -45,9 +47,14 @@ impl ConfigFault {
         ConfigFault::at(name, text, error.span(), error.message().to_owned())
     }
 
-    pub(super) fn unread(path: &Path, error: &std::io::Error) -> Self {
+    pub(crate) fn unread(path: &Path, error: &std::io::Error) -> Self {
         let fault = ConfigFault::at("", "", None, format!("cannot read `{}`: {error}", path.display()));
-        fault.hint("give the path of a configuration, such as examples/quickstart/toolmux.toml")
+        match near_file(path) {
+            Some(near) => fault.hint(format!("did you mean `{near}`?")),
+            None => {
+                fault.hint("give the path of a file that is there; `toolmux init` writes a configuration")
+            }
+        }
     }
 
     /// Adds what to do about it.

@@ -9,22 +9,36 @@ use toolmux_core::names::plain_name;
 
 use super::SourceConfig;
 
+/// Where clients keep their servers.
+const PLACES: [&str; 4] = ["/mcpServers", "/mcp_servers", "/servers", "/mcp/servers"];
+
+/// True for a file in which a client keeps MCP servers.
+pub(crate) fn is_clients_file(path: &Path) -> bool {
+    document(path).is_ok_and(|document| servers(&document).is_some())
+}
+
 /// Every server of a file, in its order; those switched off are left out.
-pub(super) fn read(path: &Path) -> Result<Vec<SourceConfig>, String> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| format!("`{}` cannot be read: {error}", path.display()))?;
+pub(crate) fn read(path: &Path) -> Result<Vec<SourceConfig>, String> {
     let within = |what: String| format!("`{}`: {what}", path.display());
-    let document: Value = if path.extension().is_some_and(|extension| extension == "toml") {
-        toml::from_str(&text).map_err(|error| within(error.message().to_owned()))?
-    } else {
-        serde_json::from_str(&without_comments(&text)).map_err(|error| within(error.to_string()))?
-    };
-    let places = ["/mcpServers", "/mcp_servers", "/servers", "/mcp/servers"];
-    let servers = places.into_iter().find_map(|place| document.pointer(place)?.as_object());
-    let servers = servers.ok_or_else(|| within("there is no `mcpServers` in it".to_owned()))?;
+    let document = document(path)?;
+    let servers = servers(&document).ok_or_else(|| within("there is no `mcpServers` in it".to_owned()))?;
     let folder = path.parent().unwrap_or(Path::new("."));
     let wanted = servers.iter().filter(|(_, server)| is_on(server));
     wanted.map(|(name, server)| source(name, server, folder).map_err(&within)).collect()
+}
+
+fn document(path: &Path) -> Result<Value, String> {
+    let within = |what: String| format!("`{}`: {what}", path.display());
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| format!("`{}` cannot be read: {error}", path.display()))?;
+    if path.extension().is_some_and(|extension| extension == "toml") {
+        return toml::from_str(&text).map_err(|error| within(error.message().to_owned()));
+    }
+    serde_json::from_str(&without_comments(&text)).map_err(|error| within(error.to_string()))
+}
+
+fn servers(document: &Value) -> Option<&Map<String, Value>> {
+    PLACES.into_iter().find_map(|place| document.pointer(place)?.as_object())
 }
 
 fn is_on(server: &Value) -> bool {

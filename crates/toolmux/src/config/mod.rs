@@ -6,7 +6,9 @@ mod believe;
 mod deliver;
 mod fault;
 mod import;
+mod kept;
 mod keys;
+mod near_file;
 mod raw;
 mod secrets;
 
@@ -22,12 +24,15 @@ use toolmux_core::mount::{Naming, ToolSettings};
 use toolmux_core::secret::Secret;
 use toolmux_core::toolset::{Pattern, Toolset};
 use toolmux_protocols::SOURCES;
-use toolmux_protocols::registry::{Opening, SourceKind};
+use toolmux_protocols::registry::{OpenError, Opening, SourceKind};
 use toolmux_protocols::web::WebLimits;
 
 pub use self::auth::{AuthConfig, ProviderConfig, SealingKeyAt};
 use self::believe::Reader;
 pub use self::fault::ConfigFault;
+pub(crate) use self::import::{is_clients_file, read as clients};
+pub(crate) use self::kept::{Kept, KeptSecret, kept_secrets};
+pub(crate) use self::near_file::near_file;
 pub use self::raw::Raw;
 use crate::listener::ListenLimits;
 
@@ -117,6 +122,22 @@ impl Config {
         Reader { text, name, folder, spans }.believe(raw)
     }
 
+    /// What holds where no file says otherwise.
+    pub fn of_sources(sources: Vec<SourceConfig>) -> Result<Config, ConfigFault> {
+        Ok(Config { sources, ..Config::read("", "", Path::new("."))? })
+    }
+
+    /// The first source that cannot be made of its table, shown where it stands in the file.
+    pub fn opening_fault(&self, path: &Path) -> Option<ConfigFault> {
+        let (source, error) = self.sources.iter().find_map(|source| Some((source, source.open().err()?)))?;
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let span = keys::check(&text).ok().and_then(|spans| spans.of(&["sources", &source.name]));
+        let what = format!("source `{}` cannot be opened: {error:#}", source.name);
+        let mut fault = ConfigFault::at(&path.display().to_string(), &text, span, what);
+        fault.hint = error.chain().find_map(|cause| cause.downcast_ref::<OpenError>()?.hint.clone());
+        Some(fault)
+    }
+
     /// Who may ask, with the keys of tokens at hand.
     pub fn admission(&self, jwt: Option<toolmux_core::gateway::JwtRules>) -> Admission {
         Admission { keys: self.keys.clone(), jwt }
@@ -129,6 +150,9 @@ impl Config {
             ("origins", self.origins != running.origins),
             ("allow_stop", self.allow_stop != running.allow_stop),
             ("limits.body_bytes", self.web.body_bytes != running.web.body_bytes),
+            ("limits.body_timeout", self.web.body_timeout != running.web.body_timeout),
+            ("limits.head_timeout", self.connections.head_timeout != running.connections.head_timeout),
+            ("limits.task_concurrency", self.limits.task_concurrency != running.limits.task_concurrency),
             ("limits.connections", self.connections.connections != running.connections.connections),
         ];
         differs.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()

@@ -23,7 +23,7 @@ use crate::listener::ListenLimits;
 pub struct Raw {
     /// Where to listen. An address other than loopback needs a key or `[jwt]`.
     pub(super) listen: Option<String>,
-    /// Where records are kept: `memory`, `sqlite:FILE` or `postgres://…`.
+    /// Where records are kept: `memory`, which is the default, `sqlite:FILE` or `postgres://…`.
     pub(super) store: Option<String>,
     /// Where tools come from. `import = "claude_desktop_config.json"`, one file or several, takes the MCP servers
     /// out of the configuration of Claude Desktop, Cursor, VS Code or Codex.
@@ -236,6 +236,12 @@ pub(super) struct RawLimits {
     #[serde(default, deserialize_with = "duration")]
     #[schemars(with = "Option<String>")]
     refresh: Option<Duration>,
+    /// How long a source may take to list its tools.
+    #[serde(default, deserialize_with = "duration")]
+    #[schemars(with = "Option<String>")]
+    list_timeout: Option<Duration>,
+    /// How many tools one source may have; those beyond are not served.
+    tools_per_source: Option<usize>,
     /// How many tasks run at a time.
     task_concurrency: Option<usize>,
     /// How many tasks of one caller may wait for their turn.
@@ -252,6 +258,14 @@ pub(super) struct RawLimits {
     task_updates_bytes: Option<usize>,
     /// The largest request body, in bytes.
     body_bytes: Option<usize>,
+    /// How long a request body may take to arrive.
+    #[serde(default, deserialize_with = "duration")]
+    #[schemars(with = "Option<String>")]
+    body_timeout: Option<Duration>,
+    /// How long the head of a request may take to arrive.
+    #[serde(default, deserialize_with = "duration")]
+    #[schemars(with = "Option<String>")]
+    head_timeout: Option<Duration>,
     /// How many connections are open at a time.
     connections: Option<usize>,
 }
@@ -267,27 +281,31 @@ impl RawLimits {
             breaker_rest: self.breaker_rest.unwrap_or(default.breaker_rest),
             drain: self.drain.unwrap_or(default.drain),
             refresh: self.refresh.unwrap_or(default.refresh),
+            list_timeout: self.list_timeout.unwrap_or(default.list_timeout),
+            tools_per_source: self.tools_per_source.unwrap_or(default.tools_per_source),
             task_concurrency: self.task_concurrency.unwrap_or(default.task_concurrency),
             task_backlog: self.task_backlog.unwrap_or(default.task_backlog),
             task_patience: self.task_patience.unwrap_or(default.task_patience),
             task_result_bytes: self.task_result_bytes.unwrap_or(default.task_result_bytes),
             task_updates: self.task_updates.unwrap_or(default.task_updates),
             task_updates_bytes: self.task_updates_bytes.unwrap_or(default.task_updates_bytes),
-            ..default
         }
     }
 
     pub(super) fn of_bodies(&self) -> WebLimits {
         let default = WebLimits::default();
-        WebLimits { body_bytes: self.body_bytes.unwrap_or(default.body_bytes), ..default }
+        WebLimits {
+            body_bytes: self.body_bytes.unwrap_or(default.body_bytes),
+            body_timeout: self.body_timeout.unwrap_or(default.body_timeout),
+        }
     }
 
     pub(super) fn of_connections(&self) -> ListenLimits {
         let default = ListenLimits::default();
         ListenLimits {
             connections: self.connections.unwrap_or(default.connections),
+            head_timeout: self.head_timeout.unwrap_or(default.head_timeout),
             drain: self.drain.unwrap_or(default.drain),
-            ..default
         }
     }
 }

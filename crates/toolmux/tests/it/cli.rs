@@ -65,21 +65,87 @@ fn check_says_whether_files_are_good() {
 fn wrong_usage_suggests_what_was_meant() {
     check(&["serv"], 2, "", "'serve'");
     check(&["serve", "--lisen", "x"], 2, "", "'--listen'");
+    check(&["tools", "--format", "jsn"], 2, "", "'json'");
+    check(&["call", "Shell.echo", "--config", "tolmux.toml"], 2, "", "hint: did you mean `toolmux.toml`?");
+    check(&["check", "toolmux.tml"], 2, "", "hint: did you mean `toolmux.toml`?");
+    check(&["tools", "tolmux.toml"], 2, "", "hint: did you mean `toolmux.toml`?");
+    check(&["call", "Shell_ecko", "text=x"], 2, "", "did you mean `Shell_echo`?");
 }
 
 #[test]
-fn help_fits_one_screen_and_every_command_has_an_example() {
+fn help_is_told_without_colour_to_whoever_is_no_terminal() {
     let folder = folder(ECHO);
-    let help = stdout(&toolmux(folder.path(), &["-h"]));
-    assert!(help.lines().count() <= 40, "{help}");
-    for command in ["serve", "tools", "call", "chat", "db", "check", "completions", "man"] {
-        let help = stdout(&toolmux(folder.path(), &[command, "--help"]));
-        assert!(help.contains("Example: toolmux"), "{command}: {help}");
+    for words in [&["--help"][..], &["serve", "--help"], &["doctor"], &["serv"]] {
+        let output = toolmux(folder.path(), words);
+        assert!(!(stdout(&output) + &stderr(&output)).contains('\x1b'), "{words:?}");
     }
+    let painted = toolmux(folder.path(), &["tools", "--color", "always"]);
+    assert!(stdout(&painted).starts_with("\x1b[1mTOOL"), "{}", stdout(&painted));
+}
+
+#[test]
+fn a_list_that_is_not_read_to_its_end_ends_well() {
+    use std::io::Read;
+    let folder = folder(ECHO);
+    let mut child = std::process::Command::new(crate::process::BINARY)
+        .args(["tools", "--json"])
+        .current_dir(folder.path())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    drop(child.stdout.take());
+    let mut told = String::new();
+    child.stderr.take().expect("piped").read_to_string(&mut told).expect("text");
+    assert_eq!(child.wait().expect("our child").code(), Some(0), "{told}");
+    assert_eq!(told, "");
+}
+
+const STEPS: &str = r#"{ "openworkflow": "1.0.0", "info": { "title": "T", "version": "1" }, "workflow": {
+    "start": { "function": "Shell.echo", "arguments": { "text": "hello" }, "results": { "result": "" }, "next": "" } } }"#;
+
+#[test]
+fn progress_of_a_tool_is_shown_while_it_runs() {
+    let folder = folder(ECHO);
+    std::fs::write(folder.path().join("steps.json"), STEPS).expect("written");
+    let config = format!("{ECHO}\n[sources.Flow]\nkind = \"workflow\"\ndocument = \"steps.json\"\n");
+    crate::process::write(folder.path(), &config);
+    let tools = stdout(&toolmux(folder.path(), &["tools", "--json"]));
+    let tools: serde_json::Value = serde_json::from_str(&tools).expect("JSON");
+    let tools = tools.as_array().expect("a list");
+    let flow = tools.iter().filter_map(|tool| tool["name"].as_str()).find(|name| name.starts_with("Flow"));
+    let called = toolmux(folder.path(), &["call", flow.expect("the workflow is a tool")]);
+    assert!(called.status.success(), "{}", stderr(&called));
+    assert!(stderr(&called).contains("[0/1] start: Shell.echo"), "{}", stderr(&called));
 }
 
 #[test]
 fn completions_and_the_manual_are_printed() {
     check(&["completions", "bash"], 0, "_toolmux()", "");
     check(&["man"], 0, ".TH toolmux", "");
+}
+
+#[test]
+fn extras_are_installed_where_shells_and_man_look() {
+    let home = tempfile::tempdir().expect("a folder");
+    let run = || {
+        std::process::Command::new(crate::process::BINARY)
+            .arg("install-extras")
+            .env("HOME", home.path())
+            .env_remove("XDG_DATA_HOME")
+            .env_remove("XDG_CONFIG_HOME")
+            .output()
+            .expect("the binary runs")
+    };
+    assert!(run().status.success());
+    let again = run();
+    assert!(again.status.success(), "twice is the same as once: {}", stderr(&again));
+    for (file, words) in [
+        (".local/share/bash-completion/completions/toolmux", "_toolmux()"),
+        (".local/share/man/man1/toolmux.1", "0 good, 1 the tool failed, 2 usage or refused"),
+        (".local/share/man/man1/toolmux-serve.1", "Example: toolmux serve"),
+    ] {
+        let text = std::fs::read_to_string(home.path().join(file)).unwrap_or_default();
+        assert!(text.contains(words), "{file}: {text}");
+    }
 }

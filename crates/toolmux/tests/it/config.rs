@@ -95,3 +95,28 @@ fn two_tools_of_one_name_stop_the_start() {
     let told = stderr(&output).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("source `Other`") && told.contains("source `Shell`"), "{told}");
 }
+
+#[test]
+fn every_limit_has_a_setting() {
+    let limits = "call_timeout = '1m'\nconcurrency = 1\nqueue = 1\nbreaker_failures = 1\nbreaker_rest = '1s'
+drain = '1s'\nrefresh = '1m'\nlist_timeout = '30s'\ntools_per_source = 1\ntask_concurrency = 1\ntask_backlog = 1
+task_patience = '5m'\ntask_result_bytes = 1\nbody_bytes = 1\nbody_timeout = '30s'\nhead_timeout = '30s'
+connections = 1\n";
+    let folder = folder(&format!("{ECHO}\n[limits]\n{limits}"));
+    let output = toolmux(folder.path(), &["check", "toolmux.toml"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    check(&format!("{ECHO}\n[limits]\nlist_timout = '1s'\n"), &["did you mean `list_timeout`?"]);
+}
+
+#[test]
+fn a_source_that_cannot_be_opened_is_shown_in_its_place() {
+    let config = format!(
+        "{ECHO}\n[sources.Math]\nkind = \"opendyn\"\ndocument = \"nowhere.json\"\nlibrary = \"libm.so.6\"\n"
+    );
+    check(&config, &["source `Math` cannot be opened", "nowhere.json", "toolmux.toml:12:10"]);
+    let folder = folder("[sources.Far]\nkind = \"mcp\"\n");
+    let served = toolmux(folder.path(), &["serve", "--listen", "127.0.0.1:0"]);
+    let told = stderr(&served);
+    assert_eq!(served.status.code(), Some(2), "{told}");
+    assert!(told.contains("toolmux.toml:1:10") && told.contains("hint: command = ["), "{told}");
+}

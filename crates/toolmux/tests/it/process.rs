@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -37,6 +38,7 @@ pub(crate) fn stderr(output: &Output) -> String {
 pub(crate) struct Serving {
     child: Child,
     pub(crate) address: String,
+    told: Arc<Mutex<String>>,
 }
 
 impl Serving {
@@ -56,14 +58,32 @@ impl Serving {
             .spawn()
             .expect("the binary starts");
         let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
+        let told = Arc::new(Mutex::new(String::new()));
+        let keep = |told: &Mutex<String>, line: &str| {
+            let mut told = told.lock().expect("nobody panics with it");
+            told.push_str(line);
+            told.push('\n');
+        };
         let address = loop {
-            let line = lines.next().expect("it says where it listens").expect("text");
+            let Some(Ok(line)) = lines.next() else {
+                panic!("it does not say where it listens: {}", told.lock().expect("nobody panics with it"))
+            };
+            keep(&told, &line);
             if let Some((_, address)) = line.split_once("tools on http://") {
                 break address.to_owned();
             }
         };
-        std::thread::spawn(move || lines.for_each(drop));
-        Serving { child, address }
+        let more = Arc::clone(&told);
+        std::thread::spawn(move || lines.map_while(Result::ok).for_each(|line| keep(&more, &line)));
+        Serving { child, address, told }
+    }
+
+    /// What it told, once these words are in it.
+    pub(crate) fn told(&self, words: &str) -> String {
+        until(words, || {
+            let told = self.told.lock().expect("nobody panics with it");
+            told.contains(words).then(|| told.clone())
+        })
     }
 
     pub(crate) fn id(&self) -> u32 {

@@ -1,0 +1,153 @@
+//! What people name on a command line, as sources: documents, C libraries, MCP commands, addresses and the
+//! configuration files of MCP clients. The one place that says what is what.
+
+mod address;
+mod library;
+mod name;
+mod prove;
+mod word;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use toolmux_core::mount::Naming;
+
+pub(super) use self::prove::prove;
+use self::word::Word;
+use super::failure::Failure;
+use crate::config::{SourceConfig, clients};
+
+/// One thing that was found.
+pub(super) struct Found {
+    /// As it was named.
+    pub(super) named: String,
+    /// What it is, for people.
+    pub(super) what: String,
+    /// Its sources.
+    pub(super) sources: Vec<SourceConfig>,
+    /// The file of another client that they are read from, whenever the configuration is.
+    pub(super) imported: Option<PathBuf>,
+}
+
+/// What the words and the command behind `--` name.
+pub(super) enum Named {
+    /// A configuration, alone.
+    Config(PathBuf),
+    /// Sources, in the order named.
+    Sources(Vec<Found>),
+}
+
+/// Finds out what everything is. Addresses are asked, headers are read.
+pub(super) async fn detect(words: &[String], command: &[String], naming: Naming) -> Result<Named, Failure> {
+    let mut sorted = words.iter().map(|word| word::sort(word)).collect::<Result<Vec<_>, _>>()?;
+    if !command.is_empty() {
+        sorted.push(Word::Command(command.to_vec()));
+    }
+    if let [Word::Config(file)] = &sorted[..] {
+        return Ok(Named::Config(file.clone()));
+    }
+    if let Some(Word::Config(file)) = sorted.iter().find(|word| matches!(word, Word::Config(_))) {
+        let what = format!("`{}` is a configuration, which is served alone", file.display());
+        return Err(Failure::refused(anyhow::anyhow!(what))
+            .hint(format!("`toolmux add X --config {}` adds a source to it", file.display())));
+    }
+    let mut found = Vec::new();
+    let mut rest = sorted.into_iter().peekable();
+    while let Some(word) = rest.next() {
+        let partner = rest.next_if(|next| word.takes(next));
+        found.push(resolve(word, partner).await?);
+    }
+    name_apart(&mut found, naming);
+    Ok(Named::Sources(found))
+}
+
+async fn resolve(word: Word, partner: Option<Word>) -> Result<Found, Failure> {
+    let named = word.to_string();
+    match (word, partner) {
+        (Word::OpenDyn(document), partner) => {
+            let library = match partner {
+                Some(Word::Library(library)) => library,
+                _ => library::of_document(&document)?,
+            };
+            let what = format!("an OpenDyn document of the C library `{}`", library.display());
+            let table = json!({ "document": document, "library": library });
+            Ok(one(named, what, source(&name::of_file(&document), "opendyn", table)))
+        }
+        (Word::OpenTool(document, _), partner) => {
+            let mut table = json!({ "document": document });
+            if let Some(Word::Address(url)) = partner {
+                table["url"] = url.into();
+            }
+            let name = name::of_file(&document);
+            Ok(one(named, "an OpenTool document".to_owned(), source(&name, "opentool", table)))
+        }
+        (Word::Workflow(document), _) => {
+            let table = json!({ "document": document });
+            let source = source(&name::of_file(&document), "workflow", table);
+            Ok(one(named, "an OpenWorkflow document".to_owned(), source))
+        }
+        (Word::Library(library), Some(Word::Header(header)))
+        | (Word::Header(header), Some(Word::Library(library))) => {
+            library::described(named, &library, &header).await
+        }
+        (Word::Library(library), _) => {
+            library::described(named, &library, &library::header_of(&library)?).await
+        }
+        (Word::Header(header), _) => library::described(named, &library::of_header(&header)?, &header).await,
+        (Word::Clients(file), _) => imported(named, file),
+        (Word::Address(url), _) => address::probe(&url).await,
+        (Word::Command(argv), _) => {
+            let source = source(&name::of_command(&argv), "mcp", json!({ "command": argv }));
+            Ok(one(named, "a command that speaks MCP".to_owned(), source))
+        }
+        (Word::Config(file), _) => {
+            Err(Failure::refused(anyhow::anyhow!("`{}` is a configuration", file.display())))
+        }
+    }
+}
+
+fn imported(named: String, file: PathBuf) -> Result<Found, Failure> {
+    let sources = clients(&file).map_err(|what| Failure::refused(anyhow::anyhow!(what)))?;
+    if sources.is_empty() {
+        return Err(Failure::refused(anyhow::anyhow!("`{named}` has no MCP server that is switched on")));
+    }
+    let what = format!("the configuration of an MCP client with {} servers", sources.len());
+    Ok(Found { named, what, sources, imported: Some(file) })
+}
+
+fn one(named: String, what: String, source: SourceConfig) -> Found {
+    Found { named, what, sources: vec![source], imported: None }
+}
+
+/// Paths in the table are absolute, or relative to the present folder.
+fn source(name: &str, kind: &'static str, table: Value) -> SourceConfig {
+    SourceConfig {
+        name: name.to_owned(),
+        toolkit: name.to_owned(),
+        naming: Naming::Prefixed,
+        kind,
+        table,
+        folder: PathBuf::from("."),
+    }
+}
+
+/// Two sources never share a name or a toolkit, however alike their files are called.
+fn name_apart(found: &mut [Found], naming: Naming) {
+    let mut taken: Vec<String> = Vec::new();
+    for source in found.iter_mut().flat_map(|found| &mut found.sources) {
+        source.naming = naming;
+        let plain = source.toolkit.clone();
+        let numbered = (2..).map(|number| format!("{plain}_{number}"));
+        let free = std::iter::once(plain.clone()).chain(numbered).find(|name| !taken.contains(name));
+        if let Some(free) = free.filter(|free| *free != plain) {
+            source.name.clone_from(&free);
+            source.toolkit = free;
+        }
+        taken.push(source.toolkit.clone());
+    }
+}
+
+/// The whole path of a file that is there.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}

@@ -1,0 +1,166 @@
+//! `toolmux doctor`: everything that could keep a configuration from serving, each with what to do about it.
+
+mod listening;
+mod machine;
+mod secrets;
+mod sources;
+mod storage;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+use super::failure::{Failure, REFUSED};
+use super::origin::CONFIG;
+use super::terminal::{Terminal, print_line};
+use crate::config::Config;
+
+/// Check a configuration and this machine, and say what to do.
+///
+/// Looks at the configuration, its secrets and their files, the store, the address, every source, the sandbox,
+/// the clock and the limits of this machine. Exits with 2 when something would keep it from serving.
+///
+/// Example: toolmux doctor toolmux.toml --fix
+#[derive(clap::Args)]
+pub(super) struct Doctor {
+    /// The configuration.
+    #[arg(default_value = CONFIG)]
+    config: PathBuf,
+    /// Mend what is safe to mend: permissions of secret files, a folder for the store.
+    #[arg(long)]
+    fix: bool,
+    /// Say it as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// How bad a finding is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Good,
+    Warning,
+    Bad,
+    Fixed,
+}
+
+impl State {
+    fn word(self) -> &'static str {
+        match self {
+            State::Good => "ok",
+            State::Warning => "warn",
+            State::Bad => "bad",
+            State::Fixed => "fixed",
+        }
+    }
+
+    fn colour(self) -> &'static str {
+        match self {
+            State::Good => "32",
+            State::Warning => "33",
+            State::Bad => "31",
+            State::Fixed => "36",
+        }
+    }
+}
+
+/// Whether to mend.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mending {
+    Wanted,
+    Unwanted,
+}
+
+/// One thing that was looked at.
+struct Finding {
+    area: &'static str,
+    state: State,
+    what: String,
+    remedy: Option<String>,
+}
+
+impl Finding {
+    fn good(area: &'static str, what: impl Into<String>) -> Self {
+        Finding { area, state: State::Good, what: what.into(), remedy: None }
+    }
+
+    fn warning(area: &'static str, what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Finding { area, state: State::Warning, what: what.into(), remedy: Some(remedy.into()) }
+    }
+
+    fn bad(area: &'static str, what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Finding { state: State::Bad, ..Finding::warning(area, what, remedy) }
+    }
+
+    /// The same, mended when that is wanted and works.
+    fn mended(self, mending: Mending, mend: impl FnOnce() -> std::io::Result<()>) -> Self {
+        match mending {
+            Mending::Unwanted => {
+                let remedy = self.remedy.map(|remedy| format!("{remedy}; `toolmux doctor --fix` does it"));
+                Finding { remedy, ..self }
+            }
+            Mending::Wanted => match mend() {
+                Ok(()) => Finding { state: State::Fixed, remedy: None, ..self },
+                Err(error) => {
+                    Finding { what: format!("{} (and cannot be mended: {error})", self.what), ..self }
+                }
+            },
+        }
+    }
+}
+
+impl Doctor {
+    pub(super) async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
+        let mending = if self.fix { Mending::Wanted } else { Mending::Unwanted };
+        let findings = self.examine(mending, terminal).await;
+        if self.json {
+            print_line(&format!("{:#}", findings.iter().map(as_json).collect::<Value>()));
+        } else {
+            for finding in &findings {
+                print(finding, terminal);
+            }
+        }
+        let bad = findings.iter().any(|finding| finding.state == State::Bad);
+        Ok(if bad { ExitCode::from(REFUSED) } else { ExitCode::SUCCESS })
+    }
+
+    async fn examine(&self, mending: Mending, terminal: &Terminal) -> Vec<Finding> {
+        let name = self.config.display();
+        let mut findings = secrets::examine(&self.config, mending);
+        match Config::load(&self.config) {
+            Err(fault) => {
+                let remedy =
+                    fault.hint.clone().unwrap_or_else(|| format!("toolmux check {name} shows the line"));
+                findings.insert(0, Finding::bad("config", fault.to_string(), remedy));
+                findings.extend(machine::examine(None).await);
+            }
+            Ok(config) => {
+                let what = format!("{name} is good, with {} sources", config.sources.len());
+                findings.insert(0, Finding::good("config", what));
+                findings.extend(listening::examine(&config).await);
+                findings.extend(storage::examine(&config, mending).await);
+                findings.extend(sources::examine(&config, terminal).await);
+                findings.extend(machine::examine(Some(&config)).await);
+            }
+        }
+        findings
+    }
+}
+
+fn as_json(finding: &Finding) -> Value {
+    json!({
+        "area": finding.area,
+        "state": finding.state.word(),
+        "what": finding.what,
+        "remedy": finding.remedy,
+    })
+}
+
+fn print(finding: &Finding, terminal: &Terminal) {
+    let state = format!("{:<5}", finding.state.word());
+    let state = terminal.painted(finding.state.colour(), &state);
+    print_line(&format!("{state}  {:<8}  {}", finding.area, finding.what));
+    if let Some(remedy) = &finding.remedy {
+        print_line(&format!("{:17}hint: {remedy}", ""));
+    }
+}

@@ -1,0 +1,55 @@
+//! The sources: does each answer, and are all of its tools served.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use toolmux_core::gateway::SourceStatus;
+use toolmux_core::store::MemoryStore;
+
+use super::Finding;
+use crate::assembly::Assembly;
+use crate::cli::connecting::connected;
+use crate::cli::terminal::Terminal;
+use crate::config::Config;
+
+const AREA: &str = "source";
+/// How long sources get to list their tools.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+pub(super) async fn examine(config: &Config, terminal: &Terminal) -> Vec<Finding> {
+    if config.sources.is_empty() {
+        return vec![Finding::warning(AREA, "there is no source", "`toolmux add X` adds one")];
+    }
+    let assembly = match Assembly::new(config, Arc::new(MemoryStore::default())) {
+        Ok(assembly) => assembly,
+        Err(error) => {
+            return vec![Finding::bad(AREA, format!("{error:#}"), "toolmux check says more")];
+        }
+    };
+    let gateway = &assembly.gateway;
+    connected(gateway, terminal, PATIENCE).await;
+    let mut findings: Vec<Finding> = Vec::new();
+    for source in gateway.sources() {
+        findings.push(match source.status {
+            SourceStatus::Ready => Finding::good(AREA, format!("{}: {} tools", source.name, source.tools)),
+            SourceStatus::Failing(message) => Finding::bad(
+                AREA,
+                format!("{}: {}", source.name, message.public),
+                "is it running, are its address and key right? RUST_LOG=debug shows more",
+            ),
+            SourceStatus::Connecting => Finding::bad(
+                AREA,
+                format!("{} did not list its tools within {} s", source.name, PATIENCE.as_secs()),
+                "is it running? RUST_LOG=debug shows more",
+            ),
+        });
+    }
+    for tool in gateway.catalog().unserved() {
+        let what = format!("{} of {} is not served: {}", tool.tool, tool.source, tool.reason);
+        let remedy = format!("toolmux tools --why {}", tool.tool);
+        let finding = if tool.collision { Finding::bad } else { Finding::warning };
+        findings.push(finding(AREA, what, remedy));
+    }
+    gateway.close(PATIENCE).await;
+    findings
+}

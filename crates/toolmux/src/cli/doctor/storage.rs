@@ -1,0 +1,80 @@
+//! The store: can it be opened, and can nobody else read it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+use super::{Finding, Mending};
+use crate::assembly::{store, without_password};
+use crate::config::Config;
+
+const AREA: &str = "store";
+/// How long a store gets to answer.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+pub(super) async fn examine(config: &Config, mending: Mending) -> Vec<Finding> {
+    let url = &config.store;
+    if url == "memory" {
+        let what = "calls and tasks are kept in memory and forgotten at the end";
+        return vec![Finding::warning(AREA, what, "`store = \"sqlite:toolmux.db\"` keeps them")];
+    }
+    let Some(file) = url.strip_prefix("sqlite:").filter(|file| !file.starts_with(':')) else {
+        return vec![opened(url).await];
+    };
+    let file = Path::new(file.split('?').next().unwrap_or(file));
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        let what = format!("there is no folder `{}` for the store", folder.display());
+        let missing = Finding::bad(AREA, what, format!("mkdir -p {}", folder.display()));
+        return vec![missing.mended(mending, || fs::create_dir_all(folder))];
+    }
+    if !file.exists() {
+        return vec![to_be_made(file, folder)];
+    }
+    std::iter::once(opened(url).await).chain(readable_by_others(file, mending)).collect()
+}
+
+async fn opened(url: &str) -> Finding {
+    let name = without_password(url);
+    let looked = async {
+        let store = store(url).await?;
+        let status = store.status().await.map_err(|error| anyhow::anyhow!(error.0.public));
+        store.close().await;
+        status
+    };
+    match tokio::time::timeout(PATIENCE, looked).await {
+        Ok(Ok(status)) => Finding::good(AREA, format!("{name} holds {} calls", status.calls[0])),
+        Ok(Err(error)) => Finding::bad(
+            AREA,
+            format!("{error:#}"),
+            "is the address right, the database running, and the file a database of toolmux?",
+        ),
+        Err(_) => Finding::bad(
+            AREA,
+            format!("{name} does not answer within {} s", PATIENCE.as_secs()),
+            "is the database running, and can it be reached from here?",
+        ),
+    }
+}
+
+/// A file that is made at the first start: its folder must let us.
+fn to_be_made(file: &Path, folder: &Path) -> Finding {
+    let trial = folder.join(format!(".toolmux-doctor-{}", std::process::id()));
+    match fs::File::create_new(&trial).and_then(|_| fs::remove_file(&trial)) {
+        Ok(()) => Finding::good(AREA, format!("{} is made at the first start", file.display())),
+        Err(error) => Finding::bad(
+            AREA,
+            format!("no file can be made in `{}`: {error}", folder.display()),
+            "let the user of the server write there, or put the store elsewhere",
+        ),
+    }
+}
+
+fn readable_by_others(file: &Path, mending: Mending) -> Option<Finding> {
+    let mode = fs::metadata(file).ok()?.permissions().mode();
+    let what = format!("{} can be read by others: it holds arguments and results", file.display());
+    let finding = Finding::warning(AREA, what, format!("chmod 600 {}", file.display()));
+    let mend = || fs::set_permissions(file, fs::Permissions::from_mode(0o600));
+    (mode & 0o077 != 0).then(|| finding.mended(mending, mend))
+}

@@ -1,0 +1,67 @@
+//! What a command works on: a configuration, or anything that tools can come from.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use toolmux_core::mount::Naming;
+
+use super::detect::{Found, Named, detect};
+use super::failure::Failure;
+use crate::config::Config;
+
+/// The configuration when none is named.
+pub(super) const CONFIG: &str = "toolmux.toml";
+
+/// Where the tools come from.
+#[derive(clap::Args)]
+pub(super) struct Origin {
+    /// A configuration (toolmux.toml when absent); or, without any, a document, a C library, an address or the
+    /// file of an MCP client.
+    #[arg(value_name = "CONFIG|FILE|URL")]
+    words: Vec<String>,
+    /// An MCP server to start, behind `--`.
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+    /// How tools are called when there is no configuration to say it.
+    #[arg(long, value_enum, default_value_t = Names::Bare)]
+    names: Names,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Names {
+    /// As their source calls them.
+    Bare,
+    /// With the name of their source in front.
+    Prefixed,
+}
+
+/// A configuration and where it is from.
+pub(super) struct Originated {
+    pub(super) config: Config,
+    /// The file, when there is one to follow.
+    pub(super) file: Option<PathBuf>,
+    /// What was found, when there is none.
+    pub(super) found: Vec<Found>,
+}
+
+impl Origin {
+    /// Reads the configuration, or makes one of what is found.
+    pub(super) async fn config(&self) -> Result<Originated, Failure> {
+        let naming = match self.names {
+            Names::Bare => Naming::Bare,
+            Names::Prefixed => Naming::Prefixed,
+        };
+        let usual = [CONFIG.to_owned()];
+        let nothing = self.words.is_empty() && self.command.is_empty();
+        let words = if nothing { &usual[..] } else { &self.words };
+        match detect(words, &self.command, naming).await? {
+            Named::Config(file) => {
+                Ok(Originated { config: Config::load(&file)?, file: Some(file), found: Vec::new() })
+            }
+            Named::Sources(found) => {
+                let sources = found.iter().flat_map(|found| found.sources.clone()).collect();
+                Ok(Originated { config: Config::of_sources(sources)?, file: None, found })
+            }
+        }
+    }
+}
