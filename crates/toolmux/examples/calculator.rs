@@ -26,5 +26,7 @@ async fn main() -> anyhow::Result<()> {
         "Divides the first number by the second",
         divide,
     );
-    Server::new().toolkit(calculator).run().await
+    let listen = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:9627".to_owned());
+    println!("Calculator serves on http://{listen}");
+    Server::new().listen(listen).toolkit(calculator).run().await
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 
 use crate::workspace::Workspace;
-use crate::{deny, peers, process, tidy};
+use crate::{deny, docs, peers, process, tidy};
 
 pub(crate) use self::tally::Tally;
 
@@ -28,6 +28,8 @@ pub(crate) enum Step {
     Deny,
     /// Every unit, integration and doc test
     Tests,
+    /// Every command of README.md, docs/ and examples/
+    Docs,
     /// Real clients and servers of other makers
     Peers,
 }
@@ -61,6 +63,7 @@ impl Step {
             Self::Tidy => "tidy",
             Self::Deny => "deny",
             Self::Tests => "tests",
+            Self::Docs => "docs",
             Self::Peers => "peers",
         }
     }
@@ -73,6 +76,7 @@ impl Step {
             Self::Tidy => "the rules of the source tree",
             Self::Deny => "licences, sources and advisories of the dependencies",
             Self::Tests => "cargo test --workspace --no-fail-fast",
+            Self::Docs => "every command of README.md, docs/ and examples/ does what its page says",
             Self::Peers => "clients and servers of other makers",
         }
     }
@@ -100,6 +104,7 @@ fn carry_out(workspace: &Workspace, step: Step, tally: &mut Tally) -> anyhow::Re
         Step::Tidy => tidy::run(workspace),
         Step::Deny => deny::run(workspace),
         Step::Tests => cargo_tests::run(workspace, tally),
+        Step::Docs => docs::run(workspace, None, tally),
         Step::Peers => peers::run(workspace, peers::SUITES, tally),
     }
 }
