@@ -38,6 +38,8 @@ pub(crate) enum Task {
     Picture,
     /// Write the tables of settings in docs/ anew, from the doc comments in the code
     Reference,
+    /// List what the program is made of, as CycloneDX, in target/xtask/toolmux.cdx.json
+    Sbom,
     /// Measure the server against a bare handler, in the same run
     #[command(after_help = bench::list())]
     Bench(bench::Options),

@@ -7,6 +7,7 @@ mod docs;
 mod need;
 mod peers;
 mod process;
+mod sbom;
 mod steps;
 mod tidy;
 mod workspace;
@@ -49,6 +50,10 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         }
         Task::Reference => {
             docs::reference::write(&Workspace::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Task::Sbom => {
+            sbom::run(&Workspace::find()?)?;
             Ok(ExitCode::SUCCESS)
         }
         Task::Bench(options) => bench::run(&Workspace::find()?, &options),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 
 use crate::workspace::Workspace;
-use crate::{deny, docs, peers, process, tidy};
+use crate::{deny, docs, peers, process, sbom, tidy};
 
 pub(crate) use self::tally::Tally;
 
@@ -26,6 +26,8 @@ pub(crate) enum Step {
     Tidy,
     /// Licences, sources and advisories of the dependencies
     Deny,
+    /// What the program is made of, as CycloneDX
+    Sbom,
     /// Every unit, integration and doc test
     Tests,
     /// Every command of README.md, docs/ and examples/
@@ -62,6 +64,7 @@ impl Step {
             Self::Clippy => "clippy",
             Self::Tidy => "tidy",
             Self::Deny => "deny",
+            Self::Sbom => "sbom",
             Self::Tests => "tests",
             Self::Docs => "docs",
             Self::Peers => "peers",
@@ -75,6 +78,7 @@ impl Step {
             Self::Clippy => "cargo clippy --workspace --all-targets -- -D warnings",
             Self::Tidy => "the rules of the source tree",
             Self::Deny => "licences, sources and advisories of the dependencies",
+            Self::Sbom => "what the program is made of",
             Self::Tests => "cargo test --workspace --no-fail-fast",
             Self::Docs => "every command of README.md, docs/ and examples/ does what its page says",
             Self::Peers => "clients and servers of other makers",
@@ -103,6 +107,7 @@ fn carry_out(workspace: &Workspace, step: Step, tally: &mut Tally) -> anyhow::Re
         }
         Step::Tidy => tidy::run(workspace),
         Step::Deny => deny::run(workspace),
+        Step::Sbom => sbom::run(workspace).map(drop),
         Step::Tests => cargo_tests::run(workspace, tally),
         Step::Docs => docs::run(workspace, None, tally),
         Step::Peers => peers::run(workspace, peers::SUITES, tally),
