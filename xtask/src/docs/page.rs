@@ -100,3 +100,50 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
     fs::write(path, text).with_context(|| format!("cannot write `{}`", path.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Page;
+    use crate::docs::place::Place;
+    use crate::workspace::Workspace;
+    use std::path::Path;
+
+    fn place() -> Place {
+        Place::new(&Workspace::find().unwrap()).unwrap()
+    }
+
+    fn check(text: &str, expect: Result<usize, &str>) {
+        let followed = Page::read("page.md", text).unwrap().follow(&place());
+        match (followed.map_err(|error| format!("{error:#}")), expect) {
+            (Ok(blocks), Ok(expected)) => assert_eq!(blocks, expected, "{text}"),
+            (Err(error), Err(part)) => assert!(error.contains(part), "{text}\n{error}"),
+            (followed, expected) => panic!("{text}\n{followed:?} is not {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn a_page_is_held_to_its_word() {
+        check("```console\n$ NAME=Ada\n```\n```console\n$ echo hello $NAME\nhello Ada\n```\n", Ok(2));
+        check("```console\n$ echo a\nb\n```\n", Err("page.md:2: `echo a` should say:\nb\nbut says:\na"));
+        check("```console\n$ false\n```\n", Err("`false` ended with status 1"));
+        check("```console\n$ sh -c 'exit 7'\n$ echo $?\n7\n```\n", Ok(1));
+        check("```sh\nfalse\ntrue\n```\n", Err("page.md:2"));
+        check("```json\n{]\n```\n", Err("this is not JSON"));
+        check("```python\nif\n```\n", Err("SyntaxError"));
+    }
+
+    #[test]
+    fn a_newcomer_has_the_files_of_the_project_and_an_empty_home() {
+        check("```console\n$ ls -A ~ | wc -l\n0\n$ ls LICENSE\nLICENSE\n```\n", Ok(1));
+        check("```python\n# hello.py\nprint(1)\n```\n```console\n$ python3 hello.py\n1\n```\n", Ok(2));
+    }
+
+    #[test]
+    fn servers_end_with_the_page() {
+        let text = "```console\n$ sh -c 'echo $$ > pid; echo it serves now; exec sleep 1000' &\nit serves ...\n```\n";
+        let place = place();
+        assert_eq!(Page::read("page.md", text).unwrap().follow(&place).unwrap(), 1);
+        let pid = std::fs::read_to_string(place.project().join("pid")).unwrap();
+        assert!(!Path::new("/proc").join(pid.trim()).exists());
+    }
+}

@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context;
+use rustix::net::{self, AddressFamily, SocketFlags, SocketType};
 use tempfile::TempDir;
 
 use crate::process;
@@ -38,7 +40,25 @@ exec "$BUILT/$program" "$@"
 pub(super) struct Place {
     folder: TempDir,
     built: PathBuf,
-    ports: BTreeMap<String, u16>,
+    ports: BTreeMap<String, Port>,
+}
+
+/// A free port that nobody else is given while this lives; a server can listen on it all the same.
+struct Port {
+    number: u16,
+    _socket: OwnedFd,
+}
+
+impl Port {
+    /// Bound and not listening. That it may be shared is said after binding, so that no two of ours share one.
+    fn reserve() -> anyhow::Result<Self> {
+        let flags = SocketFlags::CLOEXEC;
+        let socket = net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
+        net::bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))?;
+        net::sockopt::set_socket_reuseaddr(&socket, true)?;
+        let number = SocketAddrV4::try_from(net::getsockname(&socket)?)?.port();
+        Ok(Self { number, _socket: socket })
+    }
 }
 
 impl Place {
@@ -86,17 +106,18 @@ impl Place {
     /// The text with the written ports in the place of the free ones.
     pub(super) fn as_written(&self, text: &str) -> String {
         self.ports.iter().fold(text.to_owned(), |text, (written, port)| {
-            text.replace(&format!(":{port}"), &format!(":9{written}"))
+            text.replace(&format!(":{}", port.number), &format!(":9{written}"))
         })
     }
 
     fn port(&mut self, written: &str) -> anyhow::Result<u16> {
         if let Some(port) = self.ports.get(written) {
-            return Ok(*port);
+            return Ok(port.number);
         }
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
+        let port = Port::reserve()?;
+        let number = port.number;
         self.ports.insert(written.to_owned(), port);
-        Ok(port)
+        Ok(number)
     }
 
     /// `bash` as a newcomer has it, in the project.
