@@ -90,8 +90,11 @@ fn pages(workspace: &Workspace) -> anyhow::Result<Vec<String>> {
 
 /// Follows one page; gives how many blocks were held to their word.
 fn follow(workspace: &Workspace, path: &str) -> anyhow::Result<usize> {
-    let mut place = Place::new(workspace).context("cannot prepare a fresh copy of the project")?;
     let text = fs::read_to_string(workspace.root.join(path))?;
+    if !text.contains("```") {
+        return Ok(0);
+    }
+    let mut place = Place::new(workspace).context("cannot prepare a fresh copy of the project")?;
     let page = Page::read(path, &place.with_free_ports(&text)?)?;
     page.follow(&place)
 }
