@@ -32,6 +32,14 @@ pub(crate) enum Task {
     Tidy,
     /// Licences, sources, duplicates and advisories of every dependency (rules: deny.toml)
     Deny,
+    /// Follow the pages whose path contains PAGE, as the step `docs` does with all of them
+    Docs { page: String },
+    /// Draw docs/terminal.svg anew, from a real run
+    Picture,
+    /// Write the tables of settings in docs/ anew, from the doc comments in the code
+    Reference,
+    /// List what the program is made of, as CycloneDX, in target/xtask/toolmux.cdx.json
+    Sbom,
     /// Measure the server against a bare handler, in the same run
     #[command(after_help = bench::list())]
     Bench(bench::Options),
@@ -48,6 +56,7 @@ Examples:
   cargo xtask test                   everything, as CI does
   cargo xtask test fmt clippy        two steps
   cargo xtask tidy --help            the rules of the source tree
+  cargo xtask docs README            one page, to the letter
   cargo xtask bench                  every benchmark
   cargo xtask bench opentool-add --seconds 5 --rounds 7 --json numbers.json";
 

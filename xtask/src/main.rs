@@ -3,9 +3,11 @@
 mod bench;
 mod cli;
 mod deny;
+mod docs;
 mod need;
 mod peers;
 mod process;
+mod sbom;
 mod steps;
 mod tidy;
 mod workspace;
@@ -36,6 +38,22 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         }
         Task::Deny => {
             deny::run(&Workspace::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Task::Docs { page } => {
+            docs::run(&Workspace::find()?, Some(&page), &mut steps::Tally::default())?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Task::Picture => {
+            docs::picture::draw(&Workspace::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Task::Reference => {
+            docs::reference::write(&Workspace::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Task::Sbom => {
+            sbom::run(&Workspace::find()?)?;
             Ok(ExitCode::SUCCESS)
         }
         Task::Bench(options) => bench::run(&Workspace::find()?, &options),

@@ -29,3 +29,8 @@ pub use toolmux_protocols::{ats, model, opentool, oxp};
 pub use self::server::{Running, Server};
 pub use self::toolkit::{Context, Toolkit};
 pub use toolmux_protocols::opendyn::become_worker_if_asked;
+
+/// The guide for writers of tools, so that its code is compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/sdk.md")]
+struct Guide;

@@ -7,6 +7,7 @@ mod mcp;
 mod node;
 mod opentool;
 mod oxp;
+mod packaging;
 mod python;
 mod stamp;
 mod suite;
@@ -22,7 +23,7 @@ use crate::workspace::Workspace;
 pub(crate) use self::suite::Suite;
 
 pub(crate) const SUITES: &[Suite] =
-    &[opentool::SUITE, oxp::SDK, oxp::FUZZ, oxp::CONSENT, mcp::CONFORMANCE, mcp::WORLD];
+    &[opentool::SUITE, oxp::SDK, oxp::FUZZ, oxp::CONSENT, mcp::CONFORMANCE, mcp::WORLD, packaging::SUITE];
 
 pub(crate) fn run(workspace: &Workspace, suites: &[Suite], tally: &mut Tally) -> anyhow::Result<()> {
     if suites.is_empty() {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 
 use crate::workspace::Workspace;
-use crate::{deny, peers, process, tidy};
+use crate::{deny, docs, peers, process, sbom, tidy};
 
 pub(crate) use self::tally::Tally;
 
@@ -27,10 +27,14 @@ pub(crate) enum Step {
     Tidy,
     /// Licences, sources and advisories of the dependencies
     Deny,
+    /// What the program is made of, as CycloneDX
+    Sbom,
     /// Every unit, integration and doc test
     Tests,
     /// Calls of C functions in this process, watched by valgrind
     Memory,
+    /// Every command of README.md, docs/ and examples/
+    Docs,
     /// Real clients and servers of other makers
     Peers,
 }
@@ -63,8 +67,10 @@ impl Step {
             Self::Clippy => "clippy",
             Self::Tidy => "tidy",
             Self::Deny => "deny",
+            Self::Sbom => "sbom",
             Self::Tests => "tests",
             Self::Memory => "memory",
+            Self::Docs => "docs",
             Self::Peers => "peers",
         }
     }
@@ -76,8 +82,10 @@ impl Step {
             Self::Clippy => "cargo clippy --workspace --all-targets -- -D warnings",
             Self::Tidy => "the rules of the source tree",
             Self::Deny => "licences, sources and advisories of the dependencies",
+            Self::Sbom => "what the program is made of",
             Self::Tests => "cargo test --workspace --no-fail-fast",
             Self::Memory => "C functions in this process, under valgrind",
+            Self::Docs => "every command of README.md, docs/ and examples/ does what its page says",
             Self::Peers => "clients and servers of other makers",
         }
     }
@@ -104,8 +112,10 @@ fn carry_out(workspace: &Workspace, step: Step, tally: &mut Tally) -> anyhow::Re
         }
         Step::Tidy => tidy::run(workspace),
         Step::Deny => deny::run(workspace),
+        Step::Sbom => sbom::run(workspace).map(drop),
         Step::Tests => cargo_tests::run(workspace, tally),
         Step::Memory => memory::run(workspace, tally),
+        Step::Docs => docs::run(workspace, None, tally),
         Step::Peers => peers::run(workspace, peers::SUITES, tally),
     }
 }

@@ -12,7 +12,7 @@ mod rust_file;
 mod size;
 mod test_code;
 mod tokens;
-mod tracked;
+pub(crate) mod tracked;
 
 use anyhow::bail;
 
