@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use toolmux_core::BoxFuture;
+use toolmux_core::arguments::Arguments;
 use toolmux_core::call::Call;
 use toolmux_core::json_text::{RawJson, raw_of};
 use toolmux_core::message::Message;
@@ -52,10 +53,10 @@ struct CommandTool {
     /// Program and arguments; `{name}` is replaced by the argument of that name, and a word with an absent
     /// optional argument is left out. No shell is involved.
     command: Vec<String>,
-    /// JSON Schema of each parameter.
+    /// JSON Schema of each parameter; one with a `default` may be left out.
     #[serde(default)]
     parameters: BTreeMap<String, Value>,
-    /// Names of parameters that may be left out.
+    /// Names of other parameters that may be left out.
     #[serde(default)]
     optional: Vec<String>,
     /// What the command reads: nothing, or the arguments as one JSON object.
@@ -123,12 +124,33 @@ fn check(name: &str, tool: &CommandTool) -> Result<(), OpenError> {
 
 fn describe((name, tool): (&String, &CommandTool)) -> Tool {
     let properties: Map<String, Value> = tool.parameters.clone().into_iter().collect();
-    let required: Vec<&String> =
-        tool.parameters.keys().filter(|name| !tool.optional.contains(name)).collect();
+    let may_lack =
+        |name: &String, schema: &Value| tool.optional.contains(name) || schema.get("default").is_some();
+    let required: Vec<&String> = tool
+        .parameters
+        .iter()
+        .filter(|(name, schema)| !may_lack(name, schema))
+        .map(|(name, _)| name)
+        .collect();
     let schema = json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
     let mut described = Tool::new(name.as_str(), tool.description.as_str(), Schema::new(schema));
     described.hints = Hints { read_only: tool.read_only, ..Hints::default() };
     described
+}
+
+impl CommandTool {
+    /// The arguments, with the defaults of those left out.
+    fn completed<'a>(&self, given: &'a Arguments) -> Cow<'a, Arguments> {
+        let defaults =
+            self.parameters.iter().filter_map(|(name, schema)| Some((name, schema.get("default")?)));
+        let mut absent = defaults.filter(|(name, _)| !given.map().contains_key(*name)).peekable();
+        if absent.peek().is_none() {
+            return Cow::Borrowed(given);
+        }
+        let mut map = given.map().clone();
+        map.extend(absent.map(|(name, default)| (name.clone(), default.clone())));
+        Cow::Owned(Arguments::from_map(map))
+    }
 }
 
 impl Source for Commands {
@@ -148,15 +170,15 @@ impl Commands {
         let tool = self.settings.tools.get(call.tool_name()).ok_or_else(|| {
             SourceError::NotReached(Message::public(format!("There is no command `{}`", call.tool_name())))
         })?;
-        let argv: Vec<String> =
-            tool.command.iter().filter_map(|word| fill(word, call.arguments().map())).collect();
+        let arguments = tool.completed(call.arguments());
+        let argv: Vec<String> = tool.command.iter().filter_map(|word| fill(word, arguments.map())).collect();
         let mut env = Cow::Borrowed(&self.settings.env);
         for (name, secret) in call.environment() {
             env.to_mut().insert(name.to_owned(), secret.expose().to_owned());
         }
         let mut group =
             ChildGroup::start(&argv, &env, &self.folder).map_err(|error| not_started(&argv, &error))?;
-        let input = (tool.input == Input::Json).then(|| call.arguments().text().get().as_bytes());
+        let input = (tool.input == Input::Json).then(|| arguments.text().get().as_bytes());
         let ended = self.finish(&mut group, input.unwrap_or_default()).await;
         // Descendants that outlive the command do not outlive the call.
         group.signal(Signal::KILL);

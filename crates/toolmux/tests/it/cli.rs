@@ -50,7 +50,7 @@ fn tools_are_listed_for_people_and_for_programs() {
 #[test]
 fn the_store_is_looked_at_pruned_and_brought_up_to_date() {
     check(&["db", "status", "--store", "sqlite:records.db"], 0, "kind     sqlite", "");
-    check(&["db", "migrate", "--store", "sqlite:records.db"], 0, "version 1", "");
+    check(&["db", "migrate", "--store", "sqlite:records.db"], 0, "version ", "");
     check(&["db", "prune", "--store", "sqlite:records.db", "--older-than", "1h"], 0, "0 calls, 0 tasks", "");
     check(&["db", "status", "--store", "papyrus:x"], 2, "", "is no store");
 }
@@ -148,4 +148,16 @@ fn extras_are_installed_where_shells_and_man_look() {
         let text = std::fs::read_to_string(home.path().join(file)).unwrap_or_default();
         assert!(text.contains(words), "{file}: {text}");
     }
+}
+
+#[test]
+fn a_parameter_with_a_default_may_be_left_out() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let call = |given: &[&str]| {
+        let config = ["--config", "examples/quickstart/toolmux.toml"];
+        let output = toolmux(root.as_ref(), &[&["call", "Clock.now"], given, &config].concat());
+        stdout(&output) + &stderr(&output)
+    };
+    assert!(call(&[]).contains("+00:00"), "{}", call(&[]));
+    assert!(call(&["zone=Asia/Tokyo"]).contains("+09:00"), "{}", call(&["zone=Asia/Tokyo"]));
 }
