@@ -22,7 +22,7 @@ use crate::workspace::Workspace;
 pub(crate) use self::suite::Suite;
 
 pub(crate) const SUITES: &[Suite] =
-    &[opentool::SUITE, oxp::SDK, oxp::FUZZ, oxp::CONSENT, mcp::CONFORMANCE, mcp::WORLD];
+    &[opentool::SUITE, oxp::SDK, oxp::FUZZ, oxp::CONSENT, mcp::CONFORMANCE, mcp::WORLD, mcp::RUST_SDK];
 
 pub(crate) fn run(workspace: &Workspace, suites: &[Suite], tally: &mut Tally) -> anyhow::Result<()> {
     if suites.is_empty() {
