@@ -1,8 +1,10 @@
 """Real MCP servers of three revisions behind one toolmux, real clients of both eras in front of it."""
 
 import asyncio
+import contextlib
 import json
 import os
+import socket
 import subprocess
 
 from mcp.client import Client
@@ -14,7 +16,23 @@ FILES = SCRATCH / "files"
 REPOSITORY = SCRATCH / "repository"
 
 
-def sources():
+@contextlib.contextmanager
+def everything_over_sse():
+    """The address of a real server that speaks the HTTP+SSE of 2024-11-05."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with open(SCRATCH / "sse.log", "w") as log:
+        server = subprocess.Popen(["mcp-server-everything", "sse"], env={**os.environ, "PORT": str(port)},
+                                  stdout=log, stderr=log)
+    try:
+        yield f"http://127.0.0.1:{port}/sse"
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+def sources(sse):
     FILES.mkdir()
     (FILES / "hello.txt").write_text("hello from a file")
     run = lambda *argv: subprocess.run(argv, cwd=REPOSITORY, check=True, capture_output=True)
@@ -26,6 +44,7 @@ def sources():
         "Every": [path, 'command = ["mcp-server-everything"]'],
         "Files": [path, f'command = ["mcp-server-filesystem", {json.dumps(str(FILES))}]'],
         "Oldest": [path, 'command = ["mcp-server-postgres", "postgresql://127.0.0.1:1/none"]'],
+        "Sse": [f"url = {json.dumps(sse)}", "max_restart_pause_ms = 500"],
         "Time": [path, 'command = ["mcp-server-time"]'],
         "Git": [path, f'command = ["mcp-server-git", "--repository", {json.dumps(str(REPOSITORY))}]'],
     }
@@ -37,6 +56,7 @@ OLDEST = "Oldest_query"
 CALLS = [
     ("Every_echo", {"message": "around the world"}, "around the world"),
     ("Every_get-sum", {"a": 2, "b": 40}, "42"),
+    ("Sse_echo", {"message": "over two addresses"}, "over two addresses"),
     ("Files_read_text_file", {"path": str(FILES / "hello.txt")}, "hello from a file"),
     ("Time_get_current_time", {"timezone": "UTC"}, "UTC"),
     ("Git_git_log", {"repo_path": str(REPOSITORY)}, "first"),
@@ -101,16 +121,17 @@ def typescript(url):
 
 
 def main():
-    with toolmux(sources()) as base:
-        url = f"{base}/mcp"
-        appeared(url, {OLDEST} | {name for name, _, _ in CALLS})
-        for mode in ("auto", "legacy", "2026-07-28"):
-            asyncio.run(python_client(url, mode))
-        inspector(url)
-        typescript(url)
-    for mode in ("auto", "legacy"):
-        server = StdioServerParameters(command=BIN, args=["mcp", str(SCRATCH / "toolmux.toml")])
-        asyncio.run(python_client(server, mode))
+    with everything_over_sse() as sse:
+        with toolmux(sources(sse)) as base:
+            url = f"{base}/mcp"
+            appeared(url, {OLDEST} | {name for name, _, _ in CALLS})
+            for mode in ("auto", "legacy", "2026-07-28"):
+                asyncio.run(python_client(url, mode))
+            inspector(url)
+            typescript(url)
+        for mode in ("auto", "legacy"):
+            server = StdioServerParameters(command=BIN, args=["mcp", str(SCRATCH / "toolmux.toml")])
+            asyncio.run(python_client(server, mode))
 
 
 main()

@@ -34,3 +34,23 @@ pub(super) const WORLD: Suite = Suite {
     command: &["python3", "tests/peers/mcp/run_world.py"],
     limit: Duration::from_mins(10),
 };
+
+/// Built apart: nearly two minutes of processor time that the build of the product does not need.
+pub(super) const RUST_SDK: Suite = Suite {
+    name: "mcp-rmcp",
+    about: "the official Rust SDK as a server behind us and as clients of both eras in front",
+    needs: &[],
+    python: &[],
+    node: &[],
+    command: &[
+        "cargo",
+        "run",
+        "--quiet",
+        "--locked",
+        "--manifest-path",
+        "tests/peers/mcp/rmcp/Cargo.toml",
+        "--target-dir",
+        "target/xtask/peers/mcp-rmcp/target",
+    ],
+    limit: Duration::from_mins(15),
+};

@@ -22,8 +22,16 @@ use crate::workspace::Workspace;
 
 pub(crate) use self::suite::Suite;
 
-pub(crate) const SUITES: &[Suite] =
-    &[opentool::SUITE, oxp::SDK, oxp::FUZZ, oxp::CONSENT, mcp::CONFORMANCE, mcp::WORLD, packaging::SUITE];
+pub(crate) const SUITES: &[Suite] = &[
+    opentool::SUITE,
+    oxp::SDK,
+    oxp::FUZZ,
+    oxp::CONSENT,
+    mcp::CONFORMANCE,
+    mcp::WORLD,
+    mcp::RUST_SDK,
+    packaging::SUITE,
+];
 
 pub(crate) fn run(workspace: &Workspace, suites: &[Suite], tally: &mut Tally) -> anyhow::Result<()> {
     if suites.is_empty() {
