@@ -31,7 +31,9 @@ mod tests {
     /// Whether a lease that ended long ago means death, at `now`, to one who beat at these times.
     fn check(beats: &[i64], now: i64, expect: bool) {
         let mut pulse = Pulse::default();
-        beats.iter().for_each(|beat| pulse.beat(*beat, 100));
+        for beat in beats {
+            pulse.beat(*beat, 100);
+        }
         assert_eq!(pulse.dead_before(now, 100) == now, expect, "{beats:?} {now}");
     }
 

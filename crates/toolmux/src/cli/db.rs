@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Subcommand;
-use toolmux_core::store::{Retention, Store, StoreError, StoreStatus};
+use toolmux_core::audit::AuditRecord;
+use toolmux_core::store::{Pruned, Retention, StoreError, StoreStatus};
+use toolmux_store::{Look, OpenError};
 
 use super::failure::Failure;
+use super::table::Table;
 use crate::assembly::store;
 use crate::config::Config;
 
@@ -29,8 +31,17 @@ pub(super) struct Db {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Say what is kept.
+    /// Say what is kept; changes nothing.
     Status,
+    /// Say who did what, newest first; changes nothing.
+    Audit {
+        /// One JSON object for each line.
+        #[arg(long)]
+        json: bool,
+        /// This many at most.
+        #[arg(long, value_name = "COUNT", default_value = "100")]
+        most: usize,
+    },
     /// Remove what is old: ended calls, and tasks and sealed records past their time.
     Prune {
         /// Calls that began before this long ago.
@@ -46,37 +57,74 @@ enum Action {
 
 impl Db {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
-        let url = match &self.store {
-            Some(url) => url.clone(),
-            None => Config::load(&self.config)?.store,
+        let (url, usual) = match &self.store {
+            Some(url) => (url.clone(), Retention::default()),
+            None => {
+                let config = Config::load(&self.config)?;
+                (config.store, config.retention)
+            }
         };
-        let store = store(&url).await?;
-        let done = self.act(&store).await;
-        store.close().await;
-        done.map_err(failed)?;
-        Ok(ExitCode::SUCCESS)
-    }
-
-    async fn act(&self, store: &Arc<dyn Store>) -> Result<(), StoreError> {
-        match &self.action {
-            Action::Status => show(&store.status().await?),
-            Action::Migrate => println!("version {}", store.status().await?.schema),
+        if url == "memory" {
+            return Err(Failure::refused(anyhow::anyhow!(
+                "records in memory are seen by their server alone"
+            ))
+            .hint("--store sqlite:FILE or --store postgres://… names a store that outlives it"));
+        }
+        match self.action {
+            Action::Status => show(&look(&url).await?.status().await.map_err(failed)?),
+            Action::Audit { json, most } => {
+                let records = look(&url).await?.audit_list(most).await.map_err(failed)?;
+                print!("{}", if json { lines(&records) } else { table(&records) });
+            }
+            Action::Migrate => {
+                let store = store(&url, usual).await?;
+                let status = store.status().await;
+                store.close().await;
+                println!("version {}", status.map_err(failed)?.schema);
+            }
             Action::Prune { older_than, keep } => {
-                let usual = Retention::default();
-                let retention = Retention {
-                    calls_for: older_than.unwrap_or(usual.calls_for),
-                    calls: keep.unwrap_or(usual.calls),
-                    ..usual
-                };
-                let gone = store.prune(&retention).await?;
+                let calls_for = older_than.unwrap_or(usual.calls_for);
+                let calls = keep.unwrap_or(usual.calls);
+                let store = store(&url, usual).await?;
+                let gone = store.prune(&Retention { calls_for, calls, ..usual }).await;
+                store.close().await;
+                let Pruned { calls, tasks, sealed, audit } = gone.map_err(failed)?;
                 println!(
-                    "{} calls, {} tasks, {} sealed records removed",
-                    gone.calls, gone.tasks, gone.sealed
+                    "{calls} calls, {tasks} tasks, {sealed} sealed records, {audit} audit records removed"
                 );
             }
         }
-        Ok(())
+        Ok(ExitCode::SUCCESS)
     }
+}
+
+async fn look(url: &str) -> Result<Look, Failure> {
+    let looked = Look::at(url).await;
+    looked.map_err(|error| {
+        let migrate = matches!(error, OpenError::NoTables | OpenError::OtherTables { .. });
+        let failure = Failure::refused(anyhow::Error::from(error));
+        if migrate { failure.hint("toolmux db migrate brings the tables up to date") } else { failure }
+    })
+}
+
+fn table(records: &[AuditRecord]) -> String {
+    let mut table = Table::new(["WHEN", "CALLER", "ACTION", "SUBJECT"]);
+    for record in records {
+        let at = humantime::format_rfc3339_millis(record.at).to_string();
+        table.row([&at, &record.caller, record.action.as_str(), &record.subject]);
+    }
+    table.to_string()
+}
+
+fn lines(records: &[AuditRecord]) -> String {
+    let line = |record: &AuditRecord| {
+        let at = humantime::format_rfc3339_millis(record.at).to_string();
+        let (action, subject) = (record.action.as_str(), &record.subject);
+        let line =
+            serde_json::json!({ "at": at, "caller": record.caller, "action": action, "subject": subject });
+        format!("{line}\n")
+    };
+    records.iter().map(line).collect()
 }
 
 fn show(status: &StoreStatus) {
@@ -84,11 +132,11 @@ fn show(status: &StoreStatus) {
     let [pending, running, ended] = status.tasks;
     println!("kind     {}", status.kind);
     println!("version  {}", status.schema);
-    // We ourselves are one of them while we look.
-    println!("servers  {}", status.servers.saturating_sub(1));
+    println!("servers  {}", status.servers);
     println!("calls    {calls}, {running_calls} running");
     println!("tasks    {pending} pending, {running} running, {ended} ended");
     println!("sealed   {}", status.sealed);
+    println!("audit    {}", status.audit);
     if let Some(bytes) = status.bytes {
         println!("bytes    {bytes}");
     }

@@ -62,7 +62,7 @@ pub(super) async fn serve(
     file: Option<&Path>,
 ) -> Result<ExitCode, Failure> {
     let (mut assembly, stop) =
-        (Assembly::new(config, store(&config.store).await?)?, CancellationToken::new());
+        (Assembly::new(config, store(&config.store, config.retention).await?)?, CancellationToken::new());
     assembly.authorize(config)?;
     // Taken now: a signal that comes while sources connect must not end the process.
     let hang_up = signals::hang_ups();
@@ -76,12 +76,13 @@ pub(super) async fn serve(
     })?;
     assembly.listens_at(&running.url());
     let gateway = assembly.gateway.clone();
+    let calls = file.map(|_| reload::Calls { hang_up, wishes: reload::wishes(&gateway) });
     let serving = async {
         gateway.settled(SETTLE).await;
         refuse_collisions(&gateway)?;
         announce(&gateway, &running.url());
-        match file {
-            Some(file) => reload::follow(file, assembly, config, hang_up).await,
+        match file.zip(calls) {
+            Some((file, calls)) => reload::follow(file, assembly, config, calls).await,
             None => std::future::pending().await,
         }
         Ok::<(), Failure>(())
