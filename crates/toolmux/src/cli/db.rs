@@ -101,9 +101,20 @@ impl Db {
 async fn look(url: &str) -> Result<Look, Failure> {
     let looked = Look::at(url).await;
     looked.map_err(|error| {
-        let migrate = matches!(error, OpenError::NoTables | OpenError::OtherTables { .. });
+        let hint = match error {
+            OpenError::NoTables | OpenError::OtherTables { .. } => {
+                Some("toolmux db migrate brings the tables up to date")
+            }
+            OpenError::Connect(_) if url.starts_with("sqlite:") => {
+                Some("is the file there? toolmux db migrate makes it")
+            }
+            OpenError::Connect(_) | OpenError::Migrate(_) | OpenError::Unknown(_) => None,
+        };
         let failure = Failure::refused(anyhow::Error::from(error));
-        if migrate { failure.hint("toolmux db migrate brings the tables up to date") } else { failure }
+        match hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
     })
 }
 
