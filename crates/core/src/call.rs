@@ -14,6 +14,7 @@ use crate::gateway::Onward;
 use crate::names::ToolRef;
 use crate::requirements::Grants;
 use crate::secret::Secret;
+use crate::task::TaskId;
 use crate::tool::Passthrough;
 
 /// The id a caller gives a call, and by that its idempotency key.
@@ -87,6 +88,8 @@ pub struct Call {
     /// As long as there is one, the source is not closed.
     #[expect(dead_code, reason = "held for its drop")]
     pub(crate) in_flight: TaskTrackerToken,
+    /// The task that is the record of this call, so that the ledger needs no other.
+    pub(crate) task: Option<TaskId>,
     /// The arguments with credentials among them, when some are delivered that way.
     pub(crate) filled: Option<Filled>,
 }

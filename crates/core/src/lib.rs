@@ -4,6 +4,7 @@
 //! stores keep records through [`store::Store`], users allow tokens through [`broker::Broker`], and protocols speak to [`gateway::Gateway`].
 
 pub mod arguments;
+pub mod audit;
 pub mod broker;
 pub mod call;
 pub mod catalog;

@@ -141,6 +141,11 @@ pub fn may_have_run() -> Outcome {
     Outcome::Failed(ToolError::new("The server stopped while the tool ran; the tool may have run"))
 }
 
+/// What a call hears whose key belongs to a task that somebody cancelled.
+pub fn cancelled() -> Outcome {
+    Outcome::Failed(ToolError::new("The task of this call was cancelled; the tool may have run"))
+}
+
 /// What a task becomes that waited with credentials when its server went away: they are kept nowhere.
 pub fn credentials_gone() -> Outcome {
     let error = "The server stopped before the tool ran, and the credentials given for it were not kept";

@@ -8,7 +8,7 @@ use axum::extract::Request;
 use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Parts};
-use toolmux_core::call::Caller;
+use toolmux_core::call::{CallId, Caller};
 use toolmux_core::gateway::{Credential, Gateway};
 use toolmux_core::message::Message;
 use toolmux_core::refusal::Refusal;
@@ -66,10 +66,11 @@ impl Web {
         self.gateway.lacks_scope(credential(headers))
     }
 
-    /// Who asks, and the body. Nobody unknown gets a body read.
+    /// Who asks, and the body. Nobody unknown gets a body read, and nobody whose key of the call is none.
     pub async fn open(&self, request: Request) -> Result<(Caller, Parts, Bytes), Refusal> {
         let (parts, body) = request.into_parts();
         let caller = self.admit(&parts)?;
+        check_idempotency_key(&parts.headers)?;
         let body = self.body(&parts.headers, body).await?;
         Ok((caller, parts, body))
     }
@@ -92,6 +93,30 @@ impl Web {
 
 fn malformed(text: String) -> Refusal {
     Refusal::Malformed(Message::public(text))
+}
+
+/// The header that makes the same call again the same call.
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+/// The longest id that a caller may give a call.
+pub const LONGEST_CALL_ID: usize = 256;
+
+/// The key of a call that was opened, when it has one.
+pub fn idempotency_key(headers: &HeaderMap) -> Option<CallId> {
+    headers.get(IDEMPOTENCY_KEY).and_then(|key| key.to_str().ok()).map(Box::from)
+}
+
+/// A key that we would cut or overlook is refused: its caller counts on it.
+fn check_idempotency_key(headers: &HeaderMap) -> Result<(), Refusal> {
+    let good = |key: &HeaderValue| {
+        (1..=LONGEST_CALL_ID).contains(&key.len()) && key.as_bytes().iter().all(u8::is_ascii_graphic)
+    };
+    let mut keys = headers.get_all(IDEMPOTENCY_KEY).iter();
+    if keys.next().is_none_or(good) && keys.next().is_none() {
+        return Ok(());
+    }
+    let rule =
+        format!("`Idempotency-Key` must be one text of 1 to {LONGEST_CALL_ID} visible ASCII characters");
+    Err(malformed(rule))
 }
 
 /// What a request shows to prove who sends it. OpenTool's TypeScript server takes a key without `Bearer`

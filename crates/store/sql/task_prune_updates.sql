@@ -1,1 +1,3 @@
-DELETE FROM task_updates WHERE task IN (SELECT id FROM tasks WHERE expires <= $1)
+DELETE FROM task_updates WHERE task IN (
+    SELECT id FROM tasks WHERE expires <= $1 OR (expires IS NOT NULL AND updated < $2)
+)

@@ -4,20 +4,23 @@ use sha2::{Digest, Sha256};
 use sqlx::Row;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::store::{Begun, CallDigest, CallKey, StoreError};
+use toolmux_core::task::TaskId;
 
 use crate::database::failed;
 use crate::doubtful::Doubtful;
 use crate::sql::sql;
 use crate::store::{SqlStore, read_outcome, write_outcome};
-use crate::write::{RecordId, Write, call_bell};
+use crate::write::{RecordId, Write, call_bell, holding_task};
 
 /// How a call stands.
-enum Standing {
+pub(crate) enum Standing {
     Ended(Outcome),
     Running,
     /// Its server is gone: who held it, and by which turn.
     Abandoned(String, i64),
     Ours,
+    /// It was submitted as this task.
+    Task(TaskId),
     Conflict,
 }
 
@@ -39,6 +42,7 @@ impl SqlStore {
                 Some(Standing::Ended(outcome)) => return Ok(Begun::Ended(outcome)),
                 Some(Standing::Running) => return Ok(Begun::Running),
                 Some(Standing::Conflict) => return Ok(Begun::Conflict),
+                Some(Standing::Task(task)) => return Ok(Begun::Task(task)),
                 // The first answer was lost, the write was not.
                 Some(Standing::Ours) => return Ok(Begun::Fresh),
                 Some(Standing::Abandoned(holder, old)) => {
@@ -79,14 +83,17 @@ impl SqlStore {
             match self.standing(&id, None, 0).await? {
                 Some(Standing::Ended(outcome)) => return Ok(Some(outcome)),
                 Some(Standing::Running | Standing::Ours) => {}
-                None | Some(Standing::Abandoned(..) | Standing::Conflict) => return Ok(None),
+                None | Some(Standing::Abandoned(..) | Standing::Task(_) | Standing::Conflict) => {
+                    return Ok(None);
+                }
             }
             // The dead ring no bell.
             tokio::time::timeout(self.database.settings.lease, bell.heard()).await.ok();
         }
     }
 
-    async fn standing(
+    /// `None` when nobody has the id, or a task had it whose time is over.
+    pub(crate) async fn standing(
         &self,
         id: &RecordId,
         digest: Option<&CallDigest>,
@@ -103,11 +110,18 @@ impl SqlStore {
             Ok((known, holder, held, outcome, until))
         };
         let (known, holder, held, outcome, until) = read().map_err(failed)?;
+        let task = holding_task(&holder);
+        if task.is_some() && !self.has_key(id).await.map_err(failed)? {
+            return Ok(None);
+        }
         if digest.is_some_and(|digest| *digest != *known) {
             return Ok(Some(Standing::Conflict));
         }
         if let Some(outcome) = outcome {
             return read_outcome(&outcome).map(|outcome| Some(Standing::Ended(outcome)));
+        }
+        if let Some(task) = task {
+            return Ok(Some(Standing::Task(task)));
         }
         let alive = until.is_some_and(|until| until >= self.database.dead_before());
         Ok(Some(match holder == self.database.holder {
@@ -116,6 +130,22 @@ impl SqlStore {
             false if alive => Standing::Running,
             false => Standing::Abandoned(holder, held),
         }))
+    }
+}
+
+impl SqlStore {
+    /// Whether a task answers for an id; one whose time is over, or that gave the id back, does not, and then
+    /// the id is anybody's.
+    async fn has_key(&self, id: &RecordId) -> Result<bool, sqlx::Error> {
+        let now = self.database.now();
+        let task = sqlx::query(sql!("task_of_key")).bind(id.to_vec()).bind(now);
+        if task.fetch_optional(&self.database.read).await?.is_some() {
+            return Ok(true);
+        }
+        let free = sqlx::query(sql!("task_free_key")).bind(id.to_vec()).bind(now);
+        free.execute(&self.database.write).await?;
+        sqlx::query(sql!("call_free_key")).bind(id.to_vec()).execute(&self.database.write).await?;
+        Ok(false)
     }
 }
 

@@ -33,6 +33,10 @@ pub(crate) struct Engine {
     pub(crate) announce: Option<&'static str>,
     /// The milliseconds of the database's own clock, when machines share it.
     pub(crate) clock: Option<&'static str>,
+    /// Said on every new connection that only looks.
+    pub(crate) looking: &'static [&'static str],
+    /// Gives the room of removed rows back, where the database does not do so by itself.
+    pub(crate) vacuum: Option<&'static str>,
     /// The size of everything.
     pub(crate) bytes: &'static str,
     /// Rings the bells for what other servers do, as long as it is polled.
@@ -62,15 +66,31 @@ impl Database {
         settings: StoreSettings,
     ) -> Result<Self, OpenError> {
         install_default_drivers();
-        let write = pool(url, engine, engine.writers, settings.patience).await.map_err(OpenError::Connect)?;
+        let connect = |most| pool(url, engine.setup, most, settings.patience);
+        let write = connect(engine.writers).await.map_err(OpenError::Connect)?;
         let migrations = engine.migrations.iter().map(|(version, name, text)| {
             let kind = MigrationType::Simple;
             Migration::new(*version, (*name).into(), kind, (*text).into_sql_str(), false)
         });
         let migrator = Migrator::with_migrations(migrations.collect());
         migrator.run(&write).await.map_err(OpenError::Migrate)?;
-        let read = pool(url, engine, engine.readers, settings.patience).await.map_err(OpenError::Connect)?;
-        Ok(Database {
+        let read = connect(engine.readers).await.map_err(OpenError::Connect)?;
+        Ok(Database::on(url, engine, settings, [read, write]))
+    }
+
+    /// The same without changing anything in it.
+    pub(crate) async fn look(
+        url: &str,
+        engine: &'static Engine,
+        settings: StoreSettings,
+    ) -> Result<Self, OpenError> {
+        install_default_drivers();
+        let read = pool(url, engine.looking, 1, settings.patience).await.map_err(OpenError::Connect)?;
+        Ok(Database::on(url, engine, settings, [read.clone(), read]))
+    }
+
+    fn on(url: &str, engine: &'static Engine, settings: StoreSettings, [read, write]: [AnyPool; 2]) -> Self {
+        Database {
             engine,
             url: url.to_owned(),
             read,
@@ -83,7 +103,7 @@ impl Database {
             claim: sql!("task_claim").replace("/* skip locked */", engine.skip_locked),
             turn: AtomicI64::new(1),
             offset: AtomicI64::new(0),
-        })
+        }
     }
 
     pub(crate) fn claim(&self) -> String {
@@ -149,9 +169,16 @@ impl Database {
     }
 }
 
+impl Engine {
+    /// The version of its tables.
+    pub(crate) fn version(&self) -> i64 {
+        self.migrations.last().map_or(0, |(version, ..)| *version)
+    }
+}
+
 async fn pool(
     url: &str,
-    engine: &'static Engine,
+    setup: &'static [&'static str],
     most: u32,
     patience: Duration,
 ) -> Result<AnyPool, sqlx::Error> {
@@ -163,7 +190,7 @@ async fn pool(
         .max_lifetime(None)
         .after_connect(move |connection, _| {
             Box::pin(async move {
-                for statement in engine.setup {
+                for statement in setup {
                     sqlx::query(*statement).execute(&mut *connection).await?;
                 }
                 Ok(())

@@ -3,10 +3,13 @@
 //! Every statement is written once, in `sql/`; what differs between the engines is their migrations and a
 //! few lines in `sqlite.rs` and `postgres.rs`.
 
+mod audit;
 mod calls;
 mod database;
 mod doubtful;
+mod look;
 mod postgres;
+mod prune;
 mod pulse;
 mod sealed;
 mod sql;
@@ -22,6 +25,7 @@ use std::time::Duration;
 
 use toolmux_core::store::{MemoryStore, Retention, Store};
 
+pub use self::look::Look;
 pub use self::store::SqlStore;
 
 /// How a durable store behaves.
@@ -57,6 +61,17 @@ pub enum OpenError {
     /// The tables could not be brought up to date.
     #[error("the tables of the store cannot be brought up to date")]
     Migrate(#[source] sqlx::migrate::MigrateError),
+    /// It is only to be looked at, and holds nothing of ours.
+    #[error("the store has no tables yet")]
+    NoTables,
+    /// It is only to be looked at, and another version of this program made its tables.
+    #[error("the tables of the store are of version {found}, those of this program of version {wanted}")]
+    OtherTables {
+        /// Theirs.
+        found: i64,
+        /// Ours.
+        wanted: i64,
+    },
 }
 
 /// Opens the store an address names and brings its tables up to date.

@@ -25,6 +25,9 @@ pub(crate) const POSTGRES: Engine = Engine {
     skip_locked: "FOR UPDATE SKIP LOCKED",
     announce: Some("SELECT pg_notify('toolmux', $1)::text"),
     clock: Some("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"),
+    looking: &["SET default_transaction_read_only = on"],
+    // Its own autovacuum does this.
+    vacuum: None,
     bytes: "SELECT pg_database_size(current_database())",
     watch,
 };

@@ -15,6 +15,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 pub(crate) const SQLITE: Engine = Engine {
     name: "sqlite",
     setup: &[
+        // Heeded only before there are tables; from then on pruning gives pages back to the system.
+        "PRAGMA auto_vacuum = INCREMENTAL",
         "PRAGMA busy_timeout = 10000",
         "PRAGMA journal_mode = WAL",
         // In WAL mode only `FULL` survives a power failure; group commit pays for it.
@@ -33,6 +35,8 @@ pub(crate) const SQLITE: Engine = Engine {
     skip_locked: "",
     announce: None,
     clock: None,
+    looking: &["PRAGMA busy_timeout = 10000"],
+    vacuum: Some("PRAGMA incremental_vacuum(10000)"),
     bytes: "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
     watch,
 };

@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use sqlx::Row;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use toolmux_core::BoxFuture;
+use toolmux_core::audit::AuditRecord;
 use toolmux_core::message::Message;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::Update;
@@ -22,7 +22,7 @@ use crate::sql::sql;
 use crate::sqlite::SQLITE;
 use crate::write::{WORK, task_bell};
 use crate::writer::Writer;
-use crate::{OpenError, StoreSettings, upkeep};
+use crate::{OpenError, StoreSettings, prune, upkeep};
 
 /// Records in SQLite or PostgreSQL. Dropping it without [`Store::close`] is like a crash: others take over
 /// what it held once its lease is over.
@@ -37,7 +37,7 @@ pub struct SqlStore {
 impl SqlStore {
     /// Connects, brings the tables up to date, and takes over what dead servers left.
     pub async fn open(url: &str, settings: StoreSettings) -> Result<Self, OpenError> {
-        let (engine, url) = engine(url).ok_or_else(|| OpenError::Unknown(url.to_owned()))?;
+        let (engine, url) = engine(url, "rwc").ok_or_else(|| OpenError::Unknown(url.to_owned()))?;
         let database = Arc::new(Database::open(&url, engine, settings).await?);
         upkeep::beat(&database).await.map_err(OpenError::Connect)?;
         upkeep::recover(&database).await.map_err(OpenError::Connect)?;
@@ -53,22 +53,6 @@ impl SqlStore {
     pub(crate) fn doubtful<T>(&self, read: impl FnOnce(&mut Vec<i64>) -> T) -> T {
         read(&mut self.doubtful.lock().unwrap_or_else(PoisonError::into_inner))
     }
-
-    async fn count(&self) -> Result<StoreStatus, sqlx::Error> {
-        let database = &self.database;
-        let row = sqlx::query(sql!("status_counts")).bind(database.now()).fetch_one(&database.read).await?;
-        let number = |column: usize| row.try_get::<i64, _>(column).map(i64::unsigned_abs);
-        let bytes = sqlx::query(database.engine.bytes).fetch_one(&database.read).await?;
-        Ok(StoreStatus {
-            kind: database.engine.name,
-            schema: database.engine.migrations.last().map_or(0, |(version, ..)| *version),
-            servers: number(0)?,
-            calls: [number(1)?, number(2)?],
-            tasks: [number(3)?, number(4)?, number(5)?],
-            sealed: number(6)?,
-            bytes: Some(bytes.try_get::<i64, _>(0)?.unsigned_abs()),
-        })
-    }
 }
 
 impl Drop for SqlStore {
@@ -78,12 +62,12 @@ impl Drop for SqlStore {
 }
 
 /// Which engine, and the address in the form it wants.
-fn engine(url: &str) -> Option<(&'static Engine, String)> {
+pub(crate) fn engine(url: &str, mode: &str) -> Option<(&'static Engine, String)> {
     if url.starts_with("postgres://") || url.starts_with("postgresql://") {
         return Some((&POSTGRES, url.to_owned()));
     }
     let file = url.strip_prefix("sqlite:")?;
-    let options = if file.contains('?') { "" } else { "?mode=rwc" };
+    let options = if file.contains('?') { String::new() } else { format!("?mode={mode}") };
     Some((&SQLITE, format!("sqlite:{file}{options}")))
 }
 
@@ -194,12 +178,20 @@ impl Store for SqlStore {
         self.database.bells.listen(WORK)
     }
 
+    fn audit_add<'a>(&'a self, records: &'a [AuditRecord]) -> StoreFuture<'a, ()> {
+        Box::pin(async { self.database.add_audit(records).await.map_err(failed) })
+    }
+
+    fn audit_list(&self, most: usize) -> StoreFuture<'_, Vec<AuditRecord>> {
+        Box::pin(self.database.list_audit(most))
+    }
+
     fn status(&self) -> StoreFuture<'_, StoreStatus> {
-        Box::pin(async { self.count().await.map_err(failed) })
+        Box::pin(async { self.database.status().await.map_err(failed) })
     }
 
     fn prune<'a>(&'a self, retention: &'a Retention) -> StoreFuture<'a, Pruned> {
-        Box::pin(async { upkeep::prune(&self.database, retention).await.map_err(failed) })
+        Box::pin(async { prune::prune(&self.database, retention).await.map_err(failed) })
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

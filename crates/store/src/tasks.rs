@@ -9,7 +9,7 @@ use toolmux_core::progress::Update;
 use toolmux_core::store::{ClaimedTask, FoundTask, NewTask, StoreError, Submitted, frees_key};
 use toolmux_core::task::{Task, TaskChange, TaskEvent, TaskId, TaskStatus};
 
-use crate::calls::{plain, record_id};
+use crate::calls::{Standing, plain, record_id};
 use crate::database::{failed, span, time};
 use crate::sql::sql;
 use crate::store::{SqlStore, read_outcome, unreadable, write_outcome};
@@ -28,29 +28,26 @@ impl SqlStore {
             request: task.request.to_string(),
             repeatable: task.repeatable,
             portable: task.portable,
-            key: key.clone(),
+            key,
             keep: span(task.keep),
         };
         if self.writer.write(Write::TaskSubmit(Box::new(row))).await? {
             return Ok(Submitted::Fresh);
         }
-        let (call, digest) = key.unzip();
-        let (call, now) = (call.map(|call| call.to_vec()), self.database.now());
-        let known = sqlx::query(sql!("task_known")).bind(task.id.as_str()).bind(call.clone()).bind(now);
-        let Some(row) = known.fetch_optional(&self.database.read).await.map_err(failed)? else {
-            // The time of the other task of this key is over, or it went away in between.
-            let free = sqlx::query(sql!("task_free_key")).bind(call).bind(now);
-            free.execute(&self.database.write).await.map_err(failed)?;
-            return Box::pin(self.submit_task(task)).await;
-        };
-        let (id, theirs): (String, Option<Vec<u8>>) =
-            (row.try_get(0).map_err(failed)?, row.try_get(1).map_err(failed)?);
-        Ok(match TaskId::new(&id) {
+        let Some((key, digest)) = &task.key else {
             // The first answer was lost, the write was not.
-            id if id == task.id => Submitted::Fresh,
-            id if theirs == digest => Submitted::Known(id),
-            _ => Submitted::Conflict,
-        })
+            return Ok(Submitted::Fresh);
+        };
+        match self.standing(&record_id(key), Some(digest), 0).await? {
+            Some(Standing::Task(id)) if id == task.id => Ok(Submitted::Fresh),
+            Some(Standing::Task(id)) => Ok(Submitted::Known(id)),
+            Some(Standing::Conflict) => Ok(Submitted::Conflict),
+            Some(Standing::Ended(_) | Standing::Running | Standing::Abandoned(..) | Standing::Ours) => {
+                Ok(Submitted::Called)
+            }
+            // It went away in between.
+            None => Box::pin(self.submit_task(task)).await,
+        }
     }
 
     pub(crate) async fn start_task(&self, id: &TaskId) -> Result<bool, StoreError> {

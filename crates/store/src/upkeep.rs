@@ -6,18 +6,16 @@ use std::time::{Duration, Instant};
 use sqlx::Row;
 use tokio::time::sleep;
 use toolmux_core::outcome::Outcome;
-use toolmux_core::store::{Pruned, Retention};
 use toolmux_core::task::{TaskId, TaskStatus, credentials_gone, may_have_run, never_its_turn};
 
 use crate::database::{Database, span};
+use crate::prune::prune;
 use crate::sql::sql;
 use crate::store::write_outcome;
 use crate::write::{WORK, task_bell};
 
 /// How often old records are removed.
 const PRUNE_EVERY: Duration = Duration::from_secs(30);
-/// How many calls one statement removes, so that nobody waits long for it.
-const PRUNED_TOGETHER: i64 = 5_000;
 /// How many heartbeats fit into a lease.
 const BEATS: u32 = 4;
 
@@ -104,29 +102,4 @@ async fn fail_orphans(
 
 fn bell(row: &sqlx::any::AnyRow) -> Result<String, sqlx::Error> {
     row.try_get::<String, _>(0).map(|id| task_bell(&TaskId::new(&id)))
-}
-
-/// Removes what is older or more than allowed.
-pub(crate) async fn prune(database: &Database, retention: &Retention) -> Result<Pruned, sqlx::Error> {
-    let now = database.now();
-    let by_count = sqlx::query(sql!("call_cutoff"));
-    let by_count = by_count.bind(i64::try_from(retention.calls).unwrap_or(i64::MAX));
-    let by_count = by_count.fetch_optional(&database.read).await?;
-    let by_count: Option<i64> = by_count.map(|row| row.try_get(0)).transpose()?;
-    let cutoff = (now - span(retention.calls_for)).max(by_count.map_or(i64::MIN, |began| began + 1));
-    let mut calls = 0;
-    loop {
-        let old = sqlx::query(sql!("call_prune_old")).bind(cutoff).bind(PRUNED_TOGETHER);
-        let gone = old.execute(&database.write).await?.rows_affected();
-        calls += gone;
-        if gone < PRUNED_TOGETHER.unsigned_abs() {
-            break;
-        }
-    }
-    let mut transaction = database.write.begin().await?;
-    sqlx::query(sql!("task_prune_updates")).bind(now).execute(&mut *transaction).await?;
-    let tasks = sqlx::query(sql!("task_prune")).bind(now).execute(&mut *transaction).await?.rows_affected();
-    transaction.commit().await?;
-    let sealed = sqlx::query(sql!("sealed_prune")).bind(now).execute(&database.write).await?.rows_affected();
-    Ok(Pruned { calls, tasks, sealed })
 }

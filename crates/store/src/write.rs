@@ -5,7 +5,8 @@ use sqlx::{AnyConnection, Row};
 use toolmux_core::task::{TaskId, TaskStatus};
 
 use crate::database::Database;
-use crate::sql::sql;
+use crate::sql::{SIZES, sql};
+use crate::writer::CALL_BEGIN;
 
 /// The bell of whoever looks for tasks to run.
 pub(crate) const WORK: &str = "w";
@@ -104,10 +105,13 @@ impl TaskRow {
         holder: &str,
         connection: &mut AnyConnection,
     ) -> Result<bool, sqlx::Error> {
-        let (call, digest) = match &self.key {
-            Some((call, digest)) => (Some(call.to_vec()), Some(digest.clone())),
-            None => (None, None),
-        };
+        if let Some((call, digest)) = &self.key {
+            let keep = sqlx::query(CALL_BEGIN[SIZES.len() - 1].as_str()).bind(call.to_vec());
+            let keep = keep.bind(self.caller.as_str()).bind(digest.clone()).bind(task_holder(&self.id));
+            if keep.bind(0_i64).bind(now).fetch_optional(&mut *connection).await?.is_none() {
+                return Ok(false);
+            }
+        }
         let inserted = sqlx::query(sql!("task_submit"))
             .bind(self.id.as_str())
             .bind(self.caller.as_str())
@@ -115,8 +119,7 @@ impl TaskRow {
             .bind(self.request.as_str())
             .bind(i64::from(self.repeatable))
             .bind(i64::from(self.portable))
-            .bind(call)
-            .bind(digest)
+            .bind(self.key.as_ref().map(|(call, _)| call.to_vec()))
             .bind(holder)
             .bind(now)
             .bind(self.keep)
@@ -124,6 +127,18 @@ impl TaskRow {
             .await?;
         Ok(inserted.is_some())
     }
+}
+
+const TASK_HOLDER: &str = "task ";
+
+/// The key of a task stands among those of calls, held by the task: it is where its outcome is found.
+pub(crate) fn task_holder(id: &TaskId) -> String {
+    format!("{TASK_HOLDER}{id}")
+}
+
+/// The task that holds a call.
+pub(crate) fn holding_task(holder: &str) -> Option<TaskId> {
+    holder.strip_prefix(TASK_HOLDER).map(TaskId::new)
 }
 
 pub(crate) fn call_bell(id: &RecordId) -> String {

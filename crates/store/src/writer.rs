@@ -19,7 +19,7 @@ const QUEUE: usize = 4_096;
 /// How many are written in one transaction.
 const MOST_TOGETHER: usize = 512;
 
-static CALL_BEGIN: LazyLock<[String; 3]> = LazyLock::new(|| repeated(sql!("call_begin")));
+pub(crate) static CALL_BEGIN: LazyLock<[String; 3]> = LazyLock::new(|| repeated(sql!("call_begin")));
 static CALL_FINISH: LazyLock<[String; 3]> = LazyLock::new(|| repeated(sql!("call_finish")));
 
 struct Job {

@@ -1,5 +1,6 @@
-//! How soon a task is known to be done, how many durable calls with fresh ids a server takes, and how many
-//! followers it carries: `cargo bench -p toolmux --bench ats`. The server is a process of its own, on SQLite.
+//! How soon a task is known to be done (`submit`), how many durable calls with fresh ids a server takes
+//! (`ledger`), and how many followers it carries (`followers`): `cargo bench -p toolmux --bench ats [-- PART]`. The
+//! server is a process of its own, on SQLite. `cargo xtask bench` reads what this prints.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -70,13 +71,26 @@ async fn serve(store: String) -> anyhow::Result<()> {
 
 async fn measure(base: &str, child: &Child) -> anyhow::Result<()> {
     let client = AtsClient::new(HttpClient::new(HttpLimits::default()), base, None)?;
-    latency(&client).await?;
-    throughput(base).await?;
-    followers(base, &client).await?;
-    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()))?;
-    let memory = status.lines().filter(|line| line.starts_with("VmRSS") || line.starts_with("VmHWM"));
-    println!("server memory: {}", memory.collect::<Vec<_>>().join(", "));
+    let part = std::env::args().nth(1).filter(|part| !part.starts_with("--"));
+    let wanted = |name: &str| part.as_deref().is_none_or(|part| part == name);
+    if wanted("submit") {
+        latency(&client).await?;
+    }
+    if wanted("ledger") {
+        throughput(base).await?;
+    }
+    if wanted("followers") {
+        followers(base, &client).await?;
+        println!("memory of the server at most: {} kB", most_memory(child)?);
+    }
     Ok(())
+}
+
+/// The most memory a process ever had, in kB.
+fn most_memory(child: &Child) -> anyhow::Result<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("Linux says so")?;
+    Ok(line.trim().trim_end_matches(" kB").parse()?)
 }
 
 fn empty() -> &'static RawValue {
@@ -94,7 +108,8 @@ async fn latency(client: &AtsClient) -> anyhow::Result<()> {
         took.push(started.elapsed());
     }
     took.sort();
-    println!("submit to completed event: p50 {:?}, p99 {:?}", took[TASKS / 2], took[TASKS * 99 / 100]);
+    println!("submit to completed event, p50: {} us", took[TASKS / 2].as_micros());
+    println!("submit to completed event, p99: {} us", took[TASKS * 99 / 100].as_micros());
     Ok(())
 }
 
@@ -121,8 +136,10 @@ async fn throughput(base: &str) -> anyhow::Result<()> {
     while let Some(done) = callers.join_next().await {
         done??;
     }
-    let per_second = (CALLERS * CALLS) as f64 / started.elapsed().as_secs_f64();
-    println!("durable OXP calls with fresh ids: {per_second:.0} per second");
+    let took = started.elapsed();
+    let calls = CALLERS * CALLS;
+    println!("durable OXP call with a fresh id: {:.1} us", took.as_secs_f64() * 1e6 / calls as f64);
+    println!("that is {:.0} calls per second over {CALLERS} connections", calls as f64 / took.as_secs_f64());
     Ok(())
 }
 
@@ -144,7 +161,7 @@ async fn followers(base: &str, client: &AtsClient) -> anyhow::Result<()> {
     while let Some(done) = all.join_next().await {
         done??;
     }
-    println!("{FOLLOWERS} followers have the end after {:?}", started.elapsed());
+    println!("{FOLLOWERS} followers have the end after: {} us", started.elapsed().as_micros());
     Ok(())
 }
 

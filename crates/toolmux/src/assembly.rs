@@ -9,8 +9,9 @@ use toolmux_core::broker::Broker;
 use toolmux_core::gateway::{Gateway, JwtRules, Settings};
 use toolmux_core::message::Message;
 use toolmux_core::mount::Mount;
-use toolmux_core::store::Store;
+use toolmux_core::store::{Retention, Store};
 use toolmux_protocols::auth::Base;
+use toolmux_store::StoreSettings;
 
 use crate::authorization::broker;
 use crate::config::{Config, SourceConfig};
@@ -128,9 +129,10 @@ fn settings(config: &Config, keys: &Arc<ArcSwap<JwkSet>>, broker: Option<Arc<dyn
     }
 }
 
-/// Opens the store an address names.
-pub(crate) async fn store(url: &str) -> anyhow::Result<Arc<dyn Store>> {
-    let opened = toolmux_store::open(url, toolmux_store::StoreSettings::default()).await;
+/// Opens the store an address names, which keeps what `retention` says.
+pub(crate) async fn store(url: &str, retention: Retention) -> anyhow::Result<Arc<dyn Store>> {
+    let settings = StoreSettings { retention, ..StoreSettings::default() };
+    let opened = toolmux_store::open(url, settings).await;
     opened.with_context(|| format!("cannot open the store `{}`", without_password(url)))
 }
 

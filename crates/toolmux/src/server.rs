@@ -13,6 +13,7 @@ use toolmux_core::limits::Limits;
 use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::secret::Secret;
 use toolmux_core::source::Source;
+use toolmux_core::store::Retention;
 use toolmux_protocols::web::{Web, WebLimits};
 
 use crate::assembly::store;
@@ -114,7 +115,7 @@ impl Server {
         let admission = Admission { keys: self.keys, jwt: None };
         let settings = Settings { admission, limits: self.limits, ..Settings::default() };
         let drain = settings.limits.drain;
-        let gateway = Gateway::new(settings, store(&self.store).await?);
+        let gateway = Gateway::new(settings, store(&self.store, Retention::default()).await?);
         for mount in self.mounts {
             gateway.mount(mount);
         }

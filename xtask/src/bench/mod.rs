@@ -3,6 +3,7 @@
 //! To add a benchmark, write its file and add it to `BENCHMARKS`. Timings are shown beside their targets and never
 //! fail the command; a benchmark that cannot run does.
 
+mod ats;
 pub(crate) mod bare_axum;
 mod catalogue;
 mod cold_start;
@@ -39,6 +40,9 @@ const BENCHMARKS: &[Benchmark] = &[
     mcp_add::BENCHMARK,
     catalogue::BENCHMARK,
     gateway_path::BENCHMARK,
+    ats::SUBMIT,
+    ats::LEDGER,
+    ats::FOLLOWERS,
     cold_start::BENCHMARK,
     self_check::BENCHMARK,
 ];

@@ -4,6 +4,7 @@
 //! A rule about every call lives in this folder, never in a source or a protocol.
 
 mod admit;
+mod audit;
 mod breaker;
 mod dispatch;
 mod gate;
@@ -21,7 +22,7 @@ mod tasks;
 mod telling;
 mod validate;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use arc_swap::ArcSwap;
 use tokio::sync::{Semaphore, watch};
@@ -33,7 +34,7 @@ pub use self::breaker::Breaker;
 pub use self::gate::Gate;
 pub(crate) use self::onward::Onward;
 pub use self::questions::TaskQuestion;
-pub use self::refresh::{SourceReport, SourceStatus};
+pub use self::refresh::{Reread, SourceReport, SourceStatus};
 pub use self::relay::Offer;
 pub use self::settings::Settings;
 pub use self::tasks::Follow;
@@ -41,6 +42,7 @@ use crate::broker::Broker;
 use crate::call::{Call, Caller, Request};
 use crate::catalog::Catalog;
 use crate::metrics::Metrics;
+use crate::names::ToolRef;
 use crate::outcome::Outcome;
 use crate::progress::Progress;
 use crate::refusal::Refusal;
@@ -55,6 +57,8 @@ pub struct Gateway {
     shelves: Mutex<Vec<refresh::Shelf>>,
     revision: watch::Sender<u64>,
     runner: runner::Runner,
+    reread: OnceLock<Reread>,
+    auditor: audit::Auditor,
     reconnects: Semaphore,
     tasks: TaskTracker,
     stop: CancellationToken,
@@ -67,6 +71,8 @@ impl Gateway {
         Arc::new(Gateway {
             catalog: ArcSwap::default(),
             runner: runner::Runner::new(&settings.limits),
+            reread: OnceLock::new(),
+            auditor: audit::Auditor::default(),
             settings: ArcSwap::from_pointee(settings),
             store,
             reconnects: Semaphore::new(1),
@@ -119,12 +125,16 @@ impl Gateway {
         request: Request,
         progress: &Progress,
     ) -> Result<Outcome, Refusal> {
+        let tool = request.tool.clone();
         let answer = self.path(depth, caller, request, progress).await;
-        if let Err(refusal) = &answer {
-            self.metrics.refused(refusal.name());
-            log(refusal);
-        }
-        answer
+        answer.inspect_err(|refusal| self.refused(caller, &tool, refusal))
+    }
+
+    /// Counts a refusal, logs it, and records it if it is about who may do what.
+    fn refused(self: &Arc<Self>, caller: &Caller, tool: &ToolRef, refusal: &Refusal) {
+        self.metrics.refused(refusal.name());
+        log(refusal);
+        self.audit_refusal(caller, tool, refusal);
     }
 
     async fn path(

@@ -21,21 +21,22 @@ use crate::outcome::Outcome;
 use crate::progress::Progress;
 use crate::refusal::Refusal;
 use crate::store::{Begun, CallDigest, CallKey, StoreError, frees_key};
-use crate::task::may_have_run;
+use crate::task::{TaskId, may_have_run};
 
 /// The pause before the end of a call is recorded again, when the store was away; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// The longest such pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Runs a call at most once per id. A call without an id, or of a tool that only reads, needs no record.
+/// Runs a call at most once per id. A call without an id, or of a tool that only reads, needs no record, and a
+/// task is its own.
 pub(super) async fn record(
     gateway: &Arc<Gateway>,
     call: Call,
     progress: &Progress,
 ) -> Result<Outcome, Refusal> {
     let id = match &call.request.id {
-        Some(id) if call.entry.hints.read_only != Some(true) => id.clone(),
+        Some(id) if call.task.is_none() && call.entry.hints.read_only != Some(true) => id.clone(),
         _ => return dispatch(gateway, &call, progress).await,
     };
     let key = CallKey { caller: call.caller.name.as_ref().into(), id };
@@ -43,32 +44,45 @@ pub(super) async fn record(
     loop {
         let begun = begin(Arc::clone(gateway), key.clone(), Arc::clone(&call), progress.clone());
         let begun = Unstoppable { running: Some(Box::pin(begun)), tasks: gateway.tasks.clone() };
-        if let Some(outcome) = begun.await? {
-            return Ok(outcome);
-        }
-        // Somebody else runs it.
-        let waited = timeout(call.time_limit(), gateway.store.call_wait(&key)).await;
-        if let Some(outcome) = waited.map_err(|_| still_running(&call))?.map_err(unavailable)? {
+        let waited = match begun.await? {
+            Stands::Ended(outcome) => return Ok(outcome),
+            Stands::Elsewhere => {
+                timeout(call.time_limit(), async { gateway.store.call_wait(&key).await.map_err(unavailable) })
+                    .await
+            }
+            Stands::Task(id) => timeout(call.time_limit(), gateway.task_ended(&id)).await,
+        };
+        if let Some(outcome) = waited.map_err(|_| still_running(&call))?? {
             return Ok(outcome);
         }
     }
 }
 
-/// Claims the id and runs the tool if the id is ours; `None` while somebody else runs it. A caller that
-/// leaves at any moment of this must not leave an id that nobody brings to an end.
+/// How a call stands after we tried to begin it.
+enum Stands {
+    Ended(Outcome),
+    /// Somebody else runs it.
+    Elsewhere,
+    /// It was submitted as a task.
+    Task(TaskId),
+}
+
+/// Claims the id and runs the tool if the id is ours. A caller that leaves at any moment of this must not
+/// leave an id that nobody brings to an end.
 async fn begin(
     gateway: Arc<Gateway>,
     key: CallKey,
     call: Arc<Call>,
     progress: Progress,
-) -> Result<Option<Outcome>, Refusal> {
+) -> Result<Stands, Refusal> {
     match gateway.store.call_begin(&key, &digest(&call)).await.map_err(unavailable)? {
         Begun::Fresh => run(gateway, key, &call, &progress).await,
         Begun::Abandoned if call.entry.hints.repeatable() => run(gateway, key, &call, &progress).await,
         Begun::Abandoned => note_surely(gateway, key, Ok(may_have_run())).await,
-        Begun::Ended(outcome) => Ok(Some(outcome)),
+        Begun::Ended(outcome) => Ok(Stands::Ended(outcome)),
         Begun::Conflict => Err(Refusal::Conflict { call_id: key.id.into() }),
-        Begun::Running => Ok(None),
+        Begun::Running => Ok(Stands::Elsewhere),
+        Begun::Task(id) => Ok(Stands::Task(id)),
     }
 }
 
@@ -77,27 +91,27 @@ async fn run(
     key: CallKey,
     call: &Call,
     progress: &Progress,
-) -> Result<Option<Outcome>, Refusal> {
+) -> Result<Stands, Refusal> {
     let answer = dispatch(&gateway, call, progress).await;
     note_surely(gateway, key, answer).await
 }
 
-/// The tool ran or did not, and its caller hears which, even while the store is away. `None` when somebody
-/// took the call over because we seemed dead: their record is the answer.
+/// The tool ran or did not, and its caller hears which, even while the store is away. When somebody took the
+/// call over because we seemed dead, their record is the answer.
 async fn note_surely(
     gateway: Arc<Gateway>,
     key: CallKey,
     answer: Result<Outcome, Refusal>,
-) -> Result<Option<Outcome>, Refusal> {
+) -> Result<Stands, Refusal> {
     match note(&gateway, &key, &answer).await {
         Ok(true) => {}
-        Ok(false) => return Ok(None),
+        Ok(false) => return Ok(Stands::Elsewhere),
         Err(error) => {
             let tasks = gateway.tasks.clone();
             tasks.spawn(note_later(gateway, key, answer.clone(), error));
         }
     }
-    answer.map(Some)
+    answer.map(Stands::Ended)
 }
 
 /// A future that goes on when it is dropped.

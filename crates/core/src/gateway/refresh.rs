@@ -8,6 +8,9 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{Gateway, Settings};
+use crate::BoxFuture;
+use crate::audit::{AuditAction, AuditRecord};
+use crate::call::Caller;
 use crate::catalog::{Catalog, Entry, Unserved};
 use crate::message::Message;
 use crate::mount::Mount;
@@ -42,6 +45,9 @@ pub struct SourceReport {
     /// How many of its tools are served.
     pub tools: usize,
 }
+
+/// Reads the configuration again and takes it; says why it cannot be used.
+pub type Reread = Box<dyn Fn() -> BoxFuture<'static, Result<(), Message>> + Send + Sync>;
 
 /// What one source contributes.
 pub(super) struct Shelf {
@@ -87,12 +93,21 @@ impl Gateway {
         placed
     }
 
-    /// Makes every source anew, where that can be done, and waits until each has been heard of. The old
+    /// Says how the configuration is read again, once.
+    pub fn reread_by(&self, reread: Reread) {
+        self.reread.set(reread).ok();
+    }
+
+    /// Reads the configuration again where there is one, makes every source anew, where that can be done, and waits until each has been heard of. The old
     /// one serves until its successor lists its tools, and finishes its calls; a successor that fails is
-    /// let go, and the old one stays.
-    pub async fn reconnect(self: &Arc<Self>) -> Vec<SourceReport> {
+    /// let go, and the old one stays. A configuration that cannot be used changes nothing.
+    pub async fn reconnect(self: &Arc<Self>, caller: &Caller) -> Result<Vec<SourceReport>, Message> {
         // Whoever comes second finds everything reconnected, and does it once more.
-        let Ok(_turn) = self.reconnects.acquire().await else { return self.sources() };
+        let Ok(_turn) = self.reconnects.acquire().await else { return Ok(self.sources()) };
+        if let Some(reread) = self.reread.get() {
+            reread().await?;
+        }
+        self.audit(AuditRecord::now(caller.name(), AuditAction::SourcesReset, ""));
         let mounts = self.shelves(|shelves| shelves.iter().map(|s| Arc::clone(&s.mount)).collect::<Vec<_>>());
         let mut failed = Vec::new();
         let mut successors = Vec::new();
@@ -113,7 +128,7 @@ impl Gateway {
                 report.status = status.clone();
             }
         }
-        reports
+        Ok(reports)
     }
 
     /// Removes a successor that did not list its tools; gives its name and status if it did not.

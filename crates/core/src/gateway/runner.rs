@@ -10,8 +10,8 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 
 use super::Gateway;
-use super::dispatch::dispatch;
 use super::questions::TaskQuestions;
+use super::record::record;
 use super::tasks::KeptRequest;
 use crate::call::Call;
 use crate::limits::Limits;
@@ -192,8 +192,9 @@ impl Gateway {
     }
 
     async fn rebuilt(self: &Arc<Self>, task: &ClaimedTask) -> Result<Call, Refusal> {
-        let (caller, request) = KeptRequest::read(&task.request)?;
-        self.check(0, &caller, request).await
+        let (caller, request, record) = KeptRequest::read(task)?;
+        let call = self.check(0, &caller, request).await?;
+        Ok(Call { task: record, ..call })
     }
 
     /// A tool that is not here now may be soon, or be elsewhere; not for ever.
@@ -255,7 +256,7 @@ impl Gateway {
             (progress, updates, None)
         };
         let run = async {
-            let answer = dispatch(self, call, &progress).await;
+            let answer = record(self, call.clone(), &progress).await;
             drop(progress);
             answer
         };

@@ -11,13 +11,17 @@ use super::Gateway;
 use super::record::{digest, unavailable};
 use super::runner::Kept;
 use crate::arguments::Arguments;
-use crate::call::{Call, Caller, Request};
+use crate::audit::{AuditAction, AuditRecord};
+use crate::call::{Call, CallId, Caller, Request};
 use crate::json_text::RawJson;
 use crate::message::Message;
 use crate::names::ToolRef;
+use crate::outcome::Outcome;
 use crate::refusal::Refusal;
-use crate::store::{CallKey, FoundTask, Listener, NewTask, Store, Submitted};
-use crate::task::{LONGEST_KEPT, Task, TaskEvent, TaskId};
+use crate::store::{
+    CallKey, ClaimedTask, FoundTask, Listener, NewTask, Store, StoreError, Submitted, frees_key,
+};
+use crate::task::{LONGEST_KEPT, Task, TaskEvent, TaskId, TaskStatus, cancelled};
 
 /// How often a follower looks again although no bell rang; well below the heartbeats of those who serve one.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
@@ -35,11 +39,9 @@ impl Gateway {
         request: Request,
         keep: Duration,
     ) -> Result<TaskId, Refusal> {
+        let tool = request.tool.clone();
         let submitted = self.accept(caller, request, keep).await;
-        submitted.inspect_err(|refusal| {
-            self.metrics.refused(refusal.name());
-            super::log(refusal);
-        })
+        submitted.inspect_err(|refusal| self.refused(caller, &tool, refusal))
     }
 
     async fn accept(
@@ -50,8 +52,9 @@ impl Gateway {
     ) -> Result<TaskId, Refusal> {
         // What the server itself adds from its vault it can add again.
         let portable = request.grants.authorization.is_empty() && request.grants.secrets.is_empty();
-        let call = self.check(0, caller, request).await?;
+        let mut call = self.check(0, caller, request).await?;
         let id = TaskId::random();
+        call.task = Some(id.clone());
         let key = call.request.id.clone().map(|id| {
             let key = CallKey { caller: caller.name().into(), id };
             (key, digest(&call))
@@ -70,11 +73,7 @@ impl Gateway {
             key,
             keep: keep.min(LONGEST_KEPT),
         };
-        // Whoever claims it first, ourselves included, finds its credentials.
-        if !portable {
-            self.runner.hold(&id, call.clone());
-        }
-        match self.store.task_submit(&task).await {
+        match self.keep_task(task, &mut call).await {
             Ok(Submitted::Fresh) => {
                 let kept = if portable { Kept::Anywhere } else { Kept::Here };
                 match slot {
@@ -88,13 +87,31 @@ impl Gateway {
                 self.runner.held(&id);
                 match other.map_err(unavailable)? {
                     Submitted::Known(known) => Ok(known),
-                    Submitted::Fresh | Submitted::Conflict => {
-                        let call_id = call.request.id.unwrap_or_default().into();
-                        Err(Refusal::Conflict { call_id })
+                    Submitted::Fresh | Submitted::Called | Submitted::Conflict => {
+                        Err(Refusal::Conflict { call_id: call.request.id.unwrap_or_default().into() })
                     }
                 }
             }
         }
+    }
+
+    async fn keep_task(&self, task: NewTask, call: &mut Call) -> Result<Submitted, StoreError> {
+        // Whoever claims it first, ourselves included, finds its credentials.
+        let hold = |call: &Call| {
+            if !task.portable {
+                self.runner.hold(&task.id, call.clone());
+            }
+        };
+        hold(call);
+        let submitted = self.store.task_submit(&task).await?;
+        if submitted != Submitted::Called {
+            return Ok(submitted);
+        }
+        // A call answers for the key, and what runs as the task asks the ledger for it.
+        call.task = None;
+        hold(call);
+        let request = KeptRequest::write(call).into();
+        self.store.task_submit(&NewTask { request, key: None, ..task }).await
     }
 
     async fn check_backlog(&self, caller: &Caller) -> Result<(), Refusal> {
@@ -125,31 +142,40 @@ impl Gateway {
         id: &TaskId,
         after: u64,
     ) -> Result<Option<Follow>, Refusal> {
-        let bell = self.store.task_bell(id);
+        let mut follow = Follow { after, ..Follow::new(Arc::clone(&self.store), id) };
         Ok(self.found(caller, id, after).await?.map(|found| {
-            let mut follow = Follow {
-                store: Arc::clone(&self.store),
-                id: id.clone(),
-                bell,
-                after,
-                waiting: VecDeque::new(),
-                ended: false,
-                must_look: false,
-            };
+            follow.must_look = false;
             follow.take(found);
             follow
         }))
     }
 
     /// Cancels a task of the caller's and gives it as it is then; one that has ended stays as it is.
-    pub async fn task_cancel(&self, caller: &Caller, id: &TaskId) -> Result<Option<Task>, Refusal> {
+    pub async fn task_cancel(
+        self: &Arc<Self>,
+        caller: &Caller,
+        id: &TaskId,
+    ) -> Result<Option<Task>, Refusal> {
         if self.found(caller, id, 0).await?.is_none() {
             return Ok(None);
         }
         if self.store.task_cancel(id).await.map_err(unavailable)? {
             self.runner.held(id);
+            self.audit(AuditRecord::now(caller.name(), AuditAction::TaskCancelled, id.as_str()));
         }
         self.task(caller, id).await
+    }
+
+    /// What came of a task, once it has ended; `None` when it is gone or gave its key back, so that whoever
+    /// waits for that key begins anew. For calls under the task's own key, which are its caller's.
+    pub(super) async fn task_ended(&self, id: &TaskId) -> Result<Option<Outcome>, Refusal> {
+        let mut follow = Follow::new(Arc::clone(&self.store), id);
+        while follow.next().await?.is_some() {}
+        let found = self.store.task_find(id, u64::MAX >> 1).await.map_err(unavailable)?;
+        Ok(found.and_then(|found| match found.task.status {
+            TaskStatus::Cancelled => Some(cancelled()),
+            _ => found.task.outcome.filter(|outcome| !frees_key(outcome)),
+        }))
     }
 
     async fn found(&self, caller: &Caller, id: &TaskId, after: u64) -> Result<Option<FoundTask>, Refusal> {
@@ -171,6 +197,13 @@ pub struct Follow {
 }
 
 impl Follow {
+    /// From the beginning, nothing looked at yet; the bell is heard from here on.
+    fn new(store: Arc<dyn Store>, id: &TaskId) -> Self {
+        let bell = store.task_bell(id);
+        let waiting = VecDeque::new();
+        Follow { store, id: id.clone(), bell, after: 0, waiting, ended: false, must_look: true }
+    }
+
     /// The next event; `None` after the last. Dropping the future, or an error of the store, misses nothing:
     /// ask again.
     pub async fn next(&mut self) -> Result<Option<TaskEvent>, Refusal> {
@@ -205,6 +238,9 @@ impl Follow {
 #[derive(Serialize, Deserialize)]
 pub(super) struct KeptRequest {
     caller: Caller,
+    id: Option<CallId>,
+    /// The task is the record of its id; otherwise a call is.
+    is_record: bool,
     tool: String,
     arguments: RawJson,
     user_id: Option<String>,
@@ -218,6 +254,8 @@ impl KeptRequest {
     fn write(call: &Call) -> String {
         let kept = KeptRequest {
             caller: call.caller.clone(),
+            id: call.request.id.clone(),
+            is_record: call.task.is_some(),
             tool: call.entry.id.to_string(),
             arguments: call.given().text().to_owned(),
             user_id: call.request.grants.user_id.clone(),
@@ -228,19 +266,20 @@ impl KeptRequest {
         serde_json::to_string(&kept).expect("every member can be written")
     }
 
-    /// Who asked, and what.
-    pub(super) fn read(text: &str) -> Result<(Caller, Request), Refusal> {
+    /// Who asked, what, and the task if it is the record of that.
+    pub(super) fn read(task: &ClaimedTask) -> Result<(Caller, Request, Option<TaskId>), Refusal> {
         let unreadable = |error: &dyn std::error::Error| {
             Refusal::Internal(Message::public("The kept request cannot be read").caused_by(error))
         };
-        let kept: KeptRequest = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
+        let kept: KeptRequest = serde_json::from_str(&task.request).map_err(|error| unreadable(&error))?;
         let tool = ToolRef::id(&kept.tool).map_err(|error| unreadable(&error))?;
         let arguments = Arguments::read(Some(&kept.arguments)).map_err(|error| unreadable(&error))?;
         let mut request = Request::new(tool, arguments);
+        request.id = kept.id;
         request.grants.user_id = kept.user_id;
         request.trace = kept.trace;
         request.patience = kept.patience;
         request.answers = kept.answers;
-        Ok((kept.caller, request))
+        Ok((kept.caller, request, kept.is_record.then(|| task.id.clone())))
     }
 }

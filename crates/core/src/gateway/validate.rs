@@ -20,7 +20,7 @@ pub(super) fn validate(
     let parameters = entry.validator.faults(request.arguments.value());
     if parameters.is_empty() {
         let filled = fill(&entry.deliver, &request.arguments, &request.grants);
-        Ok(Call { entry, request, caller: caller.clone(), onward, in_flight, filled })
+        Ok(Call { entry, request, caller: caller.clone(), onward, in_flight, task: None, filled })
     } else {
         Err(Refusal::Invalid { parameters })
     }

@@ -8,10 +8,11 @@ use std::time::{Duration, SystemTime};
 pub use self::bells::{Bells, Listener};
 pub use self::memory::MemoryStore;
 use crate::BoxFuture;
+use crate::audit::AuditRecord;
 use crate::message::Message;
 use crate::outcome::{Outcome, Retry};
 use crate::progress::Update;
-use crate::task::{Task, TaskEvent, TaskId};
+use crate::task::{LONGEST_KEPT, Task, TaskEvent, TaskId};
 
 /// A recorded call: who gave it which id.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -37,6 +38,8 @@ pub enum Begun {
     /// The same call was running on a server that is gone. It is the asker's now, who runs it again if
     /// that does no harm, and otherwise records that it may have run.
     Abandoned,
+    /// The same call was submitted as a task, whose end is its end.
+    Task(TaskId),
     /// The id belongs to another call.
     Conflict,
 }
@@ -81,7 +84,8 @@ pub trait Store: Send + Sync {
     fn sealed_list<'a>(&'a self, kind: &'a str) -> StoreFuture<'a, Vec<String>>;
 
     /// Keeps a new task, pending. When this ends well the task outlives us. A task answers for its key
-    /// until its time is over, or until it failed in a way worth retrying.
+    /// until its time is over, or until it failed in a way worth retrying; calls and tasks share one space of
+    /// keys.
     fn task_submit<'a>(&'a self, task: &'a NewTask) -> StoreFuture<'a, Submitted>;
 
     /// Takes one pending task to run it here; false when it is not pending any more.
@@ -125,6 +129,12 @@ pub trait Store: Send + Sync {
 
     /// Rings whenever there may be a task to claim.
     fn work_bell(&self) -> Listener;
+
+    /// Keeps what was done.
+    fn audit_add<'a>(&'a self, records: &'a [AuditRecord]) -> StoreFuture<'a, ()>;
+
+    /// What was done, newest first.
+    fn audit_list(&self, most: usize) -> StoreFuture<'_, Vec<AuditRecord>>;
 
     /// What is kept now.
     fn status(&self) -> StoreFuture<'_, StoreStatus>;
@@ -173,7 +183,9 @@ pub enum Submitted {
     Fresh,
     /// The same was submitted before.
     Known(TaskId),
-    /// The id its submitter gave belongs to another task.
+    /// The same was called before, not as a task.
+    Called,
+    /// The id its submitter gave belongs to another task or call.
     Conflict,
 }
 
@@ -217,6 +229,14 @@ pub struct Retention {
     pub calls: u64,
     /// How long a task may wait for its turn.
     pub pending_for: Duration,
+    /// How long ended tasks are kept at most, whatever their submitters asked for.
+    pub tasks_for: Duration,
+    /// How many ended tasks are kept at most, the newest.
+    pub tasks: u64,
+    /// How long audit records are kept.
+    pub audit_for: Duration,
+    /// How many audit records are kept at most, the newest.
+    pub audit: u64,
 }
 
 impl Default for Retention {
@@ -225,6 +245,10 @@ impl Default for Retention {
             calls_for: Duration::from_hours(24 * 7),
             calls: 1_000_000,
             pending_for: Duration::from_hours(24),
+            tasks_for: LONGEST_KEPT,
+            tasks: 100_000,
+            audit_for: Duration::from_hours(24 * 90),
+            audit: 100_000,
         }
     }
 }
@@ -244,6 +268,8 @@ pub struct StoreStatus {
     pub tasks: [u64; 3],
     /// Sealed records.
     pub sealed: u64,
+    /// Audit records.
+    pub audit: u64,
     /// Bytes on disk, when known.
     pub bytes: Option<u64>,
 }
@@ -253,8 +279,10 @@ pub struct StoreStatus {
 pub struct Pruned {
     /// Calls.
     pub calls: u64,
-    /// Ended tasks past their time.
+    /// Ended tasks past their time or over their number.
     pub tasks: u64,
     /// Sealed records past theirs.
     pub sealed: u64,
+    /// Audit records.
+    pub audit: u64,
 }

@@ -6,18 +6,15 @@ use axum::Router;
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
 use axum::routing::{get, post};
-use http::{HeaderMap, StatusCode, header};
-use toolmux_core::call::{CallId, Caller};
+use http::{StatusCode, header};
+use toolmux_core::call::Caller;
 use toolmux_core::refusal::Refusal;
 use toolmux_core::task::{KEPT, TaskId};
 
 use super::follow::{document, stream};
 use super::wire;
 use crate::registry::Served;
-use crate::web::{AskedToolset, Web, json};
-
-/// The longest key that makes the same call again the same task.
-const LONGEST_KEY: usize = 256;
+use crate::web::{AskedToolset, Web, idempotency_key, json};
 
 pub(crate) const SERVED: Served = Served {
     name: "ATS",
@@ -85,11 +82,6 @@ async fn submit(web: &Web, tool: &str, request: Request) -> Result<TaskId, Refus
     web.gateway.submit(&caller, request, KEPT).await
 }
 
-fn idempotency_key(headers: &HeaderMap) -> Option<CallId> {
-    let key = headers.get("idempotency-key").and_then(|key| key.to_str().ok())?;
-    (1..=LONGEST_KEY).contains(&key.len()).then(|| key.into())
-}
-
 /// Events as they happen, or one document at the end for who asks for JSON.
 async fn callback(State(web): State<Arc<Web>>, Path(task): Path<String>, request: Request) -> Response {
     let parts = request.into_parts().0;
@@ -130,7 +122,7 @@ async fn cancel(State(web): State<Arc<Web>>, Path(task): Path<String>, request: 
 
 async fn reset(State(web): State<Arc<Web>>, request: Request) -> Response {
     match web.admit(&request.into_parts().0) {
-        Ok(_) => json(StatusCode::OK, wire::reset(&web.gateway.reconnect().await)),
+        Ok(caller) => json(StatusCode::OK, wire::reset(web.gateway.reconnect(&caller).await)),
         Err(refusal) => wire::refuse(&refusal),
     }
 }

@@ -173,6 +173,8 @@ struct Missing<'a> {
 
 #[derive(Serialize)]
 struct Reset<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
     status: &'static str,
     sources: Vec<ResetSource<'a>>,
 }
@@ -309,7 +311,14 @@ fn missing(refusal: &Refusal) -> Vec<Missing<'_>> {
 }
 
 /// How reconnecting went: no source is left out silently.
-pub(super) fn reset(reports: &[SourceReport]) -> Bytes {
+pub(super) fn reset(reports: Result<Vec<SourceReport>, Message>) -> Bytes {
+    let reports = match reports {
+        Ok(reports) => reports,
+        Err(unusable) => {
+            let (sources, error) = (Vec::new(), Some(unusable.public));
+            return written(&Reset { status: "error", error, sources }).into();
+        }
+    };
     let sources: Vec<ResetSource<'_>> = reports
         .iter()
         .map(|report| {
@@ -322,7 +331,7 @@ pub(super) fn reset(reports: &[SourceReport]) -> Bytes {
         })
         .collect();
     let worst = ["error", "unready"].into_iter().find(|word| sources.iter().any(|s| s.status == *word));
-    written(&Reset { status: worst.unwrap_or("ok"), sources }).into()
+    written(&Reset { status: worst.unwrap_or("ok"), error: None, sources }).into()
 }
 
 /// The answer to a look at a task that is unknown.

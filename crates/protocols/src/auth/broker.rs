@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
 use tokio_util::task::TaskTracker;
 use toolmux_core::BoxFuture;
+use toolmux_core::audit::{AuditAction, AuditRecord};
 use toolmux_core::broker::{
     Broker, Brokered, CameBack, ChallengeStatus, Finished, StartFrom, Started, Wanted,
 };
@@ -100,11 +101,19 @@ impl OAuthBroker {
         let place = owner.place();
         let token: Option<KeptToken> = self.kept.find(&place).await?;
         let there = self.kept.store.sealed_take(&place).await?.is_some();
+        if there {
+            self.audit(AuditAction::GrantRevoked, owner).await?;
+        }
         let (Some(token), Some(provider)) = (token, self.providers.get(&owner.provider)) else {
             return Ok((there, None));
         };
         let told = self.revoke_at(provider, &token).await;
         Ok((there, told.err().map(|error| trouble(&owner.provider, &error))))
+    }
+
+    async fn audit(&self, action: AuditAction, owner: &Owner) -> Result<(), StoreError> {
+        let record = AuditRecord::now(&owner.caller, action, format!("{} {}", owner.provider, owner.user));
+        self.kept.store.audit_add(&[record]).await
     }
 
     async fn revoke_at(&self, provider: &Provider, token: &KeptToken) -> Result<(), EndpointError> {
@@ -257,7 +266,9 @@ impl OAuthBroker {
         self.kept.put(&place, &record, after(REMEMBERED)).await.map_err(|error| error.0)?;
         let waiting = waiting_place(&record.owner, &record.scopes);
         self.kept.store.sealed_take(&waiting).await.map_err(|error| error.0)?;
-        ended.map(|()| Finished { provider: record.owner.provider })
+        ended?;
+        self.audit(AuditAction::GrantCreated, &record.owner).await.map_err(|error| error.0)?;
+        Ok(Finished { provider: record.owner.provider })
     }
 
     async fn exchange<'a>(

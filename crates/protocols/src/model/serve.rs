@@ -13,10 +13,7 @@ use toolmux_core::refusal::Refusal;
 
 use super::bridge::{Turn, Vendor, run, tools, vendor};
 use crate::registry::Served;
-use crate::web::{Web, json as answer};
-
-/// The longest key that makes the same answer again the same calls.
-const LONGEST_KEY: usize = 128;
+use crate::web::{Web, idempotency_key, json as answer};
 
 pub(crate) const SERVED: Served = Served {
     name: "models",
@@ -60,9 +57,10 @@ async fn turn(web: &Web, vendor: &Vendor, request: Request) -> Result<Turn, Refu
     let (caller, parts, body) = web.open(request).await?;
     let body: Value =
         serde_json::from_slice(&body).map_err(|error| malformed(format!("The body is not JSON: {error}")))?;
-    let key = parts.headers.get("idempotency-key").and_then(|key| key.to_str().ok());
-    let key = key.filter(|key| (1..=LONGEST_KEY).contains(&key.len()));
-    run(&web.gateway, &caller, vendor, &body, key).await.map_err(|error| malformed(error.to_string()))
+    let key = idempotency_key(&parts.headers);
+    run(&web.gateway, &caller, vendor, &body, key.as_deref())
+        .await
+        .map_err(|error| malformed(error.to_string()))
 }
 
 fn no_such_vendor(name: &str) -> Response {

@@ -7,8 +7,7 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use axum::routing::{any, get, post};
-use http::{HeaderMap, HeaderValue, StatusCode, header};
-use toolmux_core::call::CallId;
+use http::{HeaderValue, StatusCode, header};
 use toolmux_core::example::example_arguments;
 use toolmux_core::message::Message;
 use toolmux_core::progress::Progress;
@@ -20,7 +19,7 @@ use super::version::check_header;
 use super::wire::{self, Decoded, Form};
 use crate::registry::Served;
 use crate::version_header::stamp;
-use crate::web::{Web, json};
+use crate::web::{Web, idempotency_key, json};
 
 /// Our routes as an OpenAPI document.
 const OPENAPI: &str = include_str!("openapi.json");
@@ -74,11 +73,6 @@ async fn call(State(web): State<Arc<Web>>, request: Request) -> Response {
         Ok(outcome) => wire::encode(form, &call_id, started.elapsed(), &outcome),
         Err(refusal) => wire::refuse(form, &refusal),
     }
-}
-
-fn idempotency_key(headers: &HeaderMap) -> Option<CallId> {
-    let key = headers.get("idempotency-key").and_then(|key| key.to_str().ok())?;
-    (1..=wire::LONGEST_ID).contains(&key.len()).then(|| key.into())
 }
 
 async fn openapi(State(web): State<Arc<Web>>, request: Request) -> Response {

@@ -19,10 +19,10 @@ use toolmux_core::secret::Secret;
 
 use super::version::{SCHEMA, check_schema};
 use crate::version_header::stamp;
-use crate::web::json;
+use crate::web::{LONGEST_CALL_ID, json};
 
 /// The longest call id, trace id and user id.
-pub(super) const LONGEST_ID: usize = 256;
+const LONGEST_ID: usize = LONGEST_CALL_ID;
 
 /// The form of a body; an answer has the form of what it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

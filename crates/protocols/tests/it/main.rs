@@ -4,6 +4,7 @@ mod ats;
 mod ats_source;
 mod auth;
 mod auth_provider;
+mod idempotency;
 mod mcp_client;
 mod mcp_fixture;
 mod mcp_http;

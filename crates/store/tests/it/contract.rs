@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use toolmux_core::audit::{AuditAction, AuditRecord};
 use toolmux_core::store::{MemoryStore, Retention, SealedKey, Store};
 use toolmux_store::{StoreSettings, open};
 
@@ -18,7 +19,8 @@ macro_rules! facts {
     ($($name:ident),* $(,)?) => { &[$((stringify!($name), |store| Box::pin($name(store)))),*] };
 }
 
-const SEALED: &[(&str, Fact)] = facts![sealed_bytes_come_back, sealed_bytes_are_taken_once, status_counts];
+const SEALED: &[(&str, Fact)] =
+    facts![sealed_bytes_come_back, sealed_bytes_are_taken_once, status_counts, what_was_done_is_kept];
 
 fn all() -> impl Iterator<Item = &'static (&'static str, Fact)> {
     SEALED.iter().chain(contract_calls::FACTS).chain(contract_tasks::FACTS)
@@ -102,6 +104,33 @@ async fn sealed_bytes_are_taken_once(store: Arc<dyn Store>) {
     let past = SystemTime::now() - Duration::from_secs(1);
     store.sealed_put(&key("old"), b"x", Some(past)).await.unwrap();
     assert_eq!(store.sealed_take(&key("old")).await.unwrap(), None);
+}
+
+async fn what_was_done_is_kept(store: Arc<dyn Store>) {
+    let ago = |seconds| {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+        SystemTime::UNIX_EPOCH + Duration::from_secs(now - seconds)
+    };
+    let record = |seconds, caller: &str, action, subject: &str| AuditRecord {
+        at: ago(seconds),
+        caller: caller.into(),
+        action,
+        subject: subject.into(),
+    };
+    let old = record(300, "alice", AuditAction::CallRefused, "Kit.Add not_permitted");
+    let newer = record(200, "", AuditAction::ConfigReloaded, "");
+    let newest = record(100, "bob", AuditAction::TaskCancelled, "a task");
+    store.audit_add(&[old.clone(), newer.clone()]).await.unwrap();
+    store.audit_add(std::slice::from_ref(&newest)).await.unwrap();
+    assert_eq!(store.audit_list(9).await.unwrap(), [newest.clone(), newer.clone(), old]);
+    assert_eq!(store.audit_list(1).await.unwrap(), std::slice::from_ref(&newest));
+    assert_eq!(store.status().await.unwrap().audit, 3);
+    assert_eq!(store.prune(&Retention::default()).await.unwrap().audit, 0);
+    let by_age = Retention { audit_for: Duration::from_secs(250), ..Retention::default() };
+    assert_eq!(store.prune(&by_age).await.unwrap().audit, 1);
+    let by_count = Retention { audit: 1, ..Retention::default() };
+    assert_eq!(store.prune(&by_count).await.unwrap().audit, 1);
+    assert_eq!(store.audit_list(9).await.unwrap(), [newest]);
 }
 
 async fn status_counts(store: Arc<dyn Store>) {

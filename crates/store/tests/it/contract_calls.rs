@@ -32,13 +32,14 @@ pub(crate) fn text(outcome: &Outcome) -> String {
     serde_json::to_string(outcome).unwrap()
 }
 
-async fn check(store: &Arc<dyn Store>, id: &str, digest: u8, expect: &str) {
+pub(crate) async fn check(store: &Arc<dyn Store>, id: &str, digest: u8, expect: &str) {
     let begun = store.call_begin(&key(id), &[digest; 32]).await.unwrap();
     let word = match begun {
         Begun::Fresh => "fresh".to_owned(),
         Begun::Running => "running".to_owned(),
         Begun::Conflict => "conflict".to_owned(),
         Begun::Abandoned => "abandoned".to_owned(),
+        Begun::Task(_) => "task".to_owned(),
         Begun::Ended(outcome) => text(&outcome),
     };
     assert_eq!(word, expect, "{id}");

@@ -9,7 +9,7 @@ use toolmux_core::store::{NewTask, Retention, Store, Submitted};
 use toolmux_core::task::{TaskChange, TaskId};
 
 use crate::contract::{Fact, next_millisecond};
-use crate::contract_calls::{key, returned};
+use crate::contract_calls::{check as check_call, key, returned};
 use crate::facts;
 
 pub(crate) const FACTS: &[(&str, Fact)] = facts![
@@ -18,10 +18,12 @@ pub(crate) const FACTS: &[(&str, Fact)] = facts![
     callers_are_claimed_in_turn,
     a_cancelled_task_stays_cancelled,
     the_same_key_is_the_same_task,
+    calls_and_tasks_share_their_keys,
     a_key_is_free_again_after_its_task,
     a_returned_task_waits_before_it_is_claimed_again,
     what_a_tool_tells_is_numbered_and_resumed,
     ended_tasks_are_kept_as_long_as_asked,
+    ended_tasks_are_pruned_by_age_and_count,
     tasks_are_listed_newest_first,
     the_bell_rings_for_every_change,
 ];
@@ -154,6 +156,30 @@ async fn the_same_key_is_the_same_task(store: Arc<dyn Store>) {
     assert_eq!(store.task_submit(&keyed(2)).await.unwrap(), Submitted::Conflict);
 }
 
+async fn calls_and_tasks_share_their_keys(store: Arc<dyn Store>) {
+    let keyed = |id: &str, digest: u8| NewTask { key: Some((key(id), [digest; 32])), ..new("alice") };
+    let task = keyed("k", 1);
+    assert_eq!(store.task_submit(&task).await.unwrap(), Submitted::Fresh);
+    check_call(&store, "k", 1, "task").await;
+    check_call(&store, "k", 2, "conflict").await;
+    assert!(store.task_start(&task.id).await.unwrap());
+    assert!(store.task_finish(&task.id, &returned(1)).await.unwrap());
+    check_call(&store, "k", 1, "task").await;
+    check_call(&store, "called", 1, "fresh").await;
+    for _ in 0..2 {
+        assert_eq!(store.task_submit(&keyed("called", 1)).await.unwrap(), Submitted::Called);
+        assert_eq!(store.task_submit(&keyed("called", 2)).await.unwrap(), Submitted::Conflict);
+        store.call_finish(&key("called"), &returned(1)).await.unwrap();
+    }
+    let failing = keyed("again", 1);
+    assert_eq!(store.task_submit(&failing).await.unwrap(), Submitted::Fresh);
+    store.task_start(&failing.id).await.unwrap();
+    let retry = Outcome::Failed(ToolError::new("later").retry(Retry::Now));
+    store.task_finish(&failing.id, &retry).await.unwrap();
+    check_call(&store, "again", 2, "fresh").await;
+    assert_eq!(store.status().await.unwrap().calls, [2, 1]);
+}
+
 async fn a_key_is_free_again_after_its_task(store: Arc<dyn Store>) {
     let retry = Outcome::Failed(ToolError::new("later").retry(Retry::Now));
     let never = Outcome::Failed(ToolError::new("no"));
@@ -213,6 +239,25 @@ async fn ended_tasks_are_kept_as_long_as_asked(store: Arc<dyn Store>) {
     assert!(store.task_find(&short.id, 0).await.unwrap().is_none());
     assert!(store.task_find(&long, 0).await.unwrap().is_some());
     assert_eq!(store.prune(&Retention::default()).await.unwrap().tasks, 1);
+}
+
+async fn ended_tasks_are_pruned_by_age_and_count(store: Arc<dyn Store>) {
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        let id = submit(&store, "alice").await;
+        store.task_start(&id).await.unwrap();
+        store.task_finish(&id, &returned(1)).await.unwrap();
+        next_millisecond().await;
+        ids.push(id);
+    }
+    let waiting = submit(&store, "alice").await;
+    let by_count = Retention { tasks: 2, ..Retention::default() };
+    assert_eq!(store.prune(&by_count).await.unwrap().tasks, 1);
+    assert!(store.task_find(&ids[0], 0).await.unwrap().is_none());
+    assert!(store.task_find(&ids[1], 0).await.unwrap().is_some());
+    let by_age = Retention { tasks_for: Duration::ZERO, ..Retention::default() };
+    assert_eq!(store.prune(&by_age).await.unwrap().tasks, 2);
+    assert!(store.task_find(&waiting, 0).await.unwrap().is_some());
 }
 
 async fn tasks_are_listed_newest_first(store: Arc<dyn Store>) {

@@ -7,7 +7,7 @@ use sqlx::Connection;
 use tokio::time::timeout;
 use toolmux_core::store::{Begun, NewTask, Store};
 use toolmux_core::task::TaskId;
-use toolmux_store::{SqlStore, StoreSettings};
+use toolmux_store::{Look, SqlStore, StoreSettings};
 
 use crate::contract::settings;
 use crate::contract_calls::{key, returned, text};
@@ -130,6 +130,26 @@ async fn a_lease_that_nobody_renews_runs_out() {
         let waited = timeout(PATIENCE, alive.call_wait(&key("1"))).await.expect("the wait ends").unwrap();
         assert!(waited.is_none());
         assert!(matches!(alive.call_begin(&key("1"), &[1; 32]).await.unwrap(), Begun::Abandoned));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_look_changes_nothing() {
+    both(async |url| {
+        let told = Look::at(url).await.err().map(|error| error.to_string());
+        assert!(told.is_some(), "there is nothing to look at yet");
+        let dead = server(url).await;
+        let task = new("a");
+        dead.task_submit(&task).await.unwrap();
+        assert!(dead.task_start(&task.id).await.unwrap());
+        drop(dead);
+        leases_end(url).await;
+        let look = Look::at(url).await.unwrap();
+        let status = look.status().await.unwrap();
+        assert_eq!((status.servers, status.tasks, status.schema), (0, [0, 1, 0], 2));
+        assert!(look.audit_list(9).await.unwrap().is_empty());
+        assert_eq!(look.status().await.unwrap(), status);
     })
     .await;
 }

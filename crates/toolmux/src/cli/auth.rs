@@ -81,7 +81,7 @@ impl Auth {
 
 async fn broker(config: &Path) -> Result<Arc<OAuthBroker>, Failure> {
     let config = Config::load(config)?;
-    let store = store(&config.store).await?;
+    let store = store(&config.store, config.retention).await?;
     authorization::broker(config.auth.as_ref(), &store, &Base::default())?.ok_or_else(|| {
         Failure::refused(anyhow::anyhow!("no provider of tokens is configured"))
             .hint("add an [auth.providers.NAME] table")

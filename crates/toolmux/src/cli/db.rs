@@ -2,15 +2,17 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Subcommand;
 use serde_json::{Value, json};
-use toolmux_core::store::{Retention, Store, StoreError, StoreStatus};
+use toolmux_core::audit::AuditRecord;
+use toolmux_core::store::{Pruned, Retention, StoreError, StoreStatus};
+use toolmux_store::{Look, OpenError};
 
 use super::failure::Failure;
-use super::terminal::print_line;
+use super::table::Table;
+use super::terminal::{Terminal, print_line};
 use crate::assembly::store;
 use crate::config::Config;
 
@@ -34,10 +36,18 @@ pub(super) struct Db {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Say what is kept.
+    /// Say what is kept; changes nothing.
     ///
     /// Example: toolmux db status --store sqlite:toolmux.db
     Status,
+    /// Say who did what, newest first; changes nothing. With --json, one object on each line.
+    ///
+    /// Example: toolmux db audit --most 20
+    Audit {
+        /// This many at most.
+        #[arg(long, value_name = "COUNT", default_value = "100")]
+        most: usize,
+    },
     /// Remove what is old: ended calls, and tasks and sealed records past their time.
     ///
     /// Example: toolmux db prune --older-than 7d
@@ -56,42 +66,88 @@ enum Action {
 }
 
 impl Db {
-    pub(super) async fn run(self) -> Result<ExitCode, Failure> {
-        let url = match &self.store {
-            Some(url) => url.clone(),
-            None => Config::load(&self.config)?.store,
+    pub(super) async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
+        let (url, usual) = match &self.store {
+            Some(url) => (url.clone(), Retention::default()),
+            None => {
+                let config = Config::load(&self.config)?;
+                (config.store, config.retention)
+            }
         };
-        let store = store(&url).await?;
-        let done = self.act(&store).await;
-        store.close().await;
-        done.map_err(failed)?;
-        Ok(ExitCode::SUCCESS)
-    }
-
-    async fn act(&self, store: &Arc<dyn Store>) -> Result<(), StoreError> {
-        match &self.action {
-            Action::Status => self.show(&store.status().await?),
+        if url == "memory" {
+            return Err(Failure::refused(anyhow::anyhow!(
+                "records in memory are seen by their server alone"
+            ))
+            .hint("--store sqlite:FILE or --store postgres://… names a store that outlives it"));
+        }
+        match self.action {
+            Action::Status => self.show(&look(&url).await?.status().await.map_err(failed)?),
+            Action::Audit { most } => {
+                let records = look(&url).await?.audit_list(most).await.map_err(failed)?;
+                if self.json {
+                    records.iter().map(line).for_each(|line| print_line(&line.to_string()));
+                } else {
+                    table(&records).print(terminal);
+                }
+            }
             Action::Migrate => {
-                let version = store.status().await?.schema;
+                let store = store(&url, usual).await?;
+                let status = store.status().await;
+                store.close().await;
+                let version = status.map_err(failed)?.schema;
                 self.say(&json!({ "version": version }), &format!("version {version}"));
             }
             Action::Prune { older_than, keep } => {
-                let usual = Retention::default();
-                let retention = Retention {
-                    calls_for: older_than.unwrap_or(usual.calls_for),
-                    calls: keep.unwrap_or(usual.calls),
-                    ..usual
-                };
-                let gone = store.prune(&retention).await?;
-                let (calls, tasks, sealed) = (gone.calls, gone.tasks, gone.sealed);
+                let calls_for = older_than.unwrap_or(usual.calls_for);
+                let calls = keep.unwrap_or(usual.calls);
+                let store = store(&url, usual).await?;
+                let gone = store.prune(&Retention { calls_for, calls, ..usual }).await;
+                store.close().await;
+                let Pruned { calls, tasks, sealed, audit } = gone.map_err(failed)?;
                 self.say(
-                    &json!({ "calls": calls, "tasks": tasks, "sealed": sealed }),
-                    &format!("{calls} calls, {tasks} tasks, {sealed} sealed records removed"),
+                    &json!({ "calls": calls, "tasks": tasks, "sealed": sealed, "audit": audit }),
+                    &format!(
+                        "{calls} calls, {tasks} tasks, {sealed} sealed records, {audit} audit records removed"
+                    ),
                 );
             }
         }
-        Ok(())
+        Ok(ExitCode::SUCCESS)
     }
+}
+
+fn line(record: &AuditRecord) -> Value {
+    let at = humantime::format_rfc3339_millis(record.at).to_string();
+    json!({ "at": at, "caller": record.caller, "action": record.action.as_str(), "subject": record.subject })
+}
+
+async fn look(url: &str) -> Result<Look, Failure> {
+    let looked = Look::at(url).await;
+    looked.map_err(|error| {
+        let hint = match error {
+            OpenError::NoTables | OpenError::OtherTables { .. } => {
+                Some("toolmux db migrate brings the tables up to date")
+            }
+            OpenError::Connect(_) if url.starts_with("sqlite:") => {
+                Some("is the file there? toolmux db migrate makes it")
+            }
+            OpenError::Connect(_) | OpenError::Migrate(_) | OpenError::Unknown(_) => None,
+        };
+        let failure = Failure::refused(anyhow::Error::from(error));
+        match hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    })
+}
+
+fn table(records: &[AuditRecord]) -> Table<4> {
+    let mut table = Table::new(["WHEN", "CALLER", "ACTION", "SUBJECT"]);
+    for record in records {
+        let at = humantime::format_rfc3339_millis(record.at).to_string();
+        table.row([&at, &record.caller, record.action.as_str(), &record.subject]);
+    }
+    table
 }
 
 impl Db {
@@ -102,8 +158,7 @@ impl Db {
     fn show(&self, status: &StoreStatus) {
         let [calls, running_calls] = status.calls;
         let [pending, running, ended] = status.tasks;
-        // We ourselves are one of them while we look.
-        let servers = status.servers.saturating_sub(1);
+        let servers = status.servers;
         if self.json {
             let value = json!({
                 "kind": status.kind,
@@ -112,6 +167,7 @@ impl Db {
                 "calls": { "all": calls, "running": running_calls },
                 "tasks": { "pending": pending, "running": running, "ended": ended },
                 "sealed": status.sealed,
+                "audit": status.audit,
                 "bytes": status.bytes,
             });
             return print_line(&format!("{value:#}"));
@@ -122,6 +178,7 @@ impl Db {
         print_line(&format!("calls    {calls}, {running_calls} running"));
         print_line(&format!("tasks    {pending} pending, {running} running, {ended} ended"));
         print_line(&format!("sealed   {}", status.sealed));
+        print_line(&format!("audit    {}", status.audit));
         if let Some(bytes) = status.bytes {
             print_line(&format!("bytes    {bytes}"));
         }

@@ -35,7 +35,7 @@ impl Mcp {
         let mut config = self.origin.config().await?.config;
         // Whoever starts this process may call what it serves.
         (config.keys, config.jwt) = (Vec::new(), None);
-        let assembly = Assembly::new(&config, store(&config.store).await?)?;
+        let assembly = Assembly::new(&config, store(&config.store, config.retention).await?)?;
         let gateway = assembly.gateway.clone();
         let caller = gateway.admit(Credential::None, self.toolset.as_deref())?;
         gateway.settled(SETTLE).await;

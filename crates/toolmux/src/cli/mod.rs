@@ -139,7 +139,7 @@ impl Command {
             Command::Call(command) => command.run(terminal).await,
             Command::Run(command) => command.run().await,
             Command::Chat(command) => command.run().await,
-            Command::Db(command) => command.run().await,
+            Command::Db(command) => command.run(terminal).await,
             Command::Check(command) => Ok(command.run()),
             Command::Describe(command) => command.run().await,
             Command::Auth(command) => command.run(terminal).await,

@@ -84,7 +84,7 @@ pub(super) struct Manner {
 
 /// Serves a configuration until the process is told to end, and follows the file it is from.
 pub(super) async fn serve(config: &Config, manner: Manner, terminal: &Terminal) -> Result<ExitCode, Failure> {
-    let (store, stop) = (store(&config.store).await?, CancellationToken::new());
+    let (store, stop) = (store(&config.store, config.retention).await?, CancellationToken::new());
     let mut assembly = Assembly::new(config, store).map_err(|error| {
         let fault = manner.file.as_deref().and_then(|file| config.opening_fault(file));
         fault.map_or_else(|| Failure::from(error), Failure::from)
@@ -102,14 +102,15 @@ pub(super) async fn serve(config: &Config, manner: Manner, terminal: &Terminal) 
     })?;
     assembly.listens_at(&running.url());
     let gateway = assembly.gateway.clone();
+    let calls = manner.file.as_ref().map(|_| reload::Calls { hang_up, wishes: reload::wishes(&gateway) });
     let serving = async {
         let settle = if manner.found.is_empty() { SETTLE } else { SETTLE_FOUND };
         connected(&gateway, terminal, settle).await;
         refuse_collisions(&gateway, &manner.found)?;
         refuse_silence(&gateway, &manner.found)?;
         announce(&gateway, &running.url(), terminal);
-        match &manner.file {
-            Some(file) => reload::follow(file, assembly, config, hang_up).await,
+        match manner.file.as_deref().zip(calls) {
+            Some((file, calls)) => reload::follow(file, assembly, config, calls).await,
             None => std::future::pending().await,
         }
         Ok::<(), Failure>(())

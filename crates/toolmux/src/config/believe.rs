@@ -52,6 +52,7 @@ impl Reader<'_> {
             limits: limits.of_calls(),
             web: limits.of_bodies(),
             connections: limits.of_connections(),
+            retention: raw.retention.retention(),
             hosts: raw.hosts,
             origins: raw.origins,
             allow_stop: raw.allow_stop,

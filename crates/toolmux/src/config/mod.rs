@@ -22,6 +22,7 @@ use toolmux_core::gateway::{Admission, ApiKey};
 use toolmux_core::limits::Limits;
 use toolmux_core::mount::{Naming, ToolSettings};
 use toolmux_core::secret::Secret;
+use toolmux_core::store::Retention;
 use toolmux_core::toolset::{Pattern, Toolset};
 use toolmux_protocols::SOURCES;
 use toolmux_protocols::registry::{OpenError, Opening, SourceKind};
@@ -67,6 +68,8 @@ pub struct Config {
     pub web: WebLimits,
     /// Bounds of connections.
     pub connections: ListenLimits,
+    /// What is kept and for how long.
+    pub retention: Retention,
     /// Names this server may be called by, beside those of loopback.
     pub hosts: Vec<String>,
     /// Web pages that may call it.
@@ -149,6 +152,7 @@ impl Config {
             ("hosts", self.hosts != running.hosts),
             ("origins", self.origins != running.origins),
             ("allow_stop", self.allow_stop != running.allow_stop),
+            ("retention", self.retention != running.retention),
             ("limits.body_bytes", self.web.body_bytes != running.web.body_bytes),
             ("limits.body_timeout", self.web.body_timeout != running.web.body_timeout),
             ("limits.head_timeout", self.connections.head_timeout != running.connections.head_timeout),

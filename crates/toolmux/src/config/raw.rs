@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer};
 use toolmux_core::limits::Limits;
 use toolmux_core::mount::ToolSettings;
 use toolmux_core::requirements::{Authorization, Requirements};
+use toolmux_core::store::Retention;
 use toolmux_core::tool::Hints;
 use toolmux_protocols::registry::SecretSetting;
 use toolmux_protocols::web::WebLimits;
@@ -51,6 +52,9 @@ pub struct Raw {
     pub(super) auth: Option<RawAuth>,
     /// Bounds.
     pub(super) limits: Option<RawLimits>,
+    /// What is kept of calls, tasks and what was done, and for how long.
+    #[serde(default)]
+    pub(super) retention: RawRetention,
     /// Names this server may be called by, beside those of loopback.
     #[serde(default)]
     pub(super) hosts: Vec<String>,
@@ -306,6 +310,50 @@ impl RawLimits {
             connections: self.connections.unwrap_or(default.connections),
             head_timeout: self.head_timeout.unwrap_or(default.head_timeout),
             drain: self.drain.unwrap_or(default.drain),
+        }
+    }
+}
+
+/// What is kept and for how long; older and more is removed in the background. Durations are written `24h`,
+/// `7days`.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawRetention {
+    /// How long ended calls are kept, and by that how long an id means the same call.
+    #[serde(default, deserialize_with = "duration")]
+    #[schemars(with = "Option<String>")]
+    calls_for: Option<Duration>,
+    /// How many calls are kept at most, the newest.
+    calls: Option<u64>,
+    /// How long a task may wait for its turn.
+    #[serde(default, deserialize_with = "duration")]
+    #[schemars(with = "Option<String>")]
+    pending_for: Option<Duration>,
+    /// How long ended tasks are kept at most, whatever their submitters asked for.
+    #[serde(default, deserialize_with = "duration")]
+    #[schemars(with = "Option<String>")]
+    tasks_for: Option<Duration>,
+    /// How many ended tasks are kept at most, the newest.
+    tasks: Option<u64>,
+    /// How long audit records are kept.
+    #[serde(default, deserialize_with = "duration")]
+    #[schemars(with = "Option<String>")]
+    audit_for: Option<Duration>,
+    /// How many audit records are kept at most, the newest.
+    audit: Option<u64>,
+}
+
+impl RawRetention {
+    pub(super) fn retention(&self) -> Retention {
+        let default = Retention::default();
+        Retention {
+            calls_for: self.calls_for.unwrap_or(default.calls_for),
+            calls: self.calls.unwrap_or(default.calls),
+            pending_for: self.pending_for.unwrap_or(default.pending_for),
+            tasks_for: self.tasks_for.unwrap_or(default.tasks_for),
+            tasks: self.tasks.unwrap_or(default.tasks),
+            audit_for: self.audit_for.unwrap_or(default.audit_for),
+            audit: self.audit.unwrap_or(default.audit),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The binary and the SDK as a user meets them.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod bad_input;
 mod chat;
 mod cli;
@@ -15,8 +17,11 @@ mod opendyn_fixture;
 mod opendyn_gallery;
 mod opendyn_workers;
 mod opentool;
+#[path = "../../../store/tests/it/postgres_server.rs"]
+mod postgres_server;
 mod process;
 mod protected;
+mod replicas;
 mod sdk;
 mod tasks;
 mod zero_config;

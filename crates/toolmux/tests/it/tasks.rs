@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::process::{ECHO, Serving, folder};
+use crate::process::{ECHO, Serving, folder, stderr, stdout, toolmux, until, write};
 
 #[test]
 fn weak_point_tasks_live_longer_than_the_process() {
@@ -19,4 +19,50 @@ fn weak_point_tasks_live_longer_than_the_process() {
     let started = Instant::now();
     let serving = Serving::start(folder.path());
     assert_eq!(serving.get(&path, json).1, before, "after {:?}", started.elapsed());
+}
+
+#[test]
+fn a_reset_reads_the_configuration_again() {
+    let folder = folder(ECHO);
+    let serving = Serving::start(folder.path());
+    assert!(!serving.get("/get_tool", "").1.contains("More_echo"));
+    let more = ECHO.split("[sources.Shell").skip(1).map(|part| format!("[sources.More{part}"));
+    write(folder.path(), &format!("{ECHO}\n{}", more.collect::<String>()));
+    let (_, told) = serving.get("/reset", "");
+    assert!(told.contains(r#""name":"More","status":"ok""#), "{told}");
+    let (_, tools) = serving.get("/get_tool", "");
+    assert_eq!((tools.matches("More_echo").count(), tools.matches("Shell_echo").count()), (1, 1), "{tools}");
+    write(folder.path(), "sources = 1");
+    let (_, told) = serving.get("/reset", "");
+    assert!(told.contains(r#""status":"error""#) && told.contains("cannot be used"), "{told}");
+    assert!(serving.get("/get_tool", "").1.contains("More_echo"), "what runs goes on");
+}
+
+#[test]
+fn the_database_is_looked_at_pruned_and_audited() {
+    let keys = "[toolsets.none]\ntools = []\n[keys.bob]\nkey = \"bob-key\"\ntoolset = \"none\"\n";
+    let echo = ECHO.replace("store = \"memory\"", "store = \"sqlite:records.db\"");
+    let folder = folder(&format!("{echo}\n{keys}\n[retention]\ncalls_for = \"1h\"\naudit = 50\n"));
+    let db = |arguments: &[&str]| {
+        let output = toolmux(folder.path(), &[&["db"], arguments].concat());
+        (output.status.code(), stdout(&output) + &stderr(&output))
+    };
+    let (code, told) = db(&["status"]);
+    assert_eq!(code, Some(2), "there is no store yet: {told}");
+    assert!(!folder.path().join("records.db").exists(), "looking makes none");
+    assert_eq!(db(&["migrate"]), (Some(0), "version 2\n".to_owned()));
+    let serving = Serving::start(folder.path());
+    let key = "authorization: Bearer bob-key\r\n";
+    let (_, told) = serving.post("/call_tool/Shell_echo", key, br#"{"text":"very secret"}"#);
+    assert!(told.contains("detail"), "{told}");
+    let told = until("the record of the refusal", || {
+        let (_, told) = db(&["audit", "--json"]);
+        told.contains("call.refused").then_some(told)
+    });
+    assert!(told.contains(r#""caller":"bob""#) && told.contains("Shell_echo not_permitted"), "{told}");
+    assert!(!told.contains("secret"), "{told}");
+    let (_, told) = db(&["status"]);
+    assert!(told.contains("servers  1\n") && told.contains("audit    1\n"), "{told}");
+    let (_, told) = db(&["prune", "--keep", "0"]);
+    assert_eq!(told, "0 calls, 0 tasks, 0 sealed records, 0 audit records removed\n");
 }

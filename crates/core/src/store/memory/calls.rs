@@ -36,6 +36,10 @@ impl Calls {
         }
     }
 
+    pub(super) fn digest(&self, key: &CallKey) -> Option<CallDigest> {
+        self.calls.get(key).map(|record| record.digest)
+    }
+
     pub(super) fn finish(&mut self, key: &CallKey, outcome: &Outcome) -> bool {
         let Some(record) = self.calls.get(key) else { return false };
         if let Some(known) = &*record.outcome.borrow() {

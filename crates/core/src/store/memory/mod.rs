@@ -3,7 +3,7 @@
 mod calls;
 mod tasks;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -14,11 +14,15 @@ use super::{
     SealedKey, Store, StoreFuture, StoreStatus, Submitted,
 };
 use crate::BoxFuture;
+use crate::audit::AuditRecord;
 use crate::outcome::Outcome;
 use crate::progress::Update;
 use crate::task::{Task, TaskId, TaskStatus};
 
 const WORK: &str = "work";
+
+/// How many audit records memory keeps.
+const MOST_AUDITED: usize = 10_000;
 
 /// Keeps records as long as the process lives.
 #[derive(Debug, Default)]
@@ -32,6 +36,8 @@ struct Records {
     calls: Calls,
     tasks: Tasks,
     sealed: BTreeMap<SealedKey, (Vec<u8>, Option<SystemTime>)>,
+    /// Oldest first.
+    audit: VecDeque<AuditRecord>,
 }
 
 impl MemoryStore {
@@ -61,7 +67,11 @@ fn ready<'a, T: Send + 'a>(value: T) -> StoreFuture<'a, T> {
 
 impl Store for MemoryStore {
     fn call_begin<'a>(&'a self, key: &'a CallKey, digest: &'a CallDigest) -> StoreFuture<'a, Begun> {
-        ready(self.records(|records| records.calls.begin(key, digest)))
+        ready(self.records(|records| match records.tasks.of_key(key) {
+            Some((known, _)) if known != *digest => Begun::Conflict,
+            Some((_, task)) => Begun::Task(task),
+            None => records.calls.begin(key, digest),
+        }))
     }
 
     fn call_finish<'a>(&'a self, key: &'a CallKey, outcome: &'a Outcome) -> StoreFuture<'a, bool> {
@@ -112,7 +122,15 @@ impl Store for MemoryStore {
     }
 
     fn task_submit<'a>(&'a self, task: &'a NewTask) -> StoreFuture<'a, Submitted> {
-        let submitted = self.records(|records| records.tasks.submit(task));
+        let submitted = self.records(|records| {
+            let called =
+                task.key.as_ref().and_then(|(key, digest)| Some((records.calls.digest(key)?, digest)));
+            match called {
+                Some((known, digest)) if known != *digest => Submitted::Conflict,
+                Some(_) => Submitted::Called,
+                None => records.tasks.submit(task),
+            }
+        });
         self.bells.ring(WORK);
         ready(submitted)
     }
@@ -174,6 +192,19 @@ impl Store for MemoryStore {
         self.bells.listen(WORK)
     }
 
+    fn audit_add<'a>(&'a self, records: &'a [AuditRecord]) -> StoreFuture<'a, ()> {
+        self.records(|kept| {
+            kept.audit.extend(records.iter().cloned());
+            let surplus = kept.audit.len().saturating_sub(MOST_AUDITED);
+            kept.audit.drain(..surplus);
+        });
+        ready(())
+    }
+
+    fn audit_list(&self, most: usize) -> StoreFuture<'_, Vec<AuditRecord>> {
+        ready(self.records(|records| records.audit.iter().rev().take(most).cloned().collect()))
+    }
+
     fn status(&self) -> StoreFuture<'_, StoreStatus> {
         ready(self.records(|records| StoreStatus {
             kind: "memory",
@@ -182,6 +213,7 @@ impl Store for MemoryStore {
             calls: records.calls.count(),
             tasks: records.tasks.count(),
             sealed: records.sealed.len() as u64,
+            audit: records.audit.len() as u64,
             bytes: None,
         }))
     }
@@ -192,8 +224,9 @@ impl Store for MemoryStore {
             records.sealed.retain(|_, kept| !expired(kept));
             Pruned {
                 calls: records.calls.prune(retention),
-                tasks: records.tasks.prune(),
+                tasks: records.tasks.prune_over(retention),
                 sealed: (sealed - records.sealed.len()) as u64,
+                audit: prune_audit(&mut records.audit, retention),
             }
         }))
     }
@@ -201,6 +234,15 @@ impl Store for MemoryStore {
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
+}
+
+fn prune_audit(audit: &mut VecDeque<AuditRecord>, retention: &Retention) -> u64 {
+    let before = audit.len();
+    let old = |record: &AuditRecord| record.at.elapsed().is_ok_and(|age| age >= retention.audit_for);
+    while audit.len() as u64 > retention.audit || audit.front().is_some_and(old) {
+        audit.pop_front();
+    }
+    (before - audit.len()) as u64
 }
 
 fn expired((_, expires): &(Vec<u8>, Option<SystemTime>)) -> bool {

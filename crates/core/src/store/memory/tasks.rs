@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::outcome::Outcome;
 use crate::progress::Update;
-use crate::store::{CallDigest, CallKey, ClaimedTask, FoundTask, NewTask, Submitted, frees_key};
+use crate::store::{CallDigest, CallKey, ClaimedTask, FoundTask, NewTask, Retention, Submitted, frees_key};
 use crate::task::{Task, TaskChange, TaskEvent, TaskId, TaskStatus};
 
 /// How often submitting looks for tasks whose time is over.
@@ -79,6 +79,12 @@ impl Tasks {
         self.records.insert(new.id.clone(), record);
         self.pending.insert(new.id.clone());
         Submitted::Fresh
+    }
+
+    /// The task that answers for a key.
+    pub(super) fn of_key(&mut self, key: &CallKey) -> Option<(CallDigest, TaskId)> {
+        self.free_if_over(key);
+        self.keys.get(key).cloned()
     }
 
     /// A task whose time is over answers for its key no more, swept or not.
@@ -228,6 +234,28 @@ impl Tasks {
             !over
         });
         (before - self.records.len()) as u64
+    }
+
+    /// The same, and removes ended tasks that are older or more than allowed.
+    pub(super) fn prune_over(&mut self, retention: &Retention) -> u64 {
+        let gone = self.prune();
+        let mut ended: Vec<(SystemTime, TaskId)> = self
+            .records
+            .values()
+            .filter(|record| record.task.status.is_ended())
+            .map(|record| (record.task.updated, record.task.id.clone()))
+            .collect();
+        ended.sort_by(|a, b| b.cmp(a));
+        let old = |at: SystemTime| at.elapsed().is_ok_and(|age| age >= retention.tasks_for);
+        let over =
+            |(place, (at, _)): &(usize, (SystemTime, TaskId))| *place as u64 >= retention.tasks || old(*at);
+        let surplus: Vec<_> = ended.into_iter().enumerate().filter(over).collect();
+        for (_, (_, id)) in &surplus {
+            if let Some(key) = self.records.remove(id).and_then(|record| record.key) {
+                self.keys.remove(&key);
+            }
+        }
+        gone + surplus.len() as u64
     }
 
     fn running(&mut self, id: &TaskId) -> Option<&mut Record> {

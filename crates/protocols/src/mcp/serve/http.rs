@@ -18,7 +18,7 @@ use super::{batch, listen, methods, protected, session};
 use crate::jsonrpc::{Message, NotAMessage};
 use crate::mcp::wire::{self, Fault, INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, Params, Reply, text_of};
 use crate::sse;
-use crate::web::{Web, json};
+use crate::web::{Web, idempotency_key, json};
 
 /// What all handlers need.
 #[derive(Clone)]
@@ -191,8 +191,8 @@ pub(super) async fn cancellable(exchange: Exchange) -> Reply {
 }
 
 pub(super) fn asked(headers: &HeaderMap, id: &RawValue, method: &str, params: Option<&RawValue>) -> Asked {
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(Box::from);
-    Asked { call_id: text("idempotency-key"), trace: text("traceparent"), ..Asked::new(id, method, params) }
+    let trace = headers.get("traceparent").and_then(|value| value.to_str().ok()).map(Box::from);
+    Asked { call_id: idempotency_key(headers), trace, ..Asked::new(id, method, params) }
 }
 
 /// The specification wants both kinds named; only an explicit wish for JSON alone keeps us from streaming.

@@ -5,8 +5,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
+use toolmux_store::{Look, OpenError};
+
 use super::{Finding, Mending};
-use crate::assembly::{store, without_password};
+use crate::assembly::without_password;
 use crate::config::Config;
 
 const AREA: &str = "store";
@@ -38,13 +40,15 @@ pub(super) async fn examine(config: &Config, mending: Mending) -> Vec<Finding> {
 async fn opened(url: &str) -> Finding {
     let name = without_password(url);
     let looked = async {
-        let store = store(url).await?;
-        let status = store.status().await.map_err(|error| anyhow::anyhow!(error.0.public));
-        store.close().await;
-        status
+        let look = match Look::at(url).await {
+            Err(OpenError::NoTables) => return Ok(None),
+            looked => looked?,
+        };
+        look.status().await.map(Some).map_err(|error| anyhow::anyhow!(error.0.public))
     };
     match tokio::time::timeout(PATIENCE, looked).await {
-        Ok(Ok(status)) => Finding::good(AREA, format!("{name} holds {} calls", status.calls[0])),
+        Ok(Ok(Some(status))) => Finding::good(AREA, format!("{name} holds {} calls", status.calls[0])),
+        Ok(Ok(None)) => Finding::good(AREA, format!("{name} is empty; the server makes its tables")),
         Ok(Err(error)) => Finding::bad(
             AREA,
             format!("{error:#}"),

@@ -1,0 +1,68 @@
+//! Who did what, when: the record that stays when everything else is pruned. Never arguments, never secrets.
+
+use std::time::SystemTime;
+
+/// What was done that somebody may ask about later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AuditAction {
+    /// A caller asked for what is not theirs.
+    CallRefused,
+    /// The configuration was read again and taken.
+    ConfigReloaded,
+    /// Every source was made anew.
+    SourcesReset,
+    /// A user allowed a token.
+    GrantCreated,
+    /// A token was forgotten.
+    GrantRevoked,
+    /// A task was cancelled.
+    TaskCancelled,
+}
+
+impl AuditAction {
+    const ALL: [AuditAction; 6] = [
+        AuditAction::CallRefused,
+        AuditAction::ConfigReloaded,
+        AuditAction::SourcesReset,
+        AuditAction::GrantCreated,
+        AuditAction::GrantRevoked,
+        AuditAction::TaskCancelled,
+    ];
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            AuditAction::CallRefused => "call.refused",
+            AuditAction::ConfigReloaded => "config.reloaded",
+            AuditAction::SourcesReset => "sources.reset",
+            AuditAction::GrantCreated => "grant.created",
+            AuditAction::GrantRevoked => "grant.revoked",
+            AuditAction::TaskCancelled => "task.cancelled",
+        }
+    }
+
+    /// Reads the word.
+    pub fn read(word: &str) -> Option<Self> {
+        AuditAction::ALL.into_iter().find(|action| action.as_str() == word)
+    }
+}
+
+/// One thing that was done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditRecord {
+    /// When.
+    pub at: SystemTime,
+    /// By whom: the name of a caller; empty for the server itself.
+    pub caller: Box<str>,
+    /// What.
+    pub action: AuditAction,
+    /// To what: a tool and the reason, a task, a provider and its user.
+    pub subject: Box<str>,
+}
+
+impl AuditRecord {
+    /// Something done now.
+    pub fn now(caller: &str, action: AuditAction, subject: impl Into<Box<str>>) -> Self {
+        AuditRecord { at: SystemTime::now(), caller: caller.into(), action, subject: subject.into() }
+    }
+}

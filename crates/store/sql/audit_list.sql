@@ -1,0 +1,1 @@
+SELECT at, caller, action, subject FROM audit ORDER BY at DESC, id DESC LIMIT $1

@@ -1,0 +1,1 @@
+DELETE FROM audit WHERE at < $1
