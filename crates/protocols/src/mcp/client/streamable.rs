@@ -9,6 +9,7 @@ use futures_util::stream::FuturesUnordered;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use reqwest::Url;
 use serde_json::value::RawValue;
+use tokio::sync::broadcast;
 use tokio_util::task::TaskTracker;
 use toolmux_core::BoxFuture;
 use toolmux_core::json_text::RawJson;
@@ -29,6 +30,9 @@ const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
+/// How many updates of resources wait for a slow follower.
+const UPDATES: usize = 64;
+
 pub(super) struct Streamable {
     client: HttpClient,
     url: Url,
@@ -38,6 +42,8 @@ pub(super) struct Streamable {
     session: ArcSwapOption<HeaderValue>,
     /// Known after the greeting.
     pub(super) revision: OnceLock<Revision>,
+    /// What a server of the handshake era tells of resources that changed.
+    pub(super) updated: broadcast::Sender<RawJson>,
     /// Messages that nobody waits for.
     tasks: TaskTracker,
 }
@@ -54,6 +60,7 @@ impl Streamable {
             next: AtomicU64::new(1),
             session: ArcSwapOption::empty(),
             revision: OnceLock::new(),
+            updated: broadcast::Sender::new(UPDATES),
             tasks: TaskTracker::new(),
         }
     }
@@ -162,6 +169,11 @@ impl Streamable {
                 match Message::read(event.data.as_bytes()) {
                     Ok(Message::Notification { method, .. }) if method.ends_with("/list_changed") => {
                         return Ok(());
+                    }
+                    Ok(Message::Notification { method, params: Some(params) })
+                        if method == "notifications/resources/updated" =>
+                    {
+                        self.updated.send(params.to_owned()).ok();
                     }
                     Ok(Message::Request { id, method, .. }) => {
                         let said = if method == "ping" { Ok(empty()) } else { Err(unanswerable(&method)) };
