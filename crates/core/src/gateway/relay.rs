@@ -77,6 +77,13 @@ impl Gateway {
         Err(Refusal::Unavailable { message: answer, retry_after: None })
     }
 
+    /// The same for what lasts: it has no time limit, and a source is closed without waiting for it.
+    pub async fn listen(&self, source: &str, relay: &Relay, progress: &Progress) -> Result<Relayed, Refusal> {
+        let mount = self.mounted(source)?;
+        let answer = mount.source.relay(relay, progress).await;
+        answer.map_err(|error| Refusal::Unavailable { message: error.message(), retry_after: None })
+    }
+
     fn mounted(&self, source: &str) -> Result<Arc<Mount>, Refusal> {
         let found = self.shelves(|shelves| {
             shelves.iter().find(|shelf| shelf.mount.name == source).map(|shelf| Arc::clone(&shelf.mount))

@@ -20,3 +20,5 @@ pub use self::serve::serve_streams;
 const MCP: &str = "mcp";
 /// The same for error objects that an upstream answered with.
 const MCP_ERROR: &str = "mcp-error";
+/// How 2026-07-28 asks to be told of changes, and how our server asks a source of either era.
+const LISTEN: &str = "subscriptions/listen";

@@ -16,6 +16,7 @@ mod mcp_stdio;
 mod mcp_streams;
 mod mcp_tasks;
 mod mcp_tasks_legacy;
+mod mcp_updates;
 mod model;
 mod opentool;
 mod opentool_client;

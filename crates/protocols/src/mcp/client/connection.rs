@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use http::{HeaderMap, StatusCode};
+use tokio::sync::broadcast;
 use toolmux_core::json_text::RawJson;
 use toolmux_core::message::Message;
 use toolmux_core::source::{Relayed, SourceError};
@@ -88,6 +89,15 @@ impl Channel {
             Channel::Child(child) => Some(&child.line),
             Channel::Sse(sse) => Some(&sse.line),
             Channel::Http(_) => None,
+        }
+    }
+
+    /// What a server of the handshake era tells of resources that changed.
+    pub(super) fn updated(&self) -> broadcast::Receiver<RawJson> {
+        match self {
+            Channel::Child(child) => child.line.updated.subscribe(),
+            Channel::Sse(sse) => sse.line.updated.subscribe(),
+            Channel::Http(http) => http.updated.subscribe(),
         }
     }
 
@@ -186,6 +196,14 @@ impl Connection {
     /// True when it ended because nobody used it.
     pub(super) fn is_resting(&self) -> bool {
         matches!(&self.channel, Channel::Child(child) if child.is_resting())
+    }
+
+    /// Ends with the connection; one over HTTP has no end of its own.
+    pub(super) async fn closed(&self) {
+        match self.channel.line() {
+            Some(line) => line.closed().await,
+            None => std::future::pending().await,
+        }
     }
 
     pub(super) fn lived(&self) -> Duration {

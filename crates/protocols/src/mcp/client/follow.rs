@@ -44,6 +44,9 @@ impl<'a> Following<'a> {
             level: Option<String>,
             data: Option<RawJson>,
         }
+        if let ("notifications/resources/updated", Some(params)) = (method, params) {
+            return self.progress.send(Update::Data(params.to_owned())).await;
+        }
         let Some(said) = params.and_then(|params| serde_json::from_str::<Said>(params.get()).ok()) else {
             return;
         };

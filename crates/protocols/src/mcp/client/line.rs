@@ -9,7 +9,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{Notify, broadcast, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use toolmux_core::json_text::{RawJson, to_raw};
 use toolmux_core::source::Relayed;
@@ -17,7 +17,7 @@ use toolmux_core::source::Relayed;
 use super::follow::{Following, unanswerable};
 use crate::jsonrpc::{self, Message};
 use crate::mcp::members::Members;
-use crate::mcp::wire::ASKED_FOR;
+use crate::mcp::wire::{ASKED_FOR, SUBSCRIPTION};
 
 /// How many messages wait to be written.
 const OUT_QUEUE: usize = 256;
@@ -42,6 +42,8 @@ pub(super) struct Line {
     out: mpsc::Sender<RawJson>,
     /// Wakes when the server tells of changed lists.
     pub(super) changed: Notify,
+    /// What a server of the handshake era tells of resources that changed.
+    pub(super) updated: broadcast::Sender<RawJson>,
     /// Lines that were no messages, and answers nobody waited for.
     pub(super) noise: AtomicU64,
     closed: CancellationToken,
@@ -76,6 +78,7 @@ impl Line {
             pending: Mutex::default(),
             out,
             changed: Notify::new(),
+            updated: broadcast::Sender::new(EVENT_QUEUE),
             noise: AtomicU64::new(0),
             closed: CancellationToken::new(),
         };
@@ -208,6 +211,14 @@ impl Line {
                     self.pending(|all| all.get(&progress_token).map(|to| to.events.try_send(event()).ok()));
                 }
             }
+            "notifications/resources/updated" => match meta_number(params, SUBSCRIPTION) {
+                Some(id) => {
+                    self.pending(|all| all.get(&id).map(|to| to.events.try_send(event()).ok()));
+                }
+                None => {
+                    self.updated.send(params.map(ToOwned::to_owned).unwrap_or_default()).ok();
+                }
+            },
             // Nothing says whose log line it is: with one follower on the line there is no doubt.
             "notifications/message" => self.pending(|all| {
                 let mut following = all.values().filter(|one| one.hears);
@@ -230,7 +241,7 @@ impl Line {
             method: method.to_owned(),
             params: params.map(ToOwned::to_owned),
         };
-        let named = asked_for(params);
+        let named = meta_number(params, ASKED_FOR);
         let taken = self.pending(|all| {
             let meant = |id: &u64, one: &Pending| one.answers && named.is_none_or(|named| *id == named);
             let least = all.iter().filter(|(id, one)| meant(id, one)).map(|(_, one)| one.open).min();
@@ -263,10 +274,10 @@ impl Line {
     }
 }
 
-/// The request that a question belongs to, where it says so.
-fn asked_for(params: Option<&RawValue>) -> Option<u64> {
+/// The request that a message belongs to, where its `_meta` says so.
+fn meta_number(params: Option<&RawValue>, key: &str) -> Option<u64> {
     let meta = Members::read(params?)?.get("_meta")?.to_owned();
-    Members::read(&meta)?.get(ASKED_FOR)?.get().parse().ok()
+    Members::read(&meta)?.get(key)?.get().parse().ok()
 }
 
 /// The text of an answer of ours.

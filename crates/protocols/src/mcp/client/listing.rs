@@ -54,8 +54,7 @@ async fn beside(connection: &Connection) -> Passthrough {
         resources: lent(resources.as_ref()),
         templates: lent(templates.as_ref()),
         completions: has("completions"),
-        subscriptions: !connection.greeting.revision.is_modern()
-            && connection.greeting.capabilities["resources"]["subscribe"] == Value::Bool(true),
+        subscriptions: connection.greeting.capabilities["resources"]["subscribe"] == Value::Bool(true),
     };
     Passthrough::of(MCP, to_raw(&beside).expect("a listing is writable"))
 }

@@ -16,6 +16,7 @@ mod sse_line;
 mod stderr;
 mod stdio;
 mod streamable;
+mod subscribed;
 mod tell;
 
 use std::sync::Arc;

@@ -23,11 +23,11 @@ use super::connection::{Ask, Broken, Channel, Connection};
 use super::decode::{self, Called};
 use super::follow::Following;
 use super::settings::{EraSetting, Place};
-use super::{listing, tell};
+use super::{listing, subscribed, tell};
 use crate::http_client::credential_headers;
 use crate::mcp::members::Members;
 use crate::mcp::wire::{Capabilities, INTERNAL_ERROR, Params};
-use crate::mcp::{MCP, mirror};
+use crate::mcp::{LISTEN, MCP, mirror};
 
 /// How often a server may ask for more input within one call.
 const MOST_ROUNDS: usize = 16;
@@ -80,6 +80,9 @@ impl Source for Upstream {
                 credentials: HeaderMap::new(),
                 following: &following,
             };
+            if relay.method == LISTEN && !self.connected().await?.greeting.revision.is_modern() {
+                return Ok(subscribed::listen(self, &relay.params, &following).await?);
+            }
             Ok(self.relayed(&asking, &relay.params).await?)
         })
     }
@@ -98,13 +101,13 @@ impl Source for Upstream {
 }
 
 /// A request, whichever connection it will go by.
-struct Asking<'a> {
-    method: &'a str,
-    name: Option<String>,
+pub(super) struct Asking<'a> {
+    pub(super) method: &'a str,
+    pub(super) name: Option<String>,
     /// Of a tool whose parameters may be mirrored as headers, and its arguments.
-    schema: Option<(&'a serde_json::Value, &'a serde_json::Map<String, serde_json::Value>)>,
-    credentials: HeaderMap,
-    following: &'a Following<'a>,
+    pub(super) schema: Option<(&'a serde_json::Value, &'a serde_json::Map<String, serde_json::Value>)>,
+    pub(super) credentials: HeaderMap,
+    pub(super) following: &'a Following<'a>,
 }
 
 impl Upstream {
@@ -238,7 +241,7 @@ impl Upstream {
     }
 
     /// One request and its answer. A session that the server forgot is begun anew, once.
-    async fn exchange<'a>(
+    pub(super) async fn exchange<'a>(
         &self,
         asking: &Asking<'_>,
         said: &(dyn Fn() -> Members<'a> + Sync),
@@ -254,7 +257,7 @@ impl Upstream {
     }
 
     /// The connection there is, or a new one; many who ask at once wait for the same.
-    async fn connected(&self) -> Result<Arc<Connection>, Broken> {
+    pub(super) async fn connected(&self) -> Result<Arc<Connection>, Broken> {
         let mut attempt = self.attempt.load_full();
         if let Some(connection) = attempt.get() {
             if !connection.is_closed() {
@@ -327,7 +330,7 @@ impl Upstream {
                 let modern = connection.greeting.revision.is_modern();
                 let ask = modern.then(|| listening(&connection));
                 // Servers of the handshake era may ask on that stream too, whether or not they tell of changes.
-                let worthwhile = !modern || tells_changes(&connection);
+                let worthwhile = !modern || tells_changes(&connection) || tells_updates(&connection);
                 tokio::select! {
                     // The gateway asks from time to time anyway.
                     () = wait_or_rest(worthwhile, http.changed(ask)) => {}
@@ -402,6 +405,12 @@ fn tells_changes(connection: &Connection) -> bool {
     ["tools", "prompts", "resources"].into_iter().any(tells)
 }
 
+/// A server of the handshake era tells of resources on the stream on which it tells of lists.
+fn tells_updates(connection: &Connection) -> bool {
+    let greeting = &connection.greeting;
+    !greeting.revision.is_modern() && greeting.capabilities["resources"]["subscribe"] == json!(true)
+}
+
 fn listening(connection: &Connection) -> Ask<'static> {
     let mut said = Members::default();
     let wanted =
@@ -411,14 +420,7 @@ fn listening(connection: &Connection) -> Ask<'static> {
     let following = Following::new(&progress, Capabilities::default());
     let id = connection.channel.next_id();
     let params = tell::params(Some(said), connection.greeting.revision, id, &following);
-    Ask {
-        id,
-        method: "subscriptions/listen",
-        params,
-        name: None,
-        headers: Vec::new(),
-        credentials: HeaderMap::new(),
-    }
+    Ask { id, method: LISTEN, params, name: None, headers: Vec::new(), credentials: HeaderMap::new() }
 }
 
 /// A modern server on a line tells of changes only to those who listen. Ends when the subscription does not

@@ -10,6 +10,7 @@ use futures_util::stream::FuturesUnordered;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use reqwest::Url;
 use serde_json::value::RawValue;
+use tokio::sync::broadcast;
 use tokio_util::task::TaskTracker;
 use toolmux_core::BoxFuture;
 use toolmux_core::json_text::RawJson;
@@ -36,6 +37,9 @@ const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 /// The pause before a stream is resumed, unless the server names one.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// How many updates of resources wait for a slow follower.
+const UPDATES: usize = 64;
+
 pub(super) struct Streamable {
     client: HttpClient,
     url: Url,
@@ -49,6 +53,8 @@ pub(super) struct Streamable {
     pub(super) authorization: Option<Arc<Authorization>>,
     /// For questions on the stream that belongs to no request.
     askable: Askable,
+    /// What a server of the handshake era tells of resources that changed.
+    pub(super) updated: broadcast::Sender<RawJson>,
     /// Messages that nobody waits for.
     tasks: TaskTracker,
 }
@@ -67,6 +73,7 @@ impl Streamable {
             revision: OnceLock::new(),
             authorization: None,
             askable: Askable::default(),
+            updated: broadcast::Sender::new(UPDATES),
             tasks: TaskTracker::new(),
         }
     }
@@ -234,6 +241,11 @@ impl Streamable {
                 match Message::read(event.data.as_bytes()) {
                     Ok(Message::Notification { method, .. }) if method.ends_with("/list_changed") => {
                         return Ok(());
+                    }
+                    Ok(Message::Notification { method, params: Some(params) })
+                        if method == "notifications/resources/updated" =>
+                    {
+                        self.updated.send(params.to_owned()).ok();
                     }
                     Ok(Message::Request { id, method, params }) => self.asked(id, &method, params).await,
                     _ => {}

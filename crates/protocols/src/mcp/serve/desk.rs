@@ -1,12 +1,13 @@
 //! What outlives one message: questions that wait for a client's answer, requests that may be cancelled by
 //! a later message, and the log levels that legacy sessions set. All of it bounded.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 use serde_json::value::RawValue;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use toolmux_core::json_text::to_raw;
@@ -16,6 +17,9 @@ use super::suspended::Suspended;
 
 /// How many entries one kind of memory has at most; the newest wins.
 const MOST_ENTRIES: usize = 10_000;
+
+/// How many resources one session follows.
+pub(super) const MOST_SUBSCRIPTIONS: usize = 100;
 
 /// A session and an id within it.
 type Key = (Arc<str>, Box<str>);
@@ -28,6 +32,8 @@ pub(super) struct Desk {
     running: Shelf<Key, CancellationToken>,
     levels: Shelf<Arc<str>, String>,
     over: Shelf<Arc<str>, ()>,
+    subscriptions: Shelf<Arc<str>, BTreeSet<String>>,
+    subscribed: watch::Sender<u64>,
     pub(super) suspended: Shelf<String, Suspended>,
     /// Ends with the server, and with it the clocks of suspended calls.
     pub(super) tasks: TaskTracker,
@@ -41,6 +47,8 @@ impl Default for Desk {
             running: Shelf::default(),
             levels: Shelf::default(),
             over: Shelf::default(),
+            subscriptions: Shelf::default(),
+            subscribed: watch::Sender::new(0),
             suspended: Shelf::default(),
             tasks: TaskTracker::new(),
         }
@@ -86,6 +94,7 @@ impl Desk {
     /// A client says that it will not come back.
     pub(super) fn end(&self, session: &Arc<str>) {
         self.levels.take(session);
+        self.subscriptions.take(session);
         self.over.put(Arc::clone(session), ());
     }
 
@@ -95,6 +104,26 @@ impl Desk {
 
     pub(super) fn set_level(&self, session: &Arc<str>, level: String) {
         self.levels.put(Arc::clone(session), level);
+    }
+
+    /// Changes the resources that a session follows; beyond a bound some are left out.
+    pub(super) fn subscribe(&self, session: &Arc<str>, change: impl FnOnce(&mut BTreeSet<String>) -> bool) {
+        self.subscriptions.change(Arc::clone(session), |uris| {
+            change(uris);
+            while uris.len() > MOST_SUBSCRIPTIONS {
+                uris.pop_last();
+            }
+        });
+        self.subscribed.send_modify(|change| *change += 1);
+    }
+
+    pub(super) fn subscriptions(&self, session: &Arc<str>) -> BTreeSet<String> {
+        self.subscriptions.read(|all| all.get(session).cloned()).unwrap_or_default()
+    }
+
+    /// Changes whenever any session's subscriptions do.
+    pub(super) fn subscribed(&self) -> watch::Receiver<u64> {
+        self.subscribed.subscribe()
     }
 
     pub(super) fn level(&self, session: &Arc<str>) -> Option<String> {
@@ -126,12 +155,27 @@ impl<K, V> Default for Shelf<K, V> {
 
 impl<K: Hash + Eq + Clone, V> Shelf<K, V> {
     pub(super) fn put(&self, key: K, value: V) {
+        if self.read(|map| !map.contains_key(&key)) {
+            self.make_room();
+        }
+        let replaced = self.read(|map| map.insert(key, value));
+        drop(replaced);
+    }
+
+    fn change(&self, key: K, change: impl FnOnce(&mut V))
+    where
+        V: Default,
+    {
+        if self.read(|map| !map.contains_key(&key)) {
+            self.make_room();
+        }
+        self.read(|map| change(map.entry(key).or_default()));
+    }
+
+    fn make_room(&self) {
         let evicted = self.read(|map| {
-            let full = map.len() >= MOST_ENTRIES && !map.contains_key(&key);
-            let oldest = if full { map.keys().next().cloned() } else { None };
-            let evicted = oldest.and_then(|oldest| map.remove(&oldest));
-            map.insert(key, value);
-            evicted
+            let oldest = if map.len() >= MOST_ENTRIES { map.keys().next().cloned() } else { None };
+            oldest.and_then(|oldest| map.remove(&oldest))
         });
         // Values may do things when dropped, which must not happen under the lock.
         drop(evicted);

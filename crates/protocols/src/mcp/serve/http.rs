@@ -86,9 +86,9 @@ pub(super) fn get(server: Server, request: Request) -> Response {
         Err(stopped) => return stop(None, stopped),
     };
     let (out, messages) = Outlet::channel();
-    let gateway = Arc::clone(&server.web.gateway);
+    let (gateway, desk) = (Arc::clone(&server.web.gateway), Arc::clone(&server.desk));
     let last = Box::pin(async move {
-        listen::follow_all(&gateway, &peer, &out).await;
+        listen::follow_all(&gateway, &desk, &peer, &out).await;
         None
     });
     stream::open(Bytes::from_static(sse::KEEP_ALIVE), last, Some(messages))

@@ -11,7 +11,9 @@ use toolmux_core::gateway::Gateway;
 use toolmux_core::json_text::{RawJson, raw_of, to_raw};
 use toolmux_core::task::TaskId;
 
+use super::desk::Desk;
 use super::exchange::{Exchange, Outlet, Peer};
+use super::updated::{self, Telling};
 use super::{offers, tasks, tools};
 use crate::mcp::members::Members;
 use crate::mcp::wire::{Fault, INVALID_PARAMS, Reply, SERVER_INFO, SUBSCRIPTION, US, text_of};
@@ -26,6 +28,8 @@ struct Filter {
     prompts_list_changed: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     resources_list_changed: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    resource_subscriptions: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     task_ids: Vec<String>,
 }
@@ -45,6 +49,7 @@ pub(super) async fn listen(exchange: Exchange) -> Reply {
     let offered = offers::Offered::of(&exchange.gateway);
     filter.prompts_list_changed &= offered.prompts;
     filter.resources_list_changed &= offered.resources;
+    filter.resource_subscriptions = updated::followable(&exchange, filter.resource_subscriptions);
     filter.task_ids = known_tasks(&exchange, filter.task_ids).await?;
     let id = &exchange.asked.id;
     let told = Told { meta: tag(id), notifications: Some(&filter) };
@@ -56,8 +61,11 @@ pub(super) async fn listen(exchange: Exchange) -> Reply {
         join_all(tasks.iter().map(|task| tasks::tell(&exchange, task, &tag))).await;
         std::future::pending::<()>().await;
     };
+    let telling =
+        Telling { gateway: &exchange.gateway, peer: &exchange.peer, out: &exchange.out, tag: Some(&tag) };
     tokio::select! {
         () = follower.follow(&filter, &tagged) => {}
+        () = telling.tell(filter.resource_subscriptions.iter()) => {}
         () = tasks => {}
         () = exchange.gateway.closing() => {}
     }
@@ -86,17 +94,19 @@ async fn known_tasks(exchange: &Exchange, named: Vec<String>) -> Result<Vec<Stri
 }
 
 /// Tells a legacy client of every change; ends when the server closes.
-pub(super) async fn follow_all(gateway: &Arc<Gateway>, peer: &Peer, out: &Outlet) {
+pub(super) async fn follow_all(gateway: &Arc<Gateway>, desk: &Desk, peer: &Peer, out: &Outlet) {
     let all = Filter {
         tools_list_changed: true,
         prompts_list_changed: true,
         resources_list_changed: true,
-        task_ids: Vec::new(),
+        ..Filter::default()
     };
     let follower = Follower { gateway, peer, out };
     let nothing = raw_of(&json!({}));
+    let telling = Telling { gateway, peer, out, tag: None };
     tokio::select! {
         () = follower.follow(&all, &nothing) => {}
+        () = telling.tell_session(desk) => {}
         () = gateway.closing() => {}
     }
 }

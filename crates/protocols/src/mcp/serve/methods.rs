@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use toolmux_core::json_text::raw_of;
 
 use super::exchange::{Asked, Exchange};
-use super::{listen, offers, tasks, tools};
+use super::{listen, offers, tasks, tools, updated};
 use crate::mcp::revision::Revision;
 use crate::mcp::wire::{Capabilities, Fault, INVALID_PARAMS, Reply, TASKS, US, our_meta, text_of};
 
@@ -22,16 +22,12 @@ pub(super) async fn answer(exchange: Exchange) -> Reply {
         "subscriptions/listen" if modern => listen::listen(exchange).await,
         "ping" if !modern => Ok(empty()),
         "logging/setLevel" if !modern => set_level(&exchange),
-        "resources/subscribe" | "resources/unsubscribe" if modern => {
-            Err(Fault::no_method(&exchange.asked.method))
-        }
+        "resources/subscribe" | "resources/unsubscribe" if !modern => updated::subscribe(&exchange),
         "prompts/list"
         | "prompts/get"
         | "resources/list"
         | "resources/templates/list"
         | "resources/read"
-        | "resources/subscribe"
-        | "resources/unsubscribe"
         | "completion/complete" => offers::answer(&exchange).await,
         "tasks/get" | "tasks/update" | "tasks/cancel" | "tasks/result" | "tasks/list" => {
             tasks::answer(&exchange).await
@@ -96,11 +92,7 @@ fn capabilities(exchange: &Exchange) -> Value {
         capabilities["prompts"] = json!({ "listChanged": true });
     }
     if offered.resources {
-        capabilities["resources"] = if modern {
-            json!({ "listChanged": true })
-        } else {
-            json!({ "listChanged": true, "subscribe": offered.subscriptions })
-        };
+        capabilities["resources"] = json!({ "listChanged": true, "subscribe": offered.subscriptions });
     }
     if offered.completions {
         capabilities["completions"] = json!({});
@@ -125,6 +117,6 @@ fn set_level(exchange: &Exchange) -> Reply {
     Ok(empty())
 }
 
-fn empty() -> bytes::Bytes {
+pub(super) fn empty() -> bytes::Bytes {
     bytes::Bytes::from_static(b"{}")
 }

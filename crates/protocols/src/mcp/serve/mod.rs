@@ -20,6 +20,7 @@ mod suspended;
 mod tasks;
 mod teller;
 mod tools;
+mod updated;
 mod upstream;
 
 use std::sync::Arc;

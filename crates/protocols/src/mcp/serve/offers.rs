@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use toolmux_core::BoxFuture;
+use toolmux_core::call::Caller;
 use toolmux_core::gateway::{Gateway, Offer};
 use toolmux_core::json_text::RawJson;
 use toolmux_core::mount::Naming;
@@ -143,8 +144,17 @@ fn prompt<'a>(exchange: &Exchange, offers: &'a [Offer], name: &str) -> Result<(&
     Err(Fault::new(INVALID_PARAMS, format!("Prompt `{name}` was not found")))
 }
 
-/// The source of a resource: one that lists it, or else one with a template that it fits.
 fn holder<'a>(exchange: &Exchange, offers: &'a [Offer], uri: &str) -> Result<&'a Offer, Fault> {
+    find_holder(&exchange.gateway, &exchange.peer.caller, offers, uri).ok_or_else(|| not_found(exchange, uri))
+}
+
+/// The source of a resource: one that lists it, or else one with a template that it fits.
+pub(super) fn find_holder<'a>(
+    gateway: &Gateway,
+    caller: &Caller,
+    offers: &'a [Offer],
+    uri: &str,
+) -> Option<&'a Offer> {
     let listed = |offer: &&Offer| {
         let resources = Beside::read(&offer.said).resources.unwrap_or_default();
         resources.iter().any(|resource| uri_of(resource).as_deref() == Some(uri))
@@ -153,7 +163,8 @@ fn holder<'a>(exchange: &Exchange, offers: &'a [Offer], uri: &str) -> Result<&'a
         let templates = Beside::read(&offer.said).templates.unwrap_or_default();
         templates.iter().any(|t| template_of(t).is_some_and(|template| matches(&template, uri)))
     };
-    let allowed: Vec<&Offer> = offers.iter().filter(|offer| permitted(exchange, offer, uri)).collect();
+    let permitted = |offer: &&Offer| gateway.permits(caller, &offer.toolkit, uri);
+    let allowed: Vec<&Offer> = offers.iter().filter(permitted).collect();
     let has_any = |offer: &&Offer| {
         let beside = Beside::read(&offer.said);
         beside.resources.is_some() || beside.templates.is_some()
@@ -163,11 +174,10 @@ fn holder<'a>(exchange: &Exchange, offers: &'a [Offer], uri: &str) -> Result<&'a
         having.next().filter(|_| having.next().is_none())
     };
     let found = allowed.iter().copied().find(|offer| listed(offer));
-    let found = found.or_else(|| allowed.iter().copied().find(|offer| fitting(offer))).or_else(only);
-    found.ok_or_else(|| not_found(exchange, uri))
+    found.or_else(|| allowed.iter().copied().find(|offer| fitting(offer))).or_else(only)
 }
 
-fn not_found(exchange: &Exchange, uri: &str) -> Fault {
+pub(super) fn not_found(exchange: &Exchange, uri: &str) -> Fault {
     let code = if exchange.peer.revision.is_modern() { INVALID_PARAMS } else { LEGACY_NOT_FOUND };
     Fault::with_data(code, format!("Resource `{uri}` was not found"), &serde_json::json!({ "uri": uri }))
 }

@@ -151,7 +151,8 @@ impl Conversation {
             }
             "notifications/initialized" if self.followers.is_empty() => {
                 let (gateway, peer, out) = (Arc::clone(&self.gateway), self.legacy.clone(), self.out.clone());
-                self.followers.spawn(async move { listen::follow_all(&gateway, &peer, &out).await });
+                let desk = Arc::clone(&self.desk);
+                self.followers.spawn(async move { listen::follow_all(&gateway, &desk, &peer, &out).await });
             }
             _ => {}
         }

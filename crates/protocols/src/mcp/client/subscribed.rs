@@ -1,0 +1,78 @@
+//! Resources of a server of the handshake era, followed for whoever listens in the way of 2026-07-28.
+
+use std::time::Duration;
+
+use http::HeaderMap;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::{Instant, interval_at};
+use toolmux_core::message::Message;
+use toolmux_core::source::Relayed;
+
+use super::connection::Broken;
+use super::follow::Following;
+use super::source::{Asking, Upstream};
+use crate::mcp::members::Members;
+use crate::mcp::wire::Params;
+
+/// How often a subscription is renewed: a server that forgot our session forgot it too.
+const RENEW: Duration = Duration::from_mins(1);
+
+/// Subscribes and passes on what the server tells, until the connection ends. Others may have subscribed to the
+/// same, so nothing is unsubscribed: a subscription lasts as long as the connection.
+pub(super) async fn listen(
+    upstream: &Upstream,
+    params: &RawValue,
+    following: &Following<'_>,
+) -> Result<Relayed, Broken> {
+    let lost = |text: &str| Broken::Lost(Message::public(text.to_owned()));
+    let uris = wanted(params).ok_or_else(|| lost("No resource is named"))?;
+    let connection = upstream.connected().await?;
+    let mut updated = connection.channel.updated();
+    let mut renewal = interval_at(Instant::now(), RENEW);
+    loop {
+        tokio::select! {
+            told = updated.recv() => match told {
+                Ok(params) if concerns(&params, &uris) => {
+                    following.heard("notifications/resources/updated", Some(&params)).await;
+                }
+                Ok(_) | Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return Err(lost("The connection ended")),
+            },
+            () = connection.closed() => return Err(lost("The connection ended")),
+            _ = renewal.tick() => for uri in &uris {
+                let name = Some(uri.clone());
+                let credentials = HeaderMap::new();
+                let asking = Asking { method: "resources/subscribe", name, schema: None, credentials, following };
+                let said = || {
+                    let mut said = Members::default();
+                    said.put("uri", uri);
+                    said
+                };
+                if let Err(error) = upstream.exchange(&asking, &said).await? {
+                    return Ok(Err(error));
+                }
+            },
+        }
+    }
+}
+
+fn wanted(params: &RawValue) -> Option<Vec<String>> {
+    #[derive(Deserialize)]
+    struct Listening {
+        notifications: Wanted,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Wanted {
+        resource_subscriptions: Vec<String>,
+    }
+    serde_json::from_str(params.get()).ok().map(|said: Listening| said.notifications.resource_subscriptions)
+}
+
+/// A server may tell of a part of what was subscribed to.
+fn concerns(params: &RawValue, uris: &[String]) -> bool {
+    let told = Params::read(Some(params)).ok().and_then(|params| params.uri);
+    told.is_some_and(|told| uris.iter().any(|uri| told.starts_with(uri.as_str())))
+}

@@ -1,0 +1,123 @@
+//! Resources that change, told to who follows them: `resources/subscribe` of the handshake era, and
+//! `resourceSubscriptions` of 2026-07-28.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use serde_json::json;
+use serde_json::value::RawValue;
+use tokio::time::sleep;
+use toolmux_core::gateway::Gateway;
+use toolmux_core::json_text::raw_of;
+use toolmux_core::progress::{Progress, Update};
+use toolmux_core::source::Relay;
+
+use super::desk::{Desk, MOST_SUBSCRIPTIONS};
+use super::exchange::{Exchange, Outlet, Peer};
+use super::{methods, offers};
+use crate::mcp::beside::Beside;
+use crate::mcp::members::Members;
+use crate::mcp::wire::{Fault, INVALID_PARAMS, INVALID_REQUEST, Reply};
+use crate::mcp::{LISTEN, MCP};
+
+/// How long a source that no longer tells is left alone before it is asked again.
+const AGAIN: Duration = Duration::from_secs(2);
+
+/// A legacy client follows a resource, or no longer does.
+pub(super) fn subscribe(exchange: &Exchange) -> Reply {
+    let params = exchange.params()?;
+    let uri = params.uri.as_deref().ok_or_else(|| Fault::new(INVALID_PARAMS, "`uri` is missing"))?;
+    if !offers::Offered::of(&exchange.gateway).subscriptions {
+        return Err(Fault::no_method(&exchange.asked.method));
+    }
+    let session = exchange.peer.session.as_ref();
+    let session = session.ok_or_else(|| Fault::new(INVALID_REQUEST, "Subscriptions need a session"))?;
+    if exchange.asked.method == "resources/unsubscribe" {
+        exchange.desk.subscribe(session, |uris| uris.remove(uri));
+        return Ok(methods::empty());
+    }
+    source_of(&exchange.gateway, &exchange.peer, uri).ok_or_else(|| offers::not_found(exchange, uri))?;
+    exchange.desk.subscribe(session, |uris| uris.insert(uri.to_owned()));
+    Ok(methods::empty())
+}
+
+/// Those of the resources that can be followed.
+pub(super) fn followable(exchange: &Exchange, mut uris: Vec<String>) -> Vec<String> {
+    uris.retain(|uri| source_of(&exchange.gateway, &exchange.peer, uri).is_some());
+    uris.truncate(MOST_SUBSCRIPTIONS);
+    uris
+}
+
+fn source_of(gateway: &Gateway, peer: &Peer, uri: &str) -> Option<String> {
+    let offers = gateway.offers(MCP);
+    let holder = offers::find_holder(gateway, &peer.caller, &offers, uri)?;
+    Beside::read(&holder.said).subscriptions.then(|| holder.source.clone())
+}
+
+/// Who is told, and how.
+pub(super) struct Telling<'a> {
+    pub(super) gateway: &'a Arc<Gateway>,
+    pub(super) peer: &'a Peer,
+    pub(super) out: &'a Outlet,
+    /// `_meta` of every notification.
+    pub(super) tag: Option<&'a RawValue>,
+}
+
+impl Telling<'_> {
+    /// Tells of these resources for ever.
+    pub(super) async fn tell(&self, uris: impl Iterator<Item = &String>) {
+        join_all(uris.map(|uri| self.tell_one(uri))).await;
+        std::future::pending::<()>().await;
+    }
+
+    /// Tells of what a session follows, whatever that is at the time, for ever.
+    pub(super) async fn tell_session(&self, desk: &Desk) {
+        let Some(session) = &self.peer.session else { return std::future::pending().await };
+        let mut changes = desk.subscribed();
+        loop {
+            let uris = desk.subscriptions(session);
+            let mut telling = std::pin::pin!(self.tell(uris.iter()));
+            while desk.subscriptions(session) == uris {
+                tokio::select! {
+                    () = &mut telling => {}
+                    _ = changes.changed() => {}
+                }
+            }
+        }
+    }
+
+    async fn tell_one(&self, uri: &str) {
+        loop {
+            if let Some(source) = source_of(self.gateway, self.peer, uri) {
+                self.follow(&source, uri).await;
+            }
+            sleep(AGAIN).await;
+        }
+    }
+
+    /// Ends when the source does not tell any more.
+    async fn follow(&self, source: &str, uri: &str) {
+        let (progress, mut updates) = Progress::channel();
+        let params = raw_of(&json!({ "notifications": { "resourceSubscriptions": [uri] } }));
+        let relay = Relay { protocol: MCP, method: LISTEN.to_owned(), params };
+        let mut listening = std::pin::pin!(self.gateway.listen(source, &relay, &progress));
+        loop {
+            tokio::select! {
+                Some(update) = updates.recv() => if let Update::Data(told) = update {
+                    self.notify(&told).await;
+                },
+                _ = &mut listening => return,
+            }
+        }
+    }
+
+    async fn notify(&self, told: &RawValue) {
+        let mut params = Members::read_or_empty(Some(told));
+        match self.tag {
+            Some(tag) => params.put_raw("_meta", tag.to_owned()),
+            None => params.remove("_meta"),
+        }
+        self.out.notify("notifications/resources/updated", &params.write()).await;
+    }
+}
