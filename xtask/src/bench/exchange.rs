@@ -29,8 +29,14 @@ impl Exchange {
     }
 
     pub(crate) fn post(path: &str, body: &str, expect: &'static str) -> Self {
+        Self::post_with(path, "", body, expect)
+    }
+
+    /// With more headers, each with its line end.
+    pub(crate) fn post_with(path: &str, headers: &str, body: &str, expect: &'static str) -> Self {
         let length = body.len();
-        let head = format!("POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\n");
+        let accept = "Accept: application/json, text/event-stream";
+        let head = format!("POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{accept}\r\n{headers}");
         let rest = format!("Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}");
         Self { request: (head + &rest).into_bytes(), expect: expect.as_bytes() }
     }

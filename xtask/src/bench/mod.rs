@@ -4,12 +4,15 @@
 //! fail the command; a benchmark that cannot run does.
 
 pub(crate) mod bare_axum;
+pub(crate) mod bare_mcp;
+pub(crate) mod bare_proxy;
 mod catalogue;
 mod cold_start;
 mod compare;
 mod exchange;
 mod gateway_path;
 mod load;
+mod mcp_proxy;
 mod median;
 mod opendyn_add;
 mod opentool_add;
@@ -35,6 +38,7 @@ const BENCHMARKS: &[Benchmark] = &[
     opentool_add::BENCHMARK,
     opendyn_add::BENCHMARK,
     oxp_add::BENCHMARK,
+    mcp_proxy::BENCHMARK,
     catalogue::BENCHMARK,
     gateway_path::BENCHMARK,
     cold_start::BENCHMARK,
