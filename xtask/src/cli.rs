@@ -49,6 +49,20 @@ pub(crate) enum Task {
         #[arg(long)]
         listen: SocketAddr,
     },
+    /// The bare MCP server that benchmarks put behind others
+    #[command(hide = true)]
+    BareMcp {
+        #[arg(long)]
+        listen: SocketAddr,
+    },
+    /// The bare reverse proxy that benchmarks compare with
+    #[command(hide = true)]
+    BareProxy {
+        #[arg(long)]
+        listen: SocketAddr,
+        #[arg(long)]
+        upstream: SocketAddr,
+    },
 }
 
 const EXAMPLES: &str = "\

@@ -61,5 +61,13 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             bench::bare_axum::serve(listen)?;
             Ok(ExitCode::SUCCESS)
         }
+        Task::BareMcp { listen } => {
+            bench::bare_mcp::serve(listen)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Task::BareProxy { listen, upstream } => {
+            bench::bare_proxy::serve(listen, upstream)?;
+            Ok(ExitCode::SUCCESS)
+        }
     }
 }

@@ -28,10 +28,20 @@ pub(crate) fn compare(
         Server::start(bench.workspace, &subjects[0], &exchange)?,
         Server::start(bench.workspace, &subjects[1], &exchange)?,
     ];
+    compare_servers(bench, [subjects[0].label, subjects[1].label], &servers, exchange)
+}
+
+/// The same for servers that run already.
+pub(crate) fn compare_servers(
+    bench: &Bench<'_>,
+    labels: [&str; 2],
+    servers: &[Server; 2],
+    exchange: Exchange,
+) -> anyhow::Result<Report> {
     let exchange = Arc::new(exchange);
     let connections = bench.options.connections.get();
     let load = |duration| Load { exchange: Arc::clone(&exchange), connections, duration };
-    for server in &servers {
+    for server in servers {
         load::generate(&load(WARM_UP), server.address)?;
     }
     let measured = load(Duration::from_secs(bench.options.seconds.get()));
@@ -45,7 +55,7 @@ pub(crate) fn compare(
             bad += unexpected;
         }
     }
-    let mut report = tabulate([subjects[0].label, subjects[1].label], &rounds);
+    let mut report = tabulate(labels, &rounds);
     if bad > 0 {
         report.notes.push(format!("{bad} answers were not the expected ones and are not counted"));
     }

@@ -5,6 +5,8 @@
 
 mod ats;
 pub(crate) mod bare_axum;
+pub(crate) mod bare_mcp;
+pub(crate) mod bare_proxy;
 mod catalogue;
 mod cold_start;
 mod compare;
@@ -12,6 +14,7 @@ mod exchange;
 mod gateway_path;
 mod load;
 mod mcp_add;
+mod mcp_proxy;
 mod median;
 mod opendyn_add;
 mod opentool_add;
@@ -38,6 +41,7 @@ const BENCHMARKS: &[Benchmark] = &[
     opendyn_add::BENCHMARK,
     oxp_add::BENCHMARK,
     mcp_add::BENCHMARK,
+    mcp_proxy::BENCHMARK,
     catalogue::BENCHMARK,
     gateway_path::BENCHMARK,
     ats::SUBMIT,
