@@ -14,6 +14,7 @@ use toolmux_core::message::Message;
 use toolmux_core::refusal::Refusal;
 
 static API_KEY: HeaderName = HeaderName::from_static("oxp-api-key");
+static TRACE: HeaderName = HeaderName::from_static("traceparent");
 
 /// What handlers work with.
 pub struct Web {
@@ -66,16 +67,17 @@ impl Web {
         self.gateway.lacks_scope(credential(headers))
     }
 
-    /// Who asks, and the body. Nobody unknown gets a body read, and nobody whose key of the call is none.
+    /// Who asks, and the body. Nobody unknown gets a body read.
     pub async fn open(&self, request: Request) -> Result<(Caller, Parts, Bytes), Refusal> {
         let (parts, body) = request.into_parts();
         let caller = self.admit(&parts)?;
-        check_idempotency_key(&parts.headers)?;
         let body = self.body(&parts.headers, body).await?;
         Ok((caller, parts, body))
     }
 
+    /// The body. It is not read for a caller whose `Idempotency-Key` is none.
     pub(crate) async fn body(&self, headers: &HeaderMap, body: Body) -> Result<Bytes, Refusal> {
+        check_idempotency_key(headers)?;
         let most = self.limits.body_bytes;
         let too_large = || malformed(format!("The body is larger than {most} bytes"));
         let length =
@@ -96,13 +98,18 @@ fn malformed(text: String) -> Refusal {
 }
 
 /// The header that makes the same call again the same call.
-const IDEMPOTENCY_KEY: &str = "idempotency-key";
+static IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// The longest id that a caller may give a call.
 pub const LONGEST_CALL_ID: usize = 256;
 
 /// The key of a call that was opened, when it has one.
 pub fn idempotency_key(headers: &HeaderMap) -> Option<CallId> {
-    headers.get(IDEMPOTENCY_KEY).and_then(|key| key.to_str().ok()).map(Box::from)
+    headers.get(&IDEMPOTENCY_KEY).and_then(|key| key.to_str().ok()).map(Box::from)
+}
+
+/// The caller's trace, when it has one.
+pub fn trace(headers: &HeaderMap) -> Option<Box<str>> {
+    headers.get(&TRACE).and_then(|trace| trace.to_str().ok()).map(Box::from)
 }
 
 /// A key that we would cut or overlook is refused: its caller counts on it.
@@ -110,7 +117,7 @@ fn check_idempotency_key(headers: &HeaderMap) -> Result<(), Refusal> {
     let good = |key: &HeaderValue| {
         (1..=LONGEST_CALL_ID).contains(&key.len()) && key.as_bytes().iter().all(u8::is_ascii_graphic)
     };
-    let mut keys = headers.get_all(IDEMPOTENCY_KEY).iter();
+    let mut keys = headers.get_all(&IDEMPOTENCY_KEY).iter();
     if keys.next().is_none_or(good) && keys.next().is_none() {
         return Ok(());
     }

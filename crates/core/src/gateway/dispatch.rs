@@ -1,6 +1,7 @@
 //! Runs a call: deadline, turns, breaker, retries, span and metrics, here and nowhere else.
 
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,14 +36,13 @@ pub(super) async fn dispatch(
     let started = Instant::now();
     let deadline = started + call.time_limit();
     let running = Running::begin(metrics);
-    let answer = async {
+    let run = pin!(async {
         let _turn = entry.gate.enter(deadline).await?;
         attempts(&limits, call, progress, deadline).await
-    }
-    .instrument(
-        tracing::debug_span!("call", tool = %entry.flat, caller = call.caller.name(), trace = call.trace()),
-    )
-    .await;
+    });
+    let span =
+        tracing::debug_span!("call", tool = %entry.flat, caller = call.caller.name(), trace = call.trace());
+    let answer = if span.is_disabled() { run.await } else { run.instrument(span).await };
     drop(running);
     count(metrics, &answer, started.elapsed());
     if let Ok(Outcome::Failed(ToolError {

@@ -3,7 +3,9 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::{FromRawFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, RawFd};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
@@ -13,6 +15,9 @@ use crate::frame::{Answer, FrameError, Kind, MAX_LENGTH, Request, begin, finish}
 use crate::hello::{Hello, Ready};
 
 const CHUNK: usize = 64 << 10;
+/// How long the next request is looked for before the process goes to sleep: to be woken on a processor that
+/// went idle takes longer than most calls.
+const EAGER: Duration = Duration::from_micros(50);
 /// Larger buffers are given back when they are empty.
 const KEPT: usize = 1 << 20;
 
@@ -77,6 +82,7 @@ impl Requests {
             // `decode` refuses longer frames, so a full buffer never needs more than the largest.
             self.bytes.resize((self.bytes.len() * 2).min(MAX_LENGTH + CHUNK), 0);
         }
+        self.look_eagerly();
         loop {
             match self.pipe.read(&mut self.bytes[self.end..]) {
                 Ok(count) => {
@@ -86,6 +92,19 @@ impl Requests {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(Broken::Pipe(error)),
             }
+        }
+    }
+}
+
+impl Requests {
+    /// Returns when there is something to read, or when it takes too long. Gives way to whoever wants the
+    /// processor meanwhile.
+    fn look_eagerly(&self) {
+        let until = Instant::now() + EAGER;
+        let mut look = libc::pollfd { fd: self.pipe.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one descriptor, which is open as long as this value is.
+        while unsafe { libc::poll(&raw mut look, 1, 0) } == 0 && Instant::now() < until {
+            thread::yield_now();
         }
     }
 }

@@ -17,7 +17,7 @@ use toolmux_core::progress::Progress;
 use super::document::OpenTool;
 use super::{stream, wire};
 use crate::registry::Served;
-use crate::web::{ServerVersion, Web, idempotency_key, json};
+use crate::web::{ServerVersion, Web, idempotency_key, json, trace};
 
 pub(crate) const SERVED: Served = Served {
     name: "OpenTool",
@@ -116,7 +116,7 @@ async fn stop(State(web): State<Arc<Web>>, request: Request) -> Response {
 /// JSON-RPC ids are not idempotency keys: public clients begin at the same one again and again.
 fn identify(request: &mut toolmux_core::call::Request, headers: &HeaderMap) {
     request.id = idempotency_key(headers);
-    request.trace = headers.get("traceparent").and_then(|value| value.to_str().ok()).map(Box::from);
+    request.trace = trace(headers);
 }
 
 /// Every tool of the caller in one document; an empty object when there is none.

@@ -18,7 +18,7 @@ use super::{batch, listen, methods, protected, session};
 use crate::jsonrpc::{Message, NotAMessage};
 use crate::mcp::wire::{self, Fault, INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, Params, Reply, text_of};
 use crate::sse;
-use crate::web::{Web, idempotency_key, json};
+use crate::web::{Web, idempotency_key, json, trace};
 
 /// What all handlers need.
 #[derive(Clone)]
@@ -191,7 +191,7 @@ pub(super) async fn cancellable(exchange: Exchange) -> Reply {
 }
 
 pub(super) fn asked(headers: &HeaderMap, id: &RawValue, method: &str, params: Option<&RawValue>) -> Asked {
-    let trace = headers.get("traceparent").and_then(|value| value.to_str().ok()).map(Box::from);
+    let trace = trace(headers);
     Asked { call_id: idempotency_key(headers), trace, ..Asked::new(id, method, params) }
 }
 

@@ -3,7 +3,8 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use tokio::time::timeout;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout};
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 use toolmux_dylib_host::hello::Ready;
 
@@ -11,6 +12,8 @@ use super::lane::{Answered, Job, Lane, Rejected};
 use super::minder::Minder;
 use super::worker::Launch;
 
+/// How long a thread looks for the answer of a short call before it goes to sleep.
+const EAGER: Duration = Duration::from_micros(50);
 /// How long the workers have to end in peace.
 const CLOSING: Duration = Duration::from_secs(2);
 
@@ -70,8 +73,13 @@ impl Pool {
             None if self.slots.len() == 1 => &self.slots[0],
             None => self.slots.iter().min_by_key(|slot| slot.lane.waiting()).ok_or(Rejected::Closed)?,
         };
-        let answered = slot.lane.submit(job)?;
+        let mut answered = slot.lane.submit(job)?;
         self.mind(slot);
+        if slot.lane.waiting() <= 1
+            && let Some(answered) = look_eagerly(&mut answered).await
+        {
+            return Ok(answered);
+        }
         answered.await.map_err(|_| Rejected::Closed)
     }
 
@@ -93,4 +101,18 @@ impl Pool {
             self.slots.iter().filter_map(|slot| slot.minder.get()).for_each(AbortOnDropHandle::abort);
         }
     }
+}
+
+/// Looks for the answer again and again for a moment, letting others run meanwhile, before this thread goes to
+/// sleep: to be woken on a processor that went idle takes longer than most calls.
+async fn look_eagerly(answered: &mut oneshot::Receiver<Answered>) -> Option<Answered> {
+    let until = Instant::now() + EAGER;
+    while Instant::now() < until {
+        match answered.try_recv() {
+            Ok(answered) => return Some(answered),
+            Err(oneshot::error::TryRecvError::Empty) => tokio::task::yield_now().await,
+            Err(oneshot::error::TryRecvError::Closed) => return None,
+        }
+    }
+    None
 }

@@ -326,7 +326,7 @@ fn nearest_type(members: &Map<String, Value>, notes: &mut Notes) -> Type {
         [Type::Integer, Type::Number] | [Type::Number, Type::Integer] => Type::Number,
         [first, ..] => {
             notes.say(format!("type: {}", words.join(" or ")));
-            if kinds.contains(&Type::String) { Type::String } else { first }
+            first
         }
         [] => Type::String,
     }
