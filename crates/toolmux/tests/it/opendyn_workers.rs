@@ -22,8 +22,10 @@ fn workers_of(parent: u32) -> Vec<u32> {
     processes
 }
 
+/// True when it has ended, whether or not its parent has looked.
 fn is_gone(id: u32) -> bool {
-    !Path::new(&format!("/proc/{id}")).exists()
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_none_or(|(_, after)| after.starts_with('Z'))
 }
 
 /// A server whose only tool is `getpid` of the C library: the process that the library runs in.
