@@ -87,7 +87,7 @@ pub struct Catalog {
 
 impl Catalog {
     /// Puts the tools of all sources, in the order of configuration, under their names. Whoever held a name
-    /// in the snapshot before keeps it as long as it has the tool.
+    /// in an earlier snapshot keeps it as long as it has the tool.
     pub fn build(
         shelves: &[(Vec<Arc<Entry>>, Vec<Unserved>)],
         toolsets: &[Toolset],

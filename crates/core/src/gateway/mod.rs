@@ -51,6 +51,8 @@ use crate::store::Store;
 /// The meeting point of sources and protocols.
 pub struct Gateway {
     catalog: ArcSwap<Catalog>,
+    /// The last one made when no source was starting: who holds a name there keeps it.
+    settled: ArcSwap<Catalog>,
     settings: ArcSwap<Settings>,
     store: Arc<dyn Store>,
     metrics: Metrics,
@@ -70,6 +72,7 @@ impl Gateway {
     pub fn new(settings: Settings, store: Arc<dyn Store>) -> Arc<Self> {
         Arc::new(Gateway {
             catalog: ArcSwap::default(),
+            settled: ArcSwap::default(),
             runner: runner::Runner::new(&settings.limits),
             reread: OnceLock::new(),
             auditor: audit::Auditor::default(),

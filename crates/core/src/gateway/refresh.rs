@@ -296,8 +296,12 @@ impl Gateway {
 
     fn swap(&self, shelves: &[Shelf]) {
         let shelved: Vec<_> = shelves.iter().map(|s| (s.entries.clone(), s.unserved.clone())).collect();
-        let catalog = Catalog::build(&shelved, &self.settings.load().toolsets, &self.catalog.load());
-        let before = self.catalog.swap(Arc::new(catalog));
+        let settled = self.settled.load();
+        let catalog = Arc::new(Catalog::build(&shelved, &self.settings.load().toolsets, &settled));
+        if shelves.iter().all(|shelf| shelf.status != SourceStatus::Connecting) {
+            self.settled.store(Arc::clone(&catalog));
+        }
+        let before = self.catalog.swap(catalog);
         for tool in self.catalog.load().unserved() {
             if tool.collision && !before.unserved().contains(tool) {
                 tracing::error!(
