@@ -2,6 +2,7 @@
 //! wait for answers. Whoever minds the worker reads the answers and restarts it.
 
 use std::collections::VecDeque;
+use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -287,13 +288,14 @@ impl Connection {
         Ok(())
     }
 
-    /// Errors are left to the minder, who sees the worker end.
+    /// A worker that is gone is left to the minder, who sees it end: what waits goes to the next one.
     fn flush(&mut self) {
         let mut sent = 0;
         while sent < self.unsent.len() {
             match self.requests.try_write(&self.unsent[sent..]) {
                 Ok(count) => sent += count,
-                Err(_) => break,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(_) => sent = self.unsent.len(),
             }
         }
         self.unsent.drain(..sent);
