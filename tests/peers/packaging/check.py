@@ -79,8 +79,8 @@ def probes_are_answered(path, probes):
     words = [BINARY, "serve", path, "--listen", "0.0.0.0:0", "--store", "memory", "--log", "json"]
     server = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env={**os.environ, "TOOLMUX_KEY": KEY})
     try:
-        ready = next(line for line in server.stderr if " serves " in line)
-        base = "http://127.0.0.1:" + re.search(r":(\d+)\s*$", ready)[1]
+        said = (json.loads(line)["fields"] for line in server.stderr)
+        base = next(fields["url"] for fields in said if fields["message"] == "serving")
         for probe in probes:
             assert status(base + probe) == 200, probe
         assert status(base + "/tools") == 401
