@@ -43,22 +43,11 @@ impl Gateway {
         }
     }
 
-    /// A refusal that is about who may do what. Mistakes in a request and full queues are everyday.
+    /// A refusal that is about who may do what. Mistakes in a request and full queues are everyday, and whoever
+    /// is unknown is only counted: anybody could fill the store.
     pub(super) fn audit_refusal(self: &Arc<Self>, caller: &Caller, tool: &ToolRef, refusal: &Refusal) {
-        match refusal {
-            Refusal::NotPermitted { .. } | Refusal::Challenged { .. } | Refusal::Conflict { .. } => {
-                let subject = format!("{tool} {}", refusal.name());
-                self.audit(AuditRecord::now(caller.name(), AuditAction::CallRefused, subject));
-            }
-            // Whoever is unknown is counted and not recorded: anybody could fill the store.
-            Refusal::Unauthenticated(_)
-            | Refusal::Malformed(_)
-            | Refusal::UnknownTool { .. }
-            | Refusal::Invalid { .. }
-            | Refusal::Busy { .. }
-            | Refusal::Unavailable { .. }
-            | Refusal::Internal(_) => {}
-        }
+        let subject = format!("{tool} {}", refusal.name());
+        self.audit(AuditRecord::now(caller.name(), AuditAction::CallRefused, subject));
     }
 
     async fn write_audit(self: &Arc<Self>) {

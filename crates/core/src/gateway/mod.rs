@@ -42,7 +42,6 @@ use crate::broker::Broker;
 use crate::call::{Call, Caller, Request};
 use crate::catalog::Catalog;
 use crate::metrics::Metrics;
-use crate::names::ToolRef;
 use crate::outcome::Outcome;
 use crate::progress::Progress;
 use crate::refusal::Refusal;
@@ -128,16 +127,14 @@ impl Gateway {
         request: Request,
         progress: &Progress,
     ) -> Result<Outcome, Refusal> {
-        let tool = request.tool.clone();
         let answer = self.path(depth, caller, request, progress).await;
-        answer.inspect_err(|refusal| self.refused(caller, &tool, refusal))
+        answer.inspect_err(|refusal| self.refused(refusal))
     }
 
-    /// Counts a refusal, logs it, and records it if it is about who may do what.
-    fn refused(self: &Arc<Self>, caller: &Caller, tool: &ToolRef, refusal: &Refusal) {
+    /// Counts a refusal and logs it.
+    fn refused(&self, refusal: &Refusal) {
         self.metrics.refused(refusal.name());
         log(refusal);
-        self.audit_refusal(caller, tool, refusal);
     }
 
     async fn path(
@@ -161,12 +158,15 @@ impl Gateway {
         let (entry, in_flight) = {
             let catalog = self.catalog.load();
             let place = resolve::resolve(&catalog, caller, &request.tool)?;
-            permit::permit(&catalog, caller, place, &request.tool)?;
+            permit::permit(&catalog, caller, place, &request.tool)
+                .inspect_err(|refusal| self.audit_refusal(caller, &request.tool, refusal))?;
             let entry = catalog.entry(place);
             (Arc::clone(entry), entry.mount.calls.token())
         };
         if !entry.requires.is_empty() {
-            require::require(&self.settings.load_full(), &entry, caller, &mut request.grants).await?;
+            require::require(&self.settings.load_full(), &entry, caller, &mut request.grants)
+                .await
+                .inspect_err(|refusal| self.audit_refusal(caller, &request.tool, refusal))?;
         }
         let onward = Onward { gateway: Arc::clone(self), depth };
         validate::validate(entry, caller, request, onward, in_flight)

@@ -39,9 +39,8 @@ impl Gateway {
         request: Request,
         keep: Duration,
     ) -> Result<TaskId, Refusal> {
-        let tool = request.tool.clone();
         let submitted = self.accept(caller, request, keep).await;
-        submitted.inspect_err(|refusal| self.refused(caller, &tool, refusal))
+        submitted.inspect_err(|refusal| self.refused(refusal))
     }
 
     async fn accept(
