@@ -3,6 +3,7 @@
 mod askable;
 mod authorization;
 mod backoff;
+mod changes;
 mod connection;
 mod decode;
 mod discover;

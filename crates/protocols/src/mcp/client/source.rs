@@ -23,7 +23,7 @@ use super::connection::{Ask, Broken, Channel, Connection};
 use super::decode::{self, Called};
 use super::follow::Following;
 use super::settings::{EraSetting, Place};
-use super::{listing, subscribed, tell};
+use super::{changes, listing, subscribed, tell};
 use crate::http_client::credential_headers;
 use crate::mcp::members::Members;
 use crate::mcp::wire::{Capabilities, INTERNAL_ERROR, Params};
@@ -312,39 +312,14 @@ impl Upstream {
         let Some(connection) = self.attempt.load().get().cloned() else {
             return self.opened.notified().await;
         };
-        match &connection.channel {
-            Channel::Child(_) | Channel::Sse(_) => {
-                let Some(line) = connection.channel.line() else { return };
-                let progress = Progress::unheard();
-                tokio::select! {
-                    () = line.changed.notified() => {}
-                    () = line.closed() => {}
-                    () = listen(&connection, &progress) => {}
-                }
-                if connection.is_resting() {
-                    drop(connection);
-                    self.opened.notified().await;
-                }
-            }
-            Channel::Http(http) => {
-                let modern = connection.greeting.revision.is_modern();
-                let ask = modern.then(|| listening(&connection));
-                // Servers of the handshake era may ask on that stream too, whether or not they tell of changes.
-                let worthwhile = !modern || tells_changes(&connection) || tells_updates(&connection);
-                tokio::select! {
-                    // The gateway asks from time to time anyway.
-                    () = wait_or_rest(worthwhile, http.changed(ask)) => {}
-                    () = self.relist.notified() => {}
-                }
-            }
+        tokio::select! {
+            () = changes::told(&connection) => {}
+            () = self.relist.notified() => {}
         }
-    }
-}
-
-/// Ends when a change was told; never when nothing more can be told.
-async fn wait_or_rest(worthwhile: bool, changed: impl Future<Output = Result<(), Broken>>) {
-    if !worthwhile || changed.await.is_err() {
-        std::future::pending::<()>().await;
+        if connection.is_resting() {
+            drop(connection);
+            self.opened.notified().await;
+        }
     }
 }
 
@@ -398,37 +373,4 @@ async fn answers(requests: &serde_json::Value, following: &Following<'_>) -> Opt
         answers.insert(key.clone(), serde_json::from_str(answer.get()).ok()?);
     }
     Some(raw_of(&serde_json::Value::Object(answers)))
-}
-
-fn tells_changes(connection: &Connection) -> bool {
-    let tells = |kind: &str| connection.greeting.capabilities[kind]["listChanged"] == json!(true);
-    ["tools", "prompts", "resources"].into_iter().any(tells)
-}
-
-/// A server of the handshake era tells of resources on the stream on which it tells of lists.
-fn tells_updates(connection: &Connection) -> bool {
-    let greeting = &connection.greeting;
-    !greeting.revision.is_modern() && greeting.capabilities["resources"]["subscribe"] == json!(true)
-}
-
-fn listening(connection: &Connection) -> Ask<'static> {
-    let mut said = Members::default();
-    let wanted =
-        json!({ "toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true });
-    said.put("notifications", &wanted);
-    let progress = Progress::unheard();
-    let following = Following::new(&progress, Capabilities::default());
-    let id = connection.channel.next_id();
-    let params = tell::params(Some(said), connection.greeting.revision, id, &following);
-    Ask { id, method: LISTEN, params, name: None, headers: Vec::new(), credentials: HeaderMap::new() }
-}
-
-/// A modern server on a line tells of changes only to those who listen. Ends when the subscription does not
-/// last, but never before a pause: the gateway would ask again at once.
-async fn listen(connection: &Connection, progress: &Progress) {
-    if connection.greeting.revision.is_modern() && tells_changes(connection) {
-        let following = Following::new(progress, Capabilities::default());
-        connection.channel.request(&listening(connection), &following).await.ok();
-    }
-    std::future::pending::<()>().await;
 }

@@ -1,0 +1,62 @@
+//! Hearing from a server that its lists changed.
+
+use http::HeaderMap;
+use serde_json::json;
+use toolmux_core::progress::Progress;
+
+use super::connection::{Ask, Channel, Connection};
+use super::follow::Following;
+use super::tell;
+use crate::mcp::LISTEN;
+use crate::mcp::members::Members;
+use crate::mcp::wire::Capabilities;
+
+/// Ends when the server tells of changed lists or its line ends; never when nothing more can be told: the gateway
+/// asks from time to time anyway.
+pub(super) async fn told(connection: &Connection) {
+    let modern = connection.greeting.revision.is_modern();
+    match &connection.channel {
+        Channel::Child(_) | Channel::Sse(_) => {
+            let Some(line) = connection.channel.line() else { return };
+            tokio::select! {
+                () = line.changed.notified() => {}
+                () = line.closed() => {}
+                () = listen(connection) => {}
+            }
+        }
+        Channel::Http(http) => {
+            // Servers of the handshake era ask, and tell of resources, on that stream too.
+            let worthwhile = !modern || tells_changes(connection);
+            if !worthwhile || http.changed(modern.then(|| listening(connection))).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+}
+
+fn tells_changes(connection: &Connection) -> bool {
+    let tells = |kind: &str| connection.greeting.capabilities[kind]["listChanged"] == json!(true);
+    ["tools", "prompts", "resources"].into_iter().any(tells)
+}
+
+/// A modern server on a line tells of changes, on the line, only while somebody listens. Never ends.
+async fn listen(connection: &Connection) {
+    if connection.greeting.revision.is_modern() && tells_changes(connection) {
+        let progress = Progress::unheard();
+        let following = Following::new(&progress, Capabilities::default());
+        connection.channel.request(&listening(connection), &following).await.ok();
+    }
+    std::future::pending::<()>().await;
+}
+
+fn listening(connection: &Connection) -> Ask<'static> {
+    let mut said = Members::default();
+    let wanted =
+        json!({ "toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true });
+    said.put("notifications", &wanted);
+    let progress = Progress::unheard();
+    let following = Following::new(&progress, Capabilities::default());
+    let id = connection.channel.next_id();
+    let params = tell::params(Some(said), connection.greeting.revision, id, &following);
+    Ask { id, method: LISTEN, params, name: None, headers: Vec::new(), credentials: HeaderMap::new() }
+}
