@@ -1,5 +1,5 @@
-//! Follows the configuration file: on SIGHUP, when a caller resets, and when the file changes, it is read again. A file that
-//! cannot be used is reported, and what runs goes on.
+//! Follows the configuration file: on SIGHUP, when a caller resets, and when the file changes, it is read
+//! again. A file that cannot be used is reported, and what runs goes on.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};

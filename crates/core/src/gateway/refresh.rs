@@ -98,9 +98,10 @@ impl Gateway {
         self.reread.set(reread).ok();
     }
 
-    /// Reads the configuration again where there is one, makes every source anew, where that can be done, and waits until each has been heard of. The old
-    /// one serves until its successor lists its tools, and finishes its calls; a successor that fails is
-    /// let go, and the old one stays. A configuration that cannot be used changes nothing.
+    /// Reads the configuration again where there is one, makes every source anew where that can be done, and
+    /// waits until each has been heard of. The old one serves until its successor lists its tools, and finishes
+    /// its calls; a successor that fails is let go, and the old one stays. A configuration that cannot be used
+    /// changes nothing.
     pub async fn reconnect(self: &Arc<Self>, caller: &Caller) -> Result<Vec<SourceReport>, Message> {
         // Whoever comes second finds everything reconnected, and does it once more.
         let Ok(_turn) = self.reconnects.acquire().await else { return Ok(self.sources()) };

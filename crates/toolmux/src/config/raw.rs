@@ -241,7 +241,7 @@ pub(super) struct RawLimits {
     #[schemars(with = "Option<String>")]
     refresh: Option<Duration>,
     /// How long a source may take to list its tools.
-    #[serde(default, deserialize_with = "duration")]
+    #[serde(default, deserialize_with = "some_time")]
     #[schemars(with = "Option<String>")]
     list_timeout: Option<Duration>,
     /// How many tools one source may have; those beyond are not served.
@@ -263,11 +263,11 @@ pub(super) struct RawLimits {
     /// The largest request body, in bytes.
     body_bytes: Option<usize>,
     /// How long a request body may take to arrive.
-    #[serde(default, deserialize_with = "duration")]
+    #[serde(default, deserialize_with = "some_time")]
     #[schemars(with = "Option<String>")]
     body_timeout: Option<Duration>,
     /// How long the head of a request may take to arrive.
-    #[serde(default, deserialize_with = "duration")]
+    #[serde(default, deserialize_with = "some_time")]
     #[schemars(with = "Option<String>")]
     head_timeout: Option<Duration>,
     /// How many connections are open at a time.
@@ -361,6 +361,14 @@ impl RawRetention {
 fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
     let text = String::deserialize(deserializer)?;
     humantime::parse_duration(&text).map(Some).map_err(serde::de::Error::custom)
+}
+
+/// A duration within which something has to happen.
+fn some_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    match duration(deserializer)? {
+        Some(Duration::ZERO) => Err(serde::de::Error::custom("nothing can happen within no time at all")),
+        time => Ok(time),
+    }
 }
 
 /// A table whose order matters.

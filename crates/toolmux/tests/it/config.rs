@@ -41,6 +41,12 @@ fn broken_toml_shows_its_line() {
 }
 
 #[test]
+fn what_has_to_happen_needs_some_time() {
+    check("[limits]\nhead_timeout = \"0s\"\n", &["toolmux.toml:2:", "nothing can happen within no time"]);
+    check("[limits]\nbody_timeout = \"soon\"\n", &["toolmux.toml:2:", "expected number"]);
+}
+
+#[test]
 fn sources_need_a_known_kind_and_a_plain_name() {
     check("[sources.A]\n", &["source `A` has no `kind`", "hint: one of: command"]);
     check("[sources.A]\nkind = \"comand\"\n", &["there is no kind `comand`", "did you mean `command`?"]);
