@@ -11,15 +11,18 @@ const RESTARTS: usize = 100;
 /// In the environment of everything that the source starts, whoever its parent is by now.
 const MARK: &str = "LEAK_TEST_MARK";
 
-/// Open files and children of the server, the dead among them, and processes that its source started.
+/// Connections, open files and children of the server, the dead among them, and processes that its source started.
 #[derive(Debug, PartialEq, Eq)]
 struct Held {
+    connections: usize,
     files: Vec<String>,
     children: usize,
     started: usize,
 }
 
 fn held(serving: &Serving, mark: &str) -> Held {
+    // Before the files: a call's connection, once closed, cannot be among them.
+    let connections = connections(serving);
     let parent = format!("PPid:\t{}\n", serving.id());
     let child = |process: &Path| {
         fs::read_to_string(process.join("status")).is_ok_and(|status| status.contains(&parent))
@@ -31,7 +34,21 @@ fn held(serving: &Serving, mark: &str) -> Held {
     };
     let mut files: Vec<String> = files.filter_map(|file| kind(file.ok()?)).collect();
     files.sort();
-    Held { files, children: processes(child), started: started(mark) }
+    Held { connections, files, children: processes(child), started: started(mark) }
+}
+
+/// What callers opened and the server has not closed yet: it does so a moment after the caller has its answer.
+fn connections(serving: &Serving) -> usize {
+    const LISTENING: &str = "0A";
+    let table = fs::read_to_string(format!("/proc/{}/net/tcp", serving.id())).expect("it runs");
+    let (_, port) = serving.address.rsplit_once(':').expect("a port");
+    let port = format!(":{:04X}", port.parse::<u16>().expect("a number"));
+    let ours = |line: &&str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let [_, local, _, state, _, _, _, _, _, inode, ..] = fields[..] else { return false };
+        local.ends_with(&port) && state != LISTENING && inode != "0"
+    };
+    table.lines().filter(ours).count()
 }
 
 fn started(mark: &str) -> usize {
@@ -73,7 +90,7 @@ fn a_hundred_restarts_leave_nothing_behind() {
     let folder = folder(&config(&mark));
     let mut serving = Serving::start(folder.path());
     let first = call(&serving, "Up_pid");
-    let only_the_server = |held: &Held| held.children == 1 && held.started == 1;
+    let only_the_server = |held: &Held| (held.connections, held.children, held.started) == (0, 1, 1);
     let before = until("one process", || Some(held(&serving, &mark)).filter(only_the_server));
     for round in 0..RESTARTS {
         if round % 10 == 0 {
