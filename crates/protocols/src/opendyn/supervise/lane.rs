@@ -14,6 +14,7 @@ use toolmux_dylib_host::fault::Fault;
 use toolmux_dylib_host::frame::{FrameError, Request};
 use toolmux_dylib_host::hello::Ready;
 
+use super::answers::Answers;
 use super::death::Death;
 use super::worker::Worker;
 
@@ -80,6 +81,7 @@ struct State {
 
 struct Connection {
     requests: Arc<pipe::Sender>,
+    answers: Arc<Mutex<Answers>>,
     ready: Arc<Ready>,
     /// What did not fit into the pipe.
     unsent: Vec<u8>,
@@ -118,6 +120,13 @@ impl Lane {
 
     pub(super) fn waiting(&self) -> usize {
         self.lock().waiting.len()
+    }
+
+    /// What the worker answers, for a caller that waits alone.
+    pub(super) fn answers_to_one(&self) -> Option<Arc<Mutex<Answers>>> {
+        let state = self.lock();
+        let alone = state.connection.as_ref().filter(|_| state.waiting.len() <= 1);
+        alone.map(|connection| Arc::clone(&connection.answers))
     }
 
     /// Puts a job in line. Dropping the receiver does not take it out: C cannot be told to stop.
@@ -164,11 +173,12 @@ impl Lane {
     }
 
     /// A worker is there: what waits goes to it.
-    pub(super) fn connect(&self, worker: &Worker) {
+    pub(super) fn connect(&self, worker: &Worker, answers: &Arc<Mutex<Answers>>) {
         let mut guard = self.lock();
         let state = &mut *guard;
         let mut connection = Connection {
             requests: Arc::clone(&worker.requests),
+            answers: Arc::clone(answers),
             ready: Arc::clone(&worker.ready),
             unsent: Vec::new(),
         };

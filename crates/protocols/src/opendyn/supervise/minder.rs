@@ -2,17 +2,17 @@
 //! takes too long, and finds out how it died. Dropping the task ends the worker and all its descendants.
 
 use std::collections::VecDeque;
-use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::process::Signal;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
-use toolmux_dylib_host::frame::{Answer, Crash, Request};
+use toolmux_dylib_host::frame::Request;
 
+use super::answers::{Answers, Read};
 use super::death::Death;
-use super::lane::{Answered, Clock, Lane};
+use super::lane::{Clock, Lane};
 use super::worker::{Launch, StartError, Worker};
 
 /// How exactly time limits are kept.
@@ -28,8 +28,6 @@ const REST: Duration = Duration::from_secs(30);
 /// The pause after the first failed start; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// How much is read at once.
-const READ_AT_ONCE: usize = 1 << 16;
 
 pub(super) struct Minder {
     pub(super) lane: Arc<Lane>,
@@ -44,7 +42,7 @@ pub(super) struct Minder {
 }
 
 /// Why serving ended.
-enum End {
+pub(super) enum End {
     /// Nobody needs the worker now.
     Idle,
     /// It died while the oldest job ran.
@@ -94,8 +92,10 @@ impl Minder {
         self.failed_starts = 0;
         // Writability is known only once it was waited for.
         worker.requests.writable().await.ok();
-        self.lane.connect(&worker);
-        let end = self.exchange(&mut worker).await;
+        let answers = Answers::new(Arc::clone(&worker.answers), Arc::clone(&self.opens));
+        let answers = Arc::new(Mutex::new(answers));
+        self.lane.connect(&worker, &answers);
+        let end = self.exchange(&mut worker, &answers).await;
         self.lane.disconnect();
         match end {
             End::Idle => {
@@ -128,51 +128,58 @@ impl Minder {
         }
     }
 
-    async fn exchange(&mut self, worker: &mut Worker) -> End {
-        let (lane, opens) = (Arc::clone(&self.lane), Arc::clone(&self.opens));
-        let requests = Arc::clone(&worker.requests);
-        let mut exchange = Exchange { lane, opens, unread: Vec::new(), crash: None, opened: false };
+    async fn exchange(&mut self, worker: &mut Worker, answers: &Mutex<Answers>) -> End {
+        let (requests, pipe) = (Arc::clone(&worker.requests), Arc::clone(&worker.answers));
+        let lane = Arc::clone(&self.lane);
         let mut next_look = Instant::now() + TICK;
         loop {
             tokio::select! {
-                readable = worker.answers.readable() => {
-                    if readable.is_err() || exchange.read(worker) == Read::EndOfPipe {
-                        return exchange.ended(worker).await;
-                    }
-                    if let Some(end) = exchange.take_frames() {
-                        return end;
+                _ = pipe.readable() => {
+                    let (read, end) = lock(answers).read_frames(&lane);
+                    match end {
+                        Some(end) => return end,
+                        None if read == Read::EndOfPipe => return ended(worker, answers).await,
+                        None => {}
                     }
                 }
-                () = self.lane.wake.notified() => {
-                    if self.lane.is_closed() {
+                () = lane.wake.notified() => {
+                    if lane.is_closed() {
                         return End::Idle;
                     }
-                    self.lane.flush();
+                    if let Some(end) = lock(answers).end.take() {
+                        return end;
+                    }
+                    lane.flush();
                     next_look = next_look.min(Instant::now() + TICK);
                 }
-                _ = requests.writable(), if self.lane.has_unsent() => self.lane.flush(),
-                () = sleep_until(next_look) => match self.look(&exchange) {
+                _ = requests.writable(), if lane.has_unsent() => lane.flush(),
+                () = sleep_until(next_look) => match self.look(answers) {
                     Ok(next) => next_look = next,
                     Err(end) => return end,
                 },
                 status = worker.group.child.wait() => {
                     // What it said before it ended is still in the pipe.
-                    while exchange.read(worker) == Read::Some {}
-                    let told = exchange.take_frames();
-                    return told.unwrap_or_else(|| End::Died(Death::of(status.ok(), exchange.crash)));
+                    let mut answers = lock(answers);
+                    let told = loop {
+                        match answers.read_frames(&lane) {
+                            (Read::Some, None) => {}
+                            (_, told) => break told,
+                        }
+                    };
+                    return told.unwrap_or_else(|| End::Died(Death::of(status.ok(), answers.crash)));
                 }
             }
         }
     }
 
     /// Looks at the clock; says when to look again.
-    fn look(&mut self, exchange: &Exchange) -> Result<Instant, End> {
+    fn look(&mut self, answers: &Mutex<Answers>) -> Result<Instant, End> {
         let clock = self.lane.clock();
         self.keep_spare();
         match clock {
             Clock::Expired(limit) => Err(End::Died(Death::TimedOut(limit))),
             Clock::Running => Ok(Instant::now() + TICK),
-            Clock::Idle { since } if since.elapsed() >= self.idle && !exchange.opened => Err(End::Idle),
+            Clock::Idle { since } if since.elapsed() >= self.idle && !lock(answers).opened => Err(End::Idle),
             Clock::Idle { since } => Ok((since + self.idle).max(Instant::now() + TICK)),
         }
     }
@@ -185,87 +192,15 @@ impl Minder {
     }
 }
 
-/// The answers of one worker.
-struct Exchange {
-    lane: Arc<Lane>,
-    opens: Arc<[bool]>,
-    unread: Vec<u8>,
-    crash: Option<Crash>,
-    /// Whether the library may hold objects of callers.
-    opened: bool,
+/// The pipe is closed: how did the process end?
+async fn ended(worker: &mut Worker, answers: &Mutex<Answers>) -> End {
+    let status = timeout(LAST_BREATH, worker.group.child.wait()).await;
+    End::Died(Death::of(status.ok().and_then(Result::ok), lock(answers).crash))
 }
 
-/// What reading found.
-#[derive(PartialEq)]
-enum Read {
-    Some,
-    NothingNow,
-    EndOfPipe,
-}
-
-impl Exchange {
-    fn read(&mut self, worker: &Worker) -> Read {
-        self.unread.reserve(READ_AT_ONCE);
-        match worker.answers.try_read_buf(&mut self.unread) {
-            Ok(0) => Read::EndOfPipe,
-            Ok(_) => Read::Some,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Read::NothingNow,
-            Err(_) => Read::EndOfPipe,
-        }
-    }
-
-    /// Answers whoever waits. Ends the exchange when the worker cannot go on.
-    fn take_frames(&mut self) -> Option<End> {
-        let unread = std::mem::take(&mut self.unread);
-        let mut taken = 0;
-        let mut end = None;
-        while end.is_none() {
-            match Answer::decode(&unread[taken..]) {
-                Ok(Some((answer, length))) => {
-                    end = self.take(answer);
-                    taken += length;
-                }
-                Ok(None) => break,
-                Err(_) => end = Some(broken()),
-            }
-        }
-        self.unread = unread;
-        self.unread.drain(..taken);
-        end
-    }
-
-    fn take(&mut self, answer: Answer<'_>) -> Option<End> {
-        match answer {
-            Answer::Result { id, values } => {
-                let Some(function) = self.lane.answer(id, Answered::Values(values.to_vec())) else {
-                    return Some(broken());
-                };
-                self.opened |= self.opens.get(usize::from(function)) == Some(&true);
-                None
-            }
-            Answer::Fail { id, fault, text } => {
-                match self.lane.answer(id, Answered::Fault(fault, text.to_owned())) {
-                    Some(_) => fault.ends_worker().then_some(End::Unfit),
-                    None => Some(broken()),
-                }
-            }
-            Answer::Crash { crash, .. } => {
-                self.crash = Some(crash);
-                None
-            }
-            Answer::Ready { .. } => Some(broken()),
-        }
-    }
-
-    /// The pipe is closed: how did the process end?
-    async fn ended(&self, worker: &mut Worker) -> End {
-        let status = timeout(LAST_BREATH, worker.group.child.wait()).await;
-        End::Died(Death::of(status.ok().and_then(Result::ok), self.crash))
-    }
-}
-
-fn broken() -> End {
-    End::Died(Death::Broken("broke the connection to the server"))
+/// No code of ours panics while it holds the lock.
+fn lock(answers: &Mutex<Answers>) -> MutexGuard<'_, Answers> {
+    answers.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Ends a worker in peace.

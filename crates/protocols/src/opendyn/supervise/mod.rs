@@ -1,6 +1,7 @@
 //! Watches over the workers of a library: starts them, feeds them, times them, buries them. A call that
 //! kills its worker costs that call alone; calls behind it had not begun and go to the next worker.
 
+mod answers;
 mod death;
 mod lane;
 mod minder;

@@ -1,6 +1,6 @@
 //! The workers of one library: one unless more are configured, since C libraries keep state.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
@@ -8,6 +8,7 @@ use tokio::time::{Instant, timeout};
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 use toolmux_dylib_host::hello::Ready;
 
+use super::answers::Answers;
 use super::lane::{Answered, Job, Lane, Rejected};
 use super::minder::Minder;
 use super::worker::Launch;
@@ -75,8 +76,8 @@ impl Pool {
         };
         let mut answered = slot.lane.submit(job)?;
         self.mind(slot);
-        if slot.lane.waiting() <= 1
-            && let Some(answered) = look_eagerly(&mut answered).await
+        if let Some(answers) = slot.lane.answers_to_one()
+            && let Some(answered) = look_eagerly(&slot.lane, &answers, &mut answered).await
         {
             return Ok(answered);
         }
@@ -105,9 +106,16 @@ impl Pool {
 
 /// Looks for the answer again and again for a moment, letting others run meanwhile, before this thread goes to
 /// sleep: to be woken on a processor that went idle takes longer than most calls.
-async fn look_eagerly(answered: &mut oneshot::Receiver<Answered>) -> Option<Answered> {
+async fn look_eagerly(
+    lane: &Lane,
+    answers: &Mutex<Answers>,
+    answered: &mut oneshot::Receiver<Answered>,
+) -> Option<Answered> {
     let until = Instant::now() + EAGER;
     while Instant::now() < until {
+        if let Ok(mut answers) = answers.try_lock() {
+            answers.look(lane);
+        }
         match answered.try_recv() {
             Ok(answered) => return Some(answered),
             Err(oneshot::error::TryRecvError::Empty) => tokio::task::yield_now().await,

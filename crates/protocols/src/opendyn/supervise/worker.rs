@@ -42,7 +42,7 @@ pub(in crate::opendyn) struct Launch {
 pub(super) struct Worker {
     pub(super) group: ChildGroup,
     pub(super) requests: Arc<pipe::Sender>,
-    pub(super) answers: pipe::Receiver,
+    pub(super) answers: Arc<pipe::Receiver>,
     pub(super) generation: u32,
     pub(super) ready: Arc<Ready>,
 }
@@ -80,7 +80,13 @@ impl Launch {
         if ready.abi != Abi::HOST || ready.functions.len() != self.hello.plan.functions.len() {
             return Err(StartError::Confused);
         }
-        Ok(Worker { group, requests: Arc::new(requests), answers, generation, ready: Arc::new(ready) })
+        Ok(Worker {
+            group,
+            requests: Arc::new(requests),
+            answers: Arc::new(answers),
+            generation,
+            ready: Arc::new(ready),
+        })
     }
 
     /// Errors of the pipes are told as those of the process.

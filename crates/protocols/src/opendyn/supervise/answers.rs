@@ -1,0 +1,123 @@
+//! What a worker answers. Whoever looks first reads it: the worker's minder, or a caller that waits alone.
+
+use std::io;
+use std::sync::Arc;
+
+use rustix::buffer::spare_capacity;
+use tokio::net::unix::pipe;
+use toolmux_dylib_host::frame::{Answer, Crash};
+
+use super::death::Death;
+use super::lane::{Answered, Lane};
+use super::minder::End;
+
+/// How much is read at once.
+const READ_AT_ONCE: usize = 1 << 16;
+
+pub(super) struct Answers {
+    pipe: Arc<pipe::Receiver>,
+    /// Functions that make objects.
+    opens: Arc<[bool]>,
+    unread: Vec<u8>,
+    /// What the worker said of the signal that killed it.
+    pub(super) crash: Option<Crash>,
+    /// Whether the library may hold objects of callers: a worker with open objects is not idle.
+    pub(super) opened: bool,
+    /// Why the worker cannot go on, found by a caller.
+    pub(super) end: Option<End>,
+}
+
+/// What reading found.
+#[derive(PartialEq)]
+pub(super) enum Read {
+    Some,
+    NothingNow,
+    EndOfPipe,
+}
+
+impl Answers {
+    pub(super) fn new(pipe: Arc<pipe::Receiver>, opens: Arc<[bool]>) -> Self {
+        Answers { pipe, opens, unread: Vec::new(), crash: None, opened: false, end: None }
+    }
+
+    /// For the minder, who was told that there is something to read: answers whoever waits, and tells why
+    /// the worker cannot go on, if so.
+    pub(super) fn read_frames(&mut self, lane: &Lane) -> (Read, Option<End>) {
+        self.unread.reserve(READ_AT_ONCE);
+        let read = found(self.pipe.try_read_buf(&mut self.unread));
+        (read, self.end.take().or_else(|| self.take_frames(lane)))
+    }
+
+    /// For a caller, who looks without having been told. What follows from the end of the pipe, or of the
+    /// worker, is left to the minder.
+    pub(super) fn look(&mut self, lane: &Lane) {
+        if self.end.is_some() {
+            return;
+        }
+        self.unread.reserve(READ_AT_ONCE);
+        let count = rustix::io::read(&*self.pipe, spare_capacity(&mut self.unread));
+        if found(count.map_err(io::Error::from)) == Read::Some {
+            self.end = self.take_frames(lane);
+        }
+        if self.end.is_some() {
+            lane.wake.notify_one();
+        }
+    }
+
+    fn take_frames(&mut self, lane: &Lane) -> Option<End> {
+        let unread = std::mem::take(&mut self.unread);
+        let mut taken = 0;
+        let mut end = None;
+        while end.is_none() {
+            match Answer::decode(&unread[taken..]) {
+                Ok(Some((answer, length))) => {
+                    end = self.take(answer, lane);
+                    taken += length;
+                }
+                Ok(None) => break,
+                Err(_) => end = Some(broken()),
+            }
+        }
+        self.unread = unread;
+        self.unread.drain(..taken);
+        end
+    }
+
+    fn take(&mut self, answer: Answer<'_>, lane: &Lane) -> Option<End> {
+        match answer {
+            Answer::Result { id, values } => {
+                let Some(function) = lane.answer(id, Answered::Values(values.to_vec())) else {
+                    return Some(broken());
+                };
+                self.opened |= self.opens.get(usize::from(function)) == Some(&true);
+                None
+            }
+            Answer::Fail { id, fault, text } => {
+                match lane.answer(id, Answered::Fault(fault, text.to_owned())) {
+                    Some(_) => fault.ends_worker().then_some(End::Unfit),
+                    None => Some(broken()),
+                }
+            }
+            Answer::Crash { crash, .. } => {
+                self.crash = Some(crash);
+                None
+            }
+            Answer::Ready { .. } => Some(broken()),
+        }
+    }
+}
+
+fn found(read: io::Result<usize>) -> Read {
+    match read {
+        Ok(0) => Read::EndOfPipe,
+        Ok(_) => Read::Some,
+        Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+            Read::NothingNow
+        }
+        Err(_) => Read::EndOfPipe,
+    }
+}
+
+fn broken() -> End {
+    End::Died(Death::Broken("broke the connection to the server"))
+}
