@@ -1,14 +1,33 @@
 //! The only HTTP client: pooled, bounded, and exact about whether a request can have arrived.
 
+use std::fmt;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use reqwest::Url;
+use http::uri::Authority;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Body, Incoming};
+use hyper_util::client::legacy;
+use hyper_util::client::proxy::matcher::Matcher;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use percent_encoding::percent_decode_str;
+use tokio::time::timeout;
 use toolmux_core::call::Call;
 use toolmux_core::message::Message;
 use toolmux_core::refusal::Refusal;
 use toolmux_core::source::SourceError;
+use tower::Service;
+use tower_http::decompression::{Decompression, DecompressionBody};
+use url::Url;
+
+use crate::http_connect::Connector;
+use crate::http_error::BoxError;
+pub use crate::http_error::HttpError;
+
+const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("toolmux/", env!("CARGO_PKG_VERSION")));
 
 /// How a client behaves.
 #[derive(Clone, Debug)]
@@ -31,74 +50,6 @@ impl Default for HttpLimits {
     }
 }
 
-/// Why an exchange failed.
-#[derive(Debug, thiserror::Error)]
-pub enum HttpError {
-    /// The request cannot have arrived.
-    #[error("cannot connect to `{host}`")]
-    NotReached {
-        /// Where it was to go.
-        host: String,
-        /// What the network said, TLS included.
-        #[source]
-        error: reqwest::Error,
-    },
-    /// The request may have arrived.
-    #[error("the connection to `{host}` was lost")]
-    Lost {
-        /// Where it went.
-        host: String,
-        /// What the network said.
-        #[source]
-        error: reqwest::Error,
-    },
-    /// No answer within the time limit; the request may have arrived.
-    #[error("`{host}` did not answer within {after:?}")]
-    TimedOut {
-        /// Where it went.
-        host: String,
-        /// The limit.
-        after: Duration,
-    },
-    /// The answer is over the limit.
-    #[error("`{host}` answered with more than {most} bytes")]
-    TooLarge {
-        /// Who answered.
-        host: String,
-        /// The limit.
-        most: usize,
-    },
-}
-
-impl HttpError {
-    /// What TLS found wrong with the other side, when that is why there is no connection.
-    pub fn tls_fault(&self) -> Option<&rustls::Error> {
-        let mut next: Option<&(dyn std::error::Error + 'static)> = Some(self);
-        while let Some(error) = next {
-            let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-            if let Some(fault) = inner.and_then(|inner| inner.downcast_ref()).or(error.downcast_ref()) {
-                return Some(fault);
-            }
-            next = inner.map(|inner| inner as _).or_else(|| error.source());
-        }
-        None
-    }
-}
-
-impl From<HttpError> for SourceError {
-    fn from(error: HttpError) -> Self {
-        let mut public = error.to_string();
-        public[..1].make_ascii_uppercase();
-        let message = Message::public(public).caused_by(&error);
-        match error {
-            HttpError::NotReached { .. } => SourceError::NotReached(message),
-            HttpError::Lost { .. } | HttpError::TimedOut { .. } | HttpError::TooLarge { .. } => {
-                SourceError::Lost(message)
-            }
-        }
-    }
-}
-
 /// The credentials of a call that go to its source in headers.
 pub fn credential_headers(call: &Call) -> Result<HeaderMap, SourceError> {
     let mut headers = HeaderMap::new();
@@ -114,24 +65,28 @@ pub fn credential_headers(call: &Call) -> Result<HeaderMap, SourceError> {
     Ok(headers)
 }
 
+type Pooled = Decompression<legacy::Client<Connector, Full<Bytes>>>;
+
 /// A pooled client. Cloning shares the pool.
 #[derive(Clone, Debug)]
 pub struct HttpClient {
-    client: reqwest::Client,
+    client: Pooled,
+    connector: Connector,
     limits: HttpLimits,
 }
 
 impl HttpClient {
     /// A client of its own pool. Redirects are not followed: credentials must not travel.
     pub fn new(limits: HttpLimits) -> Self {
-        let client = reqwest::Client::builder()
-            .connect_timeout(limits.connect_timeout)
-            .redirect(reqwest::redirect::Policy::none())
-            .tcp_nodelay(true)
-            .user_agent(concat!("toolmux/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .expect("constant settings make a client");
-        HttpClient { client, limits }
+        Self::through(Matcher::from_env(), limits)
+    }
+
+    fn through(proxies: Matcher, limits: HttpLimits) -> Self {
+        let connector = Connector::new(limits.connect_timeout, proxies);
+        let client = legacy::Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .build(connector.clone());
+        HttpClient { client: Decompression::new(client), connector, limits }
     }
 
     /// Sends a request and gives the answer as soon as its head is there. Dropping the future or the
@@ -141,19 +96,65 @@ impl HttpClient {
         method: Method,
         url: &Url,
         headers: HeaderMap,
-        body: impl Into<reqwest::Body>,
+        body: impl Into<Bytes>,
     ) -> Result<Answer, HttpError> {
-        let request = self.client.request(method, url.clone()).headers(headers).body(body);
-        let host = host_of(url);
-        match tokio::time::timeout(self.limits.timeout, request.send()).await {
+        let request = self.request(method, url, headers, body.into());
+        let request = request.map_err(|error| HttpError::NotReached { host: host_of(url), error })?;
+        let host = request.uri().authority().cloned();
+        match timeout(self.limits.timeout, self.client.clone().call(request)).await {
             Ok(Ok(response)) => Ok(Answer { response, host, limits: self.limits.clone() }),
-            Ok(Err(error)) if error.is_connect() || error.is_builder() => {
-                Err(HttpError::NotReached { host, error })
+            Ok(Err(error)) if error.is_connect() => {
+                Err(HttpError::NotReached { host: host_of(url), error: error.into() })
             }
-            Ok(Err(error)) => Err(HttpError::Lost { host, error }),
-            Err(_) => Err(HttpError::TimedOut { host, after: self.limits.timeout }),
+            Ok(Err(error)) => Err(HttpError::Lost { host: host_of(url), error: error.into() }),
+            Err(_) => Err(HttpError::TimedOut { host: host_of(url), after: self.limits.timeout }),
         }
     }
+
+    fn request(
+        &self,
+        method: Method,
+        url: &Url,
+        mut headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Request<Full<Bytes>>, BoxError> {
+        let uri = match basic_authorization(url) {
+            None => url.as_str().parse::<Uri>()?,
+            Some(authorization) => {
+                headers.entry(header::AUTHORIZATION).or_insert(authorization);
+                without_user(url).as_str().parse()?
+            }
+        };
+        headers.entry(header::USER_AGENT).or_insert(USER_AGENT);
+        headers.entry(header::ACCEPT).or_insert(HeaderValue::from_static("*/*"));
+        if let Some(authorization) = self.connector.proxy_authorization(&uri) {
+            headers.insert(header::PROXY_AUTHORIZATION, authorization);
+        }
+        let mut request = Request::new(Full::new(body));
+        (*request.method_mut(), *request.uri_mut(), *request.headers_mut()) = (method, uri, headers);
+        Ok(request)
+    }
+}
+
+/// The user and password that an address may hold, as the header that they are meant for.
+fn basic_authorization(url: &Url) -> Option<HeaderValue> {
+    let password = url.password().unwrap_or_default();
+    if url.username().is_empty() && password.is_empty() {
+        return None;
+    }
+    let plain = |text: &str| percent_decode_str(text).collect::<Vec<u8>>();
+    let pair = [plain(url.username()), plain(password)].join(&b':');
+    let mut value = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(pair))).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+fn without_user(url: &Url) -> Url {
+    let mut url = url.clone();
+    // Neither fails for an address that had them.
+    url.set_username("").ok();
+    url.set_password(None).ok();
+    url
 }
 
 /// Host and port, without the user and password that an address may hold.
@@ -163,11 +164,19 @@ fn host_of(url: &Url) -> String {
 }
 
 /// An answer whose body is still to come.
-#[derive(Debug)]
 pub struct Answer {
-    response: reqwest::Response,
-    host: String,
+    response: Response<DecompressionBody<Incoming>>,
+    host: Option<Authority>,
     limits: HttpLimits,
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answer")
+            .field("host", &self.host)
+            .field("status", &self.status())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Answer {
@@ -178,7 +187,7 @@ impl Answer {
 
     /// Who answers.
     pub fn host(&self) -> &str {
-        &self.host
+        self.host.as_ref().map_or("", Authority::as_str)
     }
 
     /// The headers.
@@ -188,28 +197,97 @@ impl Answer {
 
     /// The next piece of the body, for streams; how long to wait for it is the caller's to say.
     pub async fn piece(&mut self) -> Result<Option<Bytes>, HttpError> {
-        self.response.chunk().await.map_err(|error| HttpError::Lost { host: self.host.clone(), error })
+        loop {
+            match self.response.body_mut().frame().await.transpose() {
+                Ok(None) => return Ok(None),
+                Ok(Some(frame)) => {
+                    if let Ok(piece) = frame.into_data() {
+                        return Ok(Some(piece));
+                    }
+                }
+                Err(error) => return Err(HttpError::Lost { host: self.host().to_owned(), error }),
+            }
+        }
     }
 
     /// The whole body.
     pub async fn body(mut self) -> Result<Bytes, HttpError> {
-        let (host, after) = (self.host.clone(), self.limits.timeout);
-        let whole = tokio::time::timeout(after, self.whole()).await;
-        whole.unwrap_or(Err(HttpError::TimedOut { host, after }))
+        let after = self.limits.timeout;
+        match timeout(after, self.whole()).await {
+            Ok(whole) => whole,
+            Err(_) => Err(HttpError::TimedOut { host: self.host().to_owned(), after }),
+        }
     }
 
     async fn whole(&mut self) -> Result<Bytes, HttpError> {
         let most = self.limits.body_bytes;
+        let promised = self.response.body().size_hint().exact();
         let mut whole = BytesMut::new();
         while let Some(piece) = self.piece().await? {
             if whole.len() + piece.len() > most {
-                return Err(HttpError::TooLarge { host: self.host.clone(), most });
+                return Err(HttpError::TooLarge { host: self.host().to_owned(), most });
             }
-            if whole.is_empty() && self.response.content_length() == Some(piece.len() as u64) {
+            if whole.is_empty() && promised == Some(piece.len() as u64) {
                 return Ok(piece);
             }
             whole.extend_from_slice(&piece);
         }
         Ok(whole.freeze())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// What a server is sent when `url` is asked for, with `PROXY` in `proxy` standing for that server's address.
+    async fn sent(url: &str, proxy: Option<&str>) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let proxies = match proxy {
+            Some(proxy) => Matcher::builder().all(proxy.replace("PROXY", &address)).build(),
+            None => Matcher::builder().build(),
+        };
+        let url = url.replace("SERVER", &address).parse().unwrap();
+        let client = HttpClient::through(proxies, HttpLimits::default());
+        let asking = tokio::spawn(async move { client.send(Method::GET, &url, HeaderMap::new(), "").await });
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await.unwrap());
+        }
+        stream.write_all(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+        drop(stream);
+        asking.await.unwrap().ok();
+        String::from_utf8(head).unwrap().replace(&address, "SERVER")
+    }
+
+    async fn check(url: &str, proxy: Option<&str>, expect: &[&str]) {
+        let sent = sent(url, proxy).await;
+        for line in expect {
+            assert!(sent.lines().any(|said| said.eq_ignore_ascii_case(line)), "{line} is not in:\n{sent}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_an_address_says_of_its_user_goes_into_a_header() {
+        let expect =
+            ["GET /a?b=c HTTP/1.1", "host: SERVER", "authorization: Basic dTpwIHc=", "accept-encoding: gzip"];
+        check("http://u:p%20w@SERVER/a?b=c", None, &expect).await;
+    }
+
+    #[tokio::test]
+    async fn a_proxy_is_told_the_whole_address() {
+        let expect = ["GET http://example.test/a HTTP/1.1", "proxy-authorization: Basic dTpw"];
+        check("http://example.test/a", Some("http://u:p@PROXY"), &expect).await;
+    }
+
+    #[tokio::test]
+    async fn a_proxy_is_asked_for_a_tunnel_where_it_must_not_read() {
+        let expect = ["CONNECT example.test:443 HTTP/1.1", "proxy-authorization: Basic dTpw"];
+        check("https://example.test/a", Some("http://u:p@PROXY"), &expect).await;
     }
 }

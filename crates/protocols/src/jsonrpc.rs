@@ -117,19 +117,16 @@ impl<'a> Message<'a> {
     }
 }
 
-/// A request of ours, or a notification when there is no id.
-pub fn ask(id: Option<&RawValue>, method: &str, params: Option<&RawValue>) -> Box<RawValue> {
-    #[derive(Serialize)]
-    struct Asked<'a> {
-        jsonrpc: &'static str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        id: Option<&'a RawValue>,
-        method: &'a str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        params: Option<&'a RawValue>,
-    }
-    serde_json::value::to_raw_value(&Asked { jsonrpc: "2.0", id, method, params })
-        .expect("an envelope around raw JSON is always writable")
+/// The text of a request of ours, or of a notification when there is no id.
+pub fn ask(id: Option<&RawValue>, method: &str, params: Option<&RawValue>) -> String {
+    let method = serde_json::to_string(method).expect("a text is writable");
+    let ([id_is, id], [params_are, params]) = (member(r#","id":"#, id), member(r#","params":"#, params));
+    [r#"{"jsonrpc":"2.0""#, id_is, id, r#","method":"#, &method, params_are, params, "}"].concat()
+}
+
+/// Nothing for what is absent.
+fn member<'a>(begin: &'a str, value: Option<&'a RawValue>) -> [&'a str; 2] {
+    value.map_or([""; 2], |value| [begin, value.get()])
 }
 
 impl<'a> Response<'a> {

@@ -8,6 +8,8 @@ mod child;
 mod command;
 pub mod fault;
 pub mod http_client;
+mod http_connect;
+mod http_error;
 mod inlined_schema;
 pub mod jsonrpc;
 pub mod mcp;

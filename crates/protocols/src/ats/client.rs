@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use reqwest::Url;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use toolmux_core::secret::Secret;
+use url::Url;
 
 use super::wire::{ListedTool, RefusalDocument, TaskDocument};
 use crate::http_client::{Answer, HttpClient, HttpError};

@@ -7,7 +7,6 @@ use std::sync::{Arc, OnceLock};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
 use tokio_util::task::TaskTracker;
@@ -20,6 +19,7 @@ use toolmux_core::message::Message;
 use toolmux_core::refusal::{Challenge, Refusal};
 use toolmux_core::secret::Secret;
 use toolmux_core::store::{SealedKey, Store, StoreError};
+use url::Url;
 
 use super::challenge::{
     ChallengeRecord, LIFE, REMEMBERED, StateRecord, Status, TOO_LATE, after, challenge_place, decision_place,

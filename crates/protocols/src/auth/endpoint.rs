@@ -3,9 +3,9 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderValue, Method, header};
-use reqwest::Url;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use url::Url;
 
 use super::provider::{ClientAuth, Endpoints, Provider};
 use crate::http_client::{HttpClient, HttpError};

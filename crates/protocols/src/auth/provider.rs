@@ -1,9 +1,9 @@
 //! A provider of tokens: where it asks for consent, where it gives tokens, and who we are to it.
 
-use reqwest::Url;
 use serde::Deserialize;
 use tokio::sync::OnceCell;
 use toolmux_core::secret::Secret;
+use url::Url;
 
 use super::endpoint::{EndpointError, get_json};
 use crate::http_client::HttpClient;

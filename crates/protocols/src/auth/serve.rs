@@ -8,9 +8,9 @@ use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use axum::routing::get;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use reqwest::Url;
 use toolmux_core::broker::{CameBack, ChallengeStatus, StartFrom};
 use toolmux_core::message::Message;
+use url::Url;
 
 use super::page::page;
 use crate::registry::Served;

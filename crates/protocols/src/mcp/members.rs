@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use toolmux_core::json_text::{RawJson, to_raw};
 
 /// The members of an object.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Members<'a>(Vec<(Cow<'a, str>, Cow<'a, RawValue>)>);
 
 impl<'a> Members<'a> {
@@ -39,19 +39,26 @@ impl<'a> Members<'a> {
 
     /// Replaces a member in its place, or adds it at the end.
     pub(super) fn put<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) {
-        let value = to_raw(value).expect("what we write as JSON is writable");
-        self.put_raw(key, value);
+        self.put_text(key, Cow::Owned(to_raw(value).expect("what we write as JSON is writable")));
     }
 
     pub(super) fn put_raw(&mut self, key: &'static str, value: RawJson) {
+        self.put_text(key, Cow::Owned(value));
+    }
+
+    pub(super) fn put_text(&mut self, key: &'static str, value: Cow<'a, RawValue>) {
         match self.0.iter_mut().find(|(name, _)| name == key) {
-            Some((_, known)) => *known = Cow::Owned(value),
-            None => self.0.push((Cow::Borrowed(key), Cow::Owned(value))),
+            Some((_, known)) => *known = value,
+            None => self.0.push((Cow::Borrowed(key), value)),
         }
     }
 
     pub(super) fn remove(&mut self, key: &str) {
         self.0.retain(|(name, _)| name != key);
+    }
+
+    pub(super) fn remove_all(&mut self, keys: &[&str]) {
+        self.0.retain(|(name, _)| !keys.contains(&&**name));
     }
 
     /// The object as text.

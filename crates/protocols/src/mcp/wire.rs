@@ -102,6 +102,13 @@ impl<'a> Params<'a> {
     }
 }
 
+impl<'a> Meta<'a> {
+    /// What cannot be read says nothing.
+    pub(super) fn read(meta: Option<&'a RawValue>) -> Self {
+        meta.and_then(|meta| serde_json::from_str(meta.get()).ok()).unwrap_or_default()
+    }
+}
+
 /// What a client declares that it can do.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Capabilities(Option<RawJson>);
@@ -249,7 +256,11 @@ pub(super) struct Implementation {
 pub(super) const US: Implementation =
     Implementation { name: "toolmux", title: "toolmux", version: env!("CARGO_PKG_VERSION") };
 
-/// The same as text, for results that say nothing else in `_meta`.
+/// The same as text.
+pub(super) static US_WRITTEN: LazyLock<RawJson> =
+    LazyLock::new(|| to_raw(&US).expect("who we are is writable"));
+
+/// What results of ours say of us, as text, for results that say nothing else in `_meta`.
 pub(super) static OUR_META: LazyLock<RawJson> = LazyLock::new(|| raw_of(&our_meta()));
 
 /// `_meta` of results that are our own.

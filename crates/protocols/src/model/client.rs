@@ -1,9 +1,9 @@
 //! We ask a model, of either of the two wide-spread kinds, and read its answer as it comes.
 
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use reqwest::Url;
 use serde_json::{Value, json};
 use toolmux_core::secret::Secret;
+use url::Url;
 
 use super::VENDORS;
 use super::anthropic::ANTHROPIC;

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use reqwest::Url;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use toolmux_core::json_text::{RawJson, to_raw};
+use url::Url;
 
 use super::client_wire::{self, FunctionCall, RawCall, Told, ToolReturn};
 use super::document::{OpenTool, read_leniently};

@@ -4,11 +4,11 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use reqwest::Url;
 use serde::Deserialize;
 use toolmux_core::outcome::{Outcome, Retry};
 use toolmux_core::refusal::{Challenge, Refusal};
 use toolmux_core::secret::Secret;
+use url::Url;
 use uuid::Uuid;
 
 use super::upstream::{Answered, ToolCall, ToolList, decode, decode_list, decode_refusal, encode};

@@ -121,7 +121,7 @@ impl Channel {
 
     pub(super) async fn notify(&self, method: &str) {
         match self {
-            Channel::Http(http) => http.tell(&crate::jsonrpc::ask(None, method, None)).await,
+            Channel::Http(http) => http.tell(crate::jsonrpc::ask(None, method, None)).await,
             Channel::Child(Child { line, .. }) | Channel::Sse(SseLine { line, .. }) => {
                 line.notify(method, None).await;
             }

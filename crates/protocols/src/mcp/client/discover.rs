@@ -1,8 +1,8 @@
 //! Finding out whose tokens a protected server takes: its metadata (RFC 9728), for whoever configures the source.
 
 use http::{HeaderMap, Method};
-use reqwest::Url;
 use serde::Deserialize;
+use url::Url;
 
 use super::authorization::TokenWanted;
 use crate::http_client::HttpClient;

@@ -39,7 +39,7 @@ pub(super) enum Cut {
 pub(super) struct Line {
     next: AtomicU64,
     pending: Mutex<HashMap<u64, Pending>>,
-    out: mpsc::Sender<RawJson>,
+    out: mpsc::Sender<String>,
     /// Wakes when the server tells of changed lists.
     pub(super) changed: Notify,
     /// What a server of the handshake era tells of resources that changed.
@@ -71,7 +71,7 @@ struct Event {
 
 impl Line {
     /// A line, and what is to be written on it.
-    pub(super) fn new() -> (Arc<Self>, mpsc::Receiver<RawJson>) {
+    pub(super) fn new() -> (Arc<Self>, mpsc::Receiver<String>) {
         let (out, written) = mpsc::channel(OUT_QUEUE);
         let line = Line {
             next: AtomicU64::new(1),
@@ -281,21 +281,12 @@ fn meta_number(params: Option<&RawValue>, key: &str) -> Option<u64> {
 }
 
 /// The text of an answer of ours.
-pub(super) fn reply(id: &RawValue, said: &Relayed) -> RawJson {
-    #[derive(serde::Serialize)]
-    struct Answer<'a> {
-        jsonrpc: &'static str,
-        id: &'a RawValue,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        result: Option<&'a RawValue>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        error: Option<&'a RawValue>,
-    }
-    let (result, error) = match said {
-        Ok(result) => (Some(&**result), None),
-        Err(error) => (None, Some(&**error)),
+pub(super) fn reply(id: &RawValue, said: &Relayed) -> String {
+    let (member, said) = match said {
+        Ok(result) => (r#","result":"#, result),
+        Err(error) => (r#","error":"#, error),
     };
-    to_raw(&Answer { jsonrpc: "2.0", id, result, error }).expect("an answer is writable")
+    [r#"{"jsonrpc":"2.0","id":"#, id.get(), member, said.get(), "}"].concat()
 }
 
 /// An id of ours.

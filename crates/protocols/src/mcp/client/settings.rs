@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::Url;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+use url::Url;
 
 use super::authorization::{Authorization, AuthorizationSetting};
 use crate::registry::{OpenError, Opening, SecretSetting};

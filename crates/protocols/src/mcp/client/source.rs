@@ -1,5 +1,6 @@
 //! An MCP server as a source. It connects when it is first needed and again when the connection ended.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -26,7 +27,7 @@ use super::settings::{EraSetting, Place};
 use super::{changes, listing, subscribed, tell};
 use crate::http_client::credential_headers;
 use crate::mcp::members::Members;
-use crate::mcp::wire::{Capabilities, INTERNAL_ERROR, Params};
+use crate::mcp::wire::{Capabilities, INTERNAL_ERROR, Meta, Params};
 use crate::mcp::{LISTEN, MCP, mirror};
 
 /// How often a server may ask for more input within one call.
@@ -175,13 +176,12 @@ impl Upstream {
         let authorization = self.place.authorization();
         let token = authorization.and_then(|authorization| authorization.token(call));
         if authorization.is_some() && self.listed.load().is_none() && call.tool_name() == AUTHORIZE {
-            return self.authorize(token).await;
+            return Box::pin(self.authorize(token)).await;
         }
         let mut credentials = credential_headers(call)?;
         credentials.extend(token.map(|token| (http::header::AUTHORIZATION, token)));
-        let caller = call.extra().said_by(MCP);
-        let params = Params::read(caller).unwrap_or_default();
-        let meta = params.meta.unwrap_or_default();
+        let caller = Members::read_or_empty(call.extra().said_by(MCP));
+        let meta = Meta::read(caller.get("_meta"));
         let following = Following::new(progress, Capabilities::new(meta.capabilities));
         let asking = Asking {
             method: "tools/call",
@@ -192,14 +192,16 @@ impl Upstream {
         };
         let mut more: Option<(RawJson, Option<String>)> = None;
         for _ in 0..MOST_ROUNDS {
-            let answer =
-                match (self.exchange(&asking, &|| said(call, caller, more.as_ref())).await, authorization) {
-                    (Err(Broken::Unauthorized(wanted)), Some(authorization)) => {
-                        self.opened.notify_one();
-                        return Err(authorization.refused(call.tool_name(), wanted));
-                    }
-                    (answer, _) => answer?,
-                };
+            let answer = match (
+                self.exchange(&asking, &|| said(call, caller.clone(), more.as_ref())).await,
+                authorization,
+            ) {
+                (Err(Broken::Unauthorized(wanted)), Some(authorization)) => {
+                    self.opened.notify_one();
+                    return Err(authorization.refused(call.tool_name(), wanted));
+                }
+                (answer, _) => answer?,
+            };
             let (whole, requests, state) = match answer.map(decode::result) {
                 Err(error) => return Ok(decode::error(error)),
                 Ok(Called::Ended(outcome)) => return Ok(outcome),
@@ -250,7 +252,8 @@ impl Upstream {
         match once(&connection, asking, said()).await {
             Err(Broken::SessionGone) => {
                 self.forget(&connection);
-                once(&*self.connected().await?, asking, said()).await
+                let anew = async { once(&*self.connected().await?, asking, said()).await };
+                Box::pin(anew).await
             }
             answer => answer,
         }
@@ -269,7 +272,7 @@ impl Upstream {
             }
             attempt = self.attempt.load_full();
         }
-        let opened = attempt.get_or_try_init(|| self.open()).await;
+        let opened = attempt.get_or_try_init(|| Box::pin(self.open())).await;
         opened.cloned()
     }
 
@@ -345,12 +348,11 @@ async fn once(connection: &Connection, asking: &Asking<'_>, said: Members<'_>) -
 /// The parameters of a call: the caller's own where it speaks MCP, under the server's name for the tool.
 fn said<'a>(
     call: &'a Call,
-    caller: Option<&'a RawValue>,
+    mut members: Members<'a>,
     more: Option<&(RawJson, Option<String>)>,
 ) -> Members<'a> {
-    let mut members = Members::read_or_empty(caller);
     members.put("name", call.tool_name());
-    members.put_raw("arguments", call.arguments().text().to_owned());
+    members.put_text("arguments", Cow::Borrowed(call.arguments().text()));
     with_answers(members, more)
 }
 

@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue, Method, header};
-use reqwest::Url;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use toolmux_core::json_text::RawJson;
 use toolmux_core::message::Message;
+use url::Url;
 
 use super::authorization::TokenWanted;
 use super::connection::Broken;
@@ -78,14 +77,14 @@ async fn read(line: Arc<Line>, mut answer: Answer, mut decoder: Decoder, named: 
 }
 
 async fn write(
-    mut written: mpsc::Receiver<RawJson>,
+    mut written: mpsc::Receiver<String>,
     client: HttpClient,
     endpoint: Url,
     mut headers: HeaderMap,
 ) {
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     while let Some(message) = written.recv().await {
-        let sent = client.send(Method::POST, &endpoint, headers.clone(), message.get().to_owned()).await;
+        let sent = client.send(Method::POST, &endpoint, headers.clone(), message).await;
         // Whoever waits for the answer has a deadline; a server that refuses posts is asked again in vain.
         if !sent.is_ok_and(|answer| answer.status().is_success()) {
             return;

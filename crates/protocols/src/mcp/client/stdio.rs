@@ -11,7 +11,6 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
-use toolmux_core::json_text::RawJson;
 
 use super::line::Line;
 use super::settings::Address;
@@ -69,7 +68,7 @@ impl Child {
 }
 
 /// Closing the input is how a server is told to end.
-async fn write(mut written: mpsc::Receiver<RawJson>, mut stdin: ChildStdin, stop: CancellationToken) {
+async fn write(mut written: mpsc::Receiver<String>, mut stdin: ChildStdin, stop: CancellationToken) {
     let mut batch = Vec::new();
     let mut buffer = Vec::new();
     while let Some(count) = stop.run_until_cancelled(written.recv_many(&mut batch, 64)).await {
@@ -78,9 +77,8 @@ async fn write(mut written: mpsc::Receiver<RawJson>, mut stdin: ChildStdin, stop
         }
         for message in batch.drain(..) {
             // A line ends a message, and raw JSON may have been written over several.
-            buffer.extend(
-                message.get().bytes().map(|byte| if byte == b'\n' || byte == b'\r' { b' ' } else { byte }),
-            );
+            buffer
+                .extend(message.bytes().map(|byte| if byte == b'\n' || byte == b'\r' { b' ' } else { byte }));
             buffer.push(b'\n');
         }
         if stdin.write_all(&buffer).await.is_err() || stdin.flush().await.is_err() {

@@ -1,5 +1,6 @@
 //! Streamable HTTP: every message a post, every answer JSON or a stream of events.
 
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -8,7 +9,6 @@ use arc_swap::ArcSwapOption;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use reqwest::Url;
 use serde_json::value::RawValue;
 use tokio::sync::broadcast;
 use tokio_util::task::TaskTracker;
@@ -16,6 +16,7 @@ use toolmux_core::BoxFuture;
 use toolmux_core::json_text::RawJson;
 use toolmux_core::message::Message as Words;
 use toolmux_core::source::Relayed;
+use url::Url;
 
 use super::askable::{Askable, Question};
 use super::authorization::{Authorization, TokenWanted};
@@ -87,10 +88,10 @@ impl Streamable {
     pub(super) async fn request(&self, ask: &Ask<'_>, following: &Following<'_>) -> Result<Relayed, Broken> {
         let text = jsonrpc::ask(Some(&number(ask.id)), ask.method, Some(&ask.params));
         let mut waiting = Waiting { http: self, id: ask.id, open: true };
-        let exchange = async {
-            let answer = self.post(&text, self.headers_of(ask)).await?;
+        let exchange = pin!(async {
+            let answer = self.post(text, self.headers_of(ask)).await?;
             self.answered(ask, answer, following).await
-        };
+        });
         let relayed = if self.is_legacy() && following.answers() {
             self.answering(ask.id, exchange, following).await
         } else {
@@ -104,11 +105,10 @@ impl Streamable {
     async fn answering(
         &self,
         id: u64,
-        exchange: impl Future<Output = Result<Relayed, Broken>>,
+        mut exchange: Pin<&mut impl Future<Output = Result<Relayed, Broken>>>,
         following: &Following<'_>,
     ) -> Result<Relayed, Broken> {
         let mut joined = self.askable.join(id);
-        let mut exchange = std::pin::pin!(exchange);
         let mut said = FuturesUnordered::new();
         loop {
             tokio::select! {
@@ -117,7 +117,7 @@ impl Streamable {
                     let said = answer_to(following, &question.method, question.params.as_deref()).await;
                     (question.id, said)
                 }),
-                Some((id, said)) = said.next() => self.tell(&reply(&id, &said)).await,
+                Some((id, said)) = said.next() => self.tell(reply(&id, &said)).await,
             }
         }
     }
@@ -146,7 +146,7 @@ impl Streamable {
         }
         let kind = answer.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         if status.is_success() && kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
-            return self.follow(ask.id, answer, following).await;
+            return Box::pin(self.follow(ask.id, answer, following)).await;
         }
         let body = answer.body().await?;
         match Message::read(&body) {
@@ -170,7 +170,7 @@ impl Streamable {
             let piece = tokio::select! {
                 piece = answer.piece() => piece,
                 Some((id, said)) = questions.next() => {
-                    self.tell(&reply(&id, &said)).await;
+                    self.tell(reply(&id, &said)).await;
                     continue;
                 }
             };
@@ -222,7 +222,7 @@ impl Streamable {
         let mut answer = match listen {
             Some(ask) => {
                 let text = jsonrpc::ask(Some(&number(ask.id)), ask.method, Some(&ask.params));
-                self.post(&text, self.headers_of(&ask)).await?
+                self.post(text, self.headers_of(&ask)).await?
             }
             None => self.client.send(Method::GET, &self.url, self.own_headers(), "").await?,
         };
@@ -257,17 +257,17 @@ impl Streamable {
     /// A question that does not say which call it belongs to.
     async fn asked(&self, id: &RawValue, method: &str, params: Option<&RawValue>) {
         if method == "ping" {
-            return self.tell(&reply(id, &Ok(empty()))).await;
+            return self.tell(reply(id, &Ok(empty()))).await;
         }
         let question =
             Question { id: id.to_owned(), method: method.to_owned(), params: params.map(ToOwned::to_owned) };
         if let Err(question) = self.askable.hand(question) {
-            self.tell(&reply(&question.id, &Err(unanswerable(method)))).await;
+            self.tell(reply(&question.id, &Err(unanswerable(method)))).await;
         }
     }
 
     /// Sends a message that has no answer.
-    pub(super) async fn tell(&self, message: &RawValue) {
+    pub(super) async fn tell(&self, message: String) {
         self.post(message, self.own_headers()).await.ok();
     }
 
@@ -280,8 +280,8 @@ impl Streamable {
         self.tasks.wait().await;
     }
 
-    async fn post(&self, message: &RawValue, headers: HeaderMap) -> Result<Answer, Broken> {
-        Ok(self.client.send(Method::POST, &self.url, headers, message.get().to_owned()).await?)
+    async fn post(&self, message: String, headers: HeaderMap) -> Result<Answer, Broken> {
+        Ok(self.client.send(Method::POST, &self.url, headers, message).await?)
     }
 
     fn own_headers(&self) -> HeaderMap {
@@ -300,7 +300,9 @@ impl Streamable {
 
     fn headers_of(&self, ask: &Ask<'_>) -> HeaderMap {
         let mut headers = self.own_headers();
-        headers.extend(ask.credentials.clone());
+        for (name, value) in &ask.credentials {
+            headers.insert(name, value.clone());
+        }
         if ask.method == "initialize" {
             headers.remove(VERSION);
             headers.remove(SESSION);
@@ -309,10 +311,12 @@ impl Streamable {
             headers.insert(VERSION, HeaderValue::from_static(Revision::MODERN.text()));
         }
         if headers.get(VERSION).is_some_and(|version| version == Revision::MODERN.text()) {
-            let mirrored = ask.headers.iter().filter_map(|(name, value)| {
-                Some((HeaderName::try_from(name).ok()?, HeaderValue::from_str(&mirror::write(value)).ok()?))
-            });
-            headers.extend(mirrored.collect::<HeaderMap>());
+            for (name, value) in &ask.headers {
+                let value = HeaderValue::from_str(&mirror::write(value)).ok();
+                if let (Ok(name), Some(value)) = (HeaderName::try_from(name), value) {
+                    headers.insert(name, value);
+                }
+            }
             if let Ok(method) = HeaderValue::from_str(ask.method) {
                 headers.insert(METHOD, method);
             }
@@ -351,7 +355,7 @@ impl Drop for Waiting<'_> {
         let (client, url, headers) =
             (self.http.client.clone(), self.http.url.clone(), self.http.own_headers());
         self.http.tasks.spawn(async move {
-            client.send(Method::POST, &url, headers, text.get().to_owned()).await.ok();
+            client.send(Method::POST, &url, headers, text).await.ok();
         });
     }
 }

@@ -1,14 +1,17 @@
 //! The parameters of our requests: the caller's own where it speaks MCP, with `_meta` as the server's era
 //! wants it.
 
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
 use serde_json::json;
 use serde_json::value::RawValue;
-use toolmux_core::json_text::RawJson;
+use toolmux_core::json_text::{RawJson, raw_of};
 
 use super::follow::Following;
 use crate::mcp::members::Members;
 use crate::mcp::revision::Revision;
-use crate::mcp::wire::{CAPABILITIES, CLIENT_INFO, LOG_LEVEL, US, VERSION};
+use crate::mcp::wire::{CAPABILITIES, CLIENT_INFO, LOG_LEVEL, US_WRITTEN, VERSION};
 
 /// Parameters for a server of this revision. `said` are the caller's, as far as they are to be passed on.
 pub(super) fn params(
@@ -18,12 +21,11 @@ pub(super) fn params(
     following: &Following<'_>,
 ) -> RawJson {
     let mut params = said.unwrap_or_default();
-    let caller = params.get("_meta").map(ToOwned::to_owned);
-    let meta = meta(caller.as_deref(), revision, id, following);
-    if meta.is_empty() {
-        params.remove("_meta");
-    } else {
-        params.put_raw("_meta", meta.write());
+    let meta = meta(params.get("_meta"), revision, id, following);
+    let meta = (!meta.is_empty()).then(|| meta.write());
+    match meta {
+        Some(meta) => params.put_raw("_meta", meta),
+        None => params.remove("_meta"),
     }
     if !revision.is_modern() {
         params.remove("inputResponses");
@@ -36,19 +38,17 @@ fn meta<'a>(
     caller: Option<&'a RawValue>,
     revision: Revision,
     id: u64,
-    following: &Following<'_>,
+    following: &'a Following<'_>,
 ) -> Members<'a> {
     let mut meta = Members::read_or_empty(caller);
-    for key in [VERSION, CAPABILITIES, CLIENT_INFO, "progressToken"] {
-        meta.remove(key);
-    }
+    meta.remove_all(&[VERSION, CAPABILITIES, CLIENT_INFO, "progressToken"]);
     if following.hears() {
         meta.put("progressToken", &id);
     }
     if revision.is_modern() {
         meta.put(VERSION, revision.text());
-        meta.put_raw(CAPABILITIES, declared(following));
-        meta.put(CLIENT_INFO, &US);
+        meta.put_text(CAPABILITIES, declared(following));
+        meta.put_text(CLIENT_INFO, Cow::Borrowed(&US_WRITTEN));
     } else {
         meta.remove(LOG_LEVEL);
     }
@@ -56,12 +56,15 @@ fn meta<'a>(
 }
 
 /// What the caller can do, less the extensions that we do not carry.
-fn declared(following: &Following<'_>) -> RawJson {
-    match following.capabilities.declared().and_then(Members::read) {
-        Some(mut declared) => {
+fn declared<'a>(following: &'a Following<'_>) -> Cow<'a, RawValue> {
+    static NOTHING: LazyLock<RawJson> = LazyLock::new(|| raw_of(&json!({})));
+    let Some(said) = following.capabilities.declared() else { return Cow::Borrowed(&NOTHING) };
+    match Members::read(said) {
+        Some(mut declared) if declared.has("extensions") => {
             declared.remove("extensions");
-            declared.write()
+            Cow::Owned(declared.write())
         }
-        None => toolmux_core::json_text::raw_of(&json!({})),
+        Some(_) => Cow::Borrowed(said),
+        None => Cow::Borrowed(&NOTHING),
     }
 }

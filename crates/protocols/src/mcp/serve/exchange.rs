@@ -78,6 +78,14 @@ impl Exchange {
         set.unwrap_or_else(|| "info".to_owned())
     }
 
+    /// The parameters as a modern client writes them; its own go on as they came.
+    pub(super) fn told_whole(&self) -> RawJson {
+        match &self.asked.params {
+            Some(params) if self.peer.revision.is_modern() => params.clone(),
+            _ => self.told(|_| ()),
+        }
+    }
+
     /// The parameters as a modern client would have written them: with its capabilities, so that a source
     /// can declare them. `change` may rewrite members.
     pub(super) fn told(&self, change: impl FnOnce(&mut Members<'_>)) -> RawJson {

@@ -1,5 +1,6 @@
 //! MCP over streamable HTTP: one address, both eras.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use axum::extract::Request;
@@ -183,10 +184,12 @@ impl Server {
 
 /// Answers, unless a later message of the same session says that nobody waits any more.
 pub(super) async fn cancellable(exchange: Exchange) -> Reply {
-    let Some(session) = exchange.peer.session.clone() else { return methods::answer(exchange).await };
     let desk = Arc::clone(&exchange.desk);
-    let begun = desk.begin(&session, &exchange.asked.id);
-    let answer = begun.token.run_until_cancelled(methods::answer(exchange)).await;
+    let session = exchange.peer.session.clone();
+    let begun = session.as_ref().map(|session| desk.begin(session, &exchange.asked.id));
+    let answer = pin!(methods::answer(exchange));
+    let Some(begun) = begun else { return answer.await };
+    let answer = begun.token.run_until_cancelled(answer).await;
     answer.unwrap_or_else(|| Err(Fault::new(INTERNAL_ERROR, "The request was cancelled")))
 }
 

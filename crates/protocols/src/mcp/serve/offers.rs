@@ -85,7 +85,7 @@ pub(super) async fn answer(exchange: &Exchange) -> Reply {
         _ => {
             let uri = params.uri.as_deref().unwrap_or_default();
             let offer = holder(exchange, &offers, uri)?;
-            relay(exchange, offer, exchange.told(|_| ())).await
+            relay(exchange, offer, exchange.told_whole()).await
         }
     }
 }

@@ -53,7 +53,7 @@ pub(super) async fn call(exchange: Exchange) -> Reply {
     }
     let (request, structure, plan) = request(&exchange, &params)?;
     if let Some(plan) = plan {
-        return tasks::call(&exchange, request, plan).await;
+        return Box::pin(tasks::call(&exchange, request, plan)).await;
     }
     let peer = &exchange.peer;
     if !exchange.out.is_open() && !peer.capabilities.can_be_asked() {
@@ -81,7 +81,7 @@ fn request(exchange: &Exchange, params: &Params<'_>) -> Result<(Request, Structu
     let structure = Structure::of(entry, exchange.peer.revision);
     let plan = Plan::of(exchange, params, entry)?;
     if entry.is_some_and(|entry| entry.tool.extra.said_by(MCP).is_some()) {
-        let told = if plan.is_some() { exchange.told_of_task() } else { exchange.told(|_| ()) };
+        let told = if plan.is_some() { exchange.told_of_task() } else { exchange.told_whole() };
         request.extra = Passthrough::of(MCP, told);
     }
     request.id.clone_from(&exchange.asked.call_id);

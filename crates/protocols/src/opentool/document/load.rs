@@ -6,9 +6,9 @@ use std::path::Path as FilePath;
 use std::str::FromStr;
 
 use http::{HeaderMap, Method};
-use reqwest::Url;
 use serde_json::Value;
 use toolmux_core::json_text::read_strict;
+use url::Url;
 
 use super::objects::{Function, OpenTool};
 use super::read::{Read, Reader};
