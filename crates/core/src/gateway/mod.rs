@@ -111,13 +111,13 @@ impl Gateway {
 
     /// Takes a request all the way. Dropping the future cancels the tool, unless the call has an id: then
     /// it runs on and is recorded, for whoever asks again.
-    pub async fn call(
+    pub fn call(
         self: &Arc<Self>,
         caller: &Caller,
         request: Request,
         progress: &Progress,
-    ) -> Result<Outcome, Refusal> {
-        self.call_at(0, caller, request, progress).await
+    ) -> impl Future<Output = Result<Outcome, Refusal>> + Send {
+        self.call_at(0, caller, request, progress)
     }
 
     async fn call_at(
@@ -127,7 +127,10 @@ impl Gateway {
         request: Request,
         progress: &Progress,
     ) -> Result<Outcome, Refusal> {
-        let answer = self.path(depth, caller, request, progress).await;
+        let answer = match self.check(depth, caller, request).await {
+            Ok(call) => record::record(self, call, progress).await,
+            Err(refusal) => Err(refusal),
+        };
         answer.inspect_err(|refusal| self.refused(refusal))
     }
 
@@ -135,17 +138,6 @@ impl Gateway {
     fn refused(&self, refusal: &Refusal) {
         self.metrics.refused(refusal.name());
         log(refusal);
-    }
-
-    async fn path(
-        self: &Arc<Self>,
-        depth: u8,
-        caller: &Caller,
-        request: Request,
-        progress: &Progress,
-    ) -> Result<Outcome, Refusal> {
-        let call = self.check(depth, caller, request).await?;
-        record::record(self, call, progress).await
     }
 
     /// Every step of the path up to the call.

@@ -40,7 +40,16 @@ pub(super) async fn record(
         _ => return dispatch(gateway, &call, progress).await,
     };
     let key = CallKey { caller: call.caller.name.as_ref().into(), id };
-    let call = Arc::new(call);
+    // On the heap: most calls have no id, and should not carry the room for one.
+    Box::pin(once(gateway, key, Arc::new(call), progress)).await
+}
+
+async fn once(
+    gateway: &Arc<Gateway>,
+    key: CallKey,
+    call: Arc<Call>,
+    progress: &Progress,
+) -> Result<Outcome, Refusal> {
     loop {
         let begun = begin(Arc::clone(gateway), key.clone(), Arc::clone(&call), progress.clone());
         let begun = Unstoppable { running: Some(Box::pin(begun)), tasks: gateway.tasks.clone() };
