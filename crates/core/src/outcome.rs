@@ -158,3 +158,18 @@ pub enum Retry {
     /// Not before this has passed.
     After(Duration),
 }
+
+impl Retry {
+    /// True when it may help.
+    pub fn may_help(self) -> bool {
+        self != Retry::Never
+    }
+
+    /// What has to pass first.
+    pub fn after(self) -> Option<Duration> {
+        match self {
+            Retry::Never | Retry::Now => None,
+            Retry::After(pause) => Some(pause),
+        }
+    }
+}

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::message::Message;
+use crate::outcome::Retry;
 
 /// One parameter that does not fit, in words a model can act on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,6 +108,23 @@ impl Refusal {
             Refusal::Conflict { call_id } => {
                 Message::public(format!("Call id `{call_id}` was used before for another call"))
             }
+        }
+    }
+
+    /// Whether the same request may succeed another time.
+    pub fn retry(&self) -> Retry {
+        match self {
+            Refusal::Busy { retry_after, .. }
+            | Refusal::Unavailable { retry_after: Some(retry_after), .. } => Retry::After(*retry_after),
+            Refusal::Unavailable { retry_after: None, .. } => Retry::Now,
+            Refusal::Malformed(_)
+            | Refusal::Unauthenticated(_)
+            | Refusal::UnknownTool { .. }
+            | Refusal::NotPermitted { .. }
+            | Refusal::Challenged { .. }
+            | Refusal::Invalid { .. }
+            | Refusal::Conflict { .. }
+            | Refusal::Internal(_) => Retry::Never,
         }
     }
 

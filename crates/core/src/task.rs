@@ -159,19 +159,5 @@ pub fn never_its_turn() -> Outcome {
 
 /// A refusal that comes after a task was accepted is how the task failed.
 pub fn refused(refusal: &Refusal) -> Outcome {
-    let retry = match refusal {
-        Refusal::Busy { retry_after, .. } | Refusal::Unavailable { retry_after: Some(retry_after), .. } => {
-            Retry::After(*retry_after)
-        }
-        Refusal::Unavailable { retry_after: None, .. } => Retry::Now,
-        Refusal::Malformed(_)
-        | Refusal::Unauthenticated(_)
-        | Refusal::UnknownTool { .. }
-        | Refusal::NotPermitted { .. }
-        | Refusal::Challenged { .. }
-        | Refusal::Invalid { .. }
-        | Refusal::Conflict { .. }
-        | Refusal::Internal(_) => Retry::Never,
-    };
-    Outcome::Failed(ToolError::from(refusal.message()).retry(retry))
+    Outcome::Failed(ToolError::from(refusal.message()).retry(refusal.retry()))
 }

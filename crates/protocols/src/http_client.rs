@@ -50,16 +50,35 @@ impl Default for HttpLimits {
     }
 }
 
+/// The address of a server, below which its paths are.
+pub(crate) fn base_of(text: &str) -> Option<Url> {
+    let mut url: Url = text.parse().ok()?;
+    if url.cannot_be_a_base() || !matches!(url.scheme(), "http" | "https") {
+        return None;
+    }
+    if !url.path().ends_with('/') {
+        let path = format!("{}/", url.path());
+        url.set_path(&path);
+    }
+    Some(url)
+}
+
+/// A header that shows a secret; none when a header cannot carry it.
+pub(crate) fn sensitive(text: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(text).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
 /// The credentials of a call that go to its source in headers.
 pub fn credential_headers(call: &Call) -> Result<HeaderMap, SourceError> {
     let mut headers = HeaderMap::new();
     for (name, secret) in call.headers() {
-        let pair = HeaderName::try_from(name).ok().zip(HeaderValue::try_from(secret.expose()).ok());
-        let Some((header, mut value)) = pair else {
+        let pair = HeaderName::try_from(name).ok().zip(sensitive(secret.expose()));
+        let Some((header, value)) = pair else {
             let words = format!("The credential for header `{name}` cannot be sent in one");
             return Err(SourceError::Refused(Refusal::Internal(Message::public(words))));
         };
-        value.set_sensitive(true);
         headers.insert(header, value);
     }
     Ok(headers)
@@ -144,9 +163,7 @@ fn basic_authorization(url: &Url) -> Option<HeaderValue> {
     }
     let plain = |text: &str| percent_decode_str(text).collect::<Vec<u8>>();
     let pair = [plain(url.username()), plain(password)].join(&b':');
-    let mut value = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(pair))).ok()?;
-    value.set_sensitive(true);
-    Some(value)
+    sensitive(&format!("Basic {}", STANDARD.encode(pair)))
 }
 
 fn without_user(url: &Url) -> Url {

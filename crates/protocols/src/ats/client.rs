@@ -9,7 +9,7 @@ use toolmux_core::secret::Secret;
 use url::Url;
 
 use super::wire::{ListedTool, RefusalDocument, TaskDocument};
-use crate::http_client::{Answer, HttpClient, HttpError};
+use crate::http_client::{Answer, HttpClient, HttpError, base_of, sensitive};
 use crate::sse::{Decoder, TooLarge};
 
 /// The largest event.
@@ -69,20 +69,11 @@ impl AtsClient {
     /// A client of the server at `base`.
     pub fn new(http: HttpClient, base: &str, key: Option<&Secret>) -> Result<Self, AtsError> {
         let wrong = || AtsError::Address(base.to_owned());
-        let mut url: Url = base.parse().map_err(|_| wrong())?;
-        if url.cannot_be_a_base() || !matches!(url.scheme(), "http" | "https") {
-            return Err(wrong());
-        }
-        if !url.path().ends_with('/') {
-            let path = format!("{}/", url.path());
-            url.set_path(&path);
-        }
+        let url = base_of(base).ok_or_else(wrong)?;
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(key) = key {
-            let value = HeaderValue::from_str(&format!("Bearer {}", key.expose()));
-            let mut value = value.map_err(|_| wrong())?;
-            value.set_sensitive(true);
+            let value = sensitive(&format!("Bearer {}", key.expose())).ok_or_else(wrong)?;
             headers.insert(header::AUTHORIZATION, value);
         }
         Ok(AtsClient { http, base: url, headers })

@@ -15,7 +15,7 @@ use toolmux_core::gateway::{SourceReport, SourceStatus};
 use toolmux_core::json_text::RawJson;
 use toolmux_core::message::Message;
 use toolmux_core::names::ToolRef;
-use toolmux_core::outcome::{Content, Outcome, Retry, ToolError};
+use toolmux_core::outcome::{Content, Outcome, ToolError};
 use toolmux_core::progress::Update;
 use toolmux_core::refusal::{ParameterError, Refusal};
 use toolmux_core::task::{Task, TaskChange, TaskStatus};
@@ -243,15 +243,10 @@ fn document(status: TaskStatus, outcome: Option<&Outcome>) -> TaskDocument {
 
 impl From<&ToolError> for TaskError {
     fn from(error: &ToolError) -> Self {
-        let (can_retry, retry_after_ms) = match error.retry {
-            Retry::Never => (false, None),
-            Retry::Now => (true, None),
-            Retry::After(pause) => (true, Some(millis(pause))),
-        };
         TaskError {
             message: error.message.public.clone(),
-            can_retry,
-            retry_after_ms,
+            can_retry: error.retry.may_help(),
+            retry_after_ms: error.retry.after().map(millis),
             additional_prompt_content: error.prompt.clone(),
         }
     }
@@ -260,11 +255,11 @@ impl From<&ToolError> for TaskError {
 /// The answer to a refused request.
 pub(super) fn refuse(refusal: &Refusal) -> Response {
     let message = refusal.message();
-    let (status, retry_after) = status(refusal);
+    let retry = refusal.retry();
     let error = TaskError {
         message: message.public.clone(),
-        can_retry: retry_after.is_some() || status == StatusCode::SERVICE_UNAVAILABLE,
-        retry_after_ms: retry_after.map(millis),
+        can_retry: retry.may_help(),
+        retry_after_ms: retry.after().map(millis),
         additional_prompt_content: None,
     };
     let body = Refused {
@@ -273,24 +268,24 @@ pub(super) fn refuse(refusal: &Refusal) -> Response {
         parameter_errors: parameters(refusal),
         authorization: missing(refusal),
     };
-    let mut response = json(status, written(&body));
-    if let Some(pause) = retry_after {
+    let mut response = json(status(refusal), written(&body));
+    if let Some(pause) = retry.after() {
         let seconds = pause.as_millis().div_ceil(1000);
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds as u64));
     }
     response
 }
 
-fn status(refusal: &Refusal) -> (StatusCode, Option<std::time::Duration>) {
+fn status(refusal: &Refusal) -> StatusCode {
     match refusal {
-        Refusal::Malformed(_) | Refusal::Challenged { .. } => (StatusCode::BAD_REQUEST, None),
-        Refusal::Unauthenticated(_) => (StatusCode::UNAUTHORIZED, None),
-        Refusal::UnknownTool { .. } | Refusal::NotPermitted { .. } => (StatusCode::NOT_FOUND, None),
-        Refusal::Invalid { .. } => (StatusCode::UNPROCESSABLE_ENTITY, None),
-        Refusal::Conflict { .. } => (StatusCode::CONFLICT, None),
-        Refusal::Busy { retry_after, .. } => (StatusCode::TOO_MANY_REQUESTS, Some(*retry_after)),
-        Refusal::Unavailable { retry_after, .. } => (StatusCode::SERVICE_UNAVAILABLE, *retry_after),
-        Refusal::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, None),
+        Refusal::Malformed(_) | Refusal::Challenged { .. } => StatusCode::BAD_REQUEST,
+        Refusal::Unauthenticated(_) => StatusCode::UNAUTHORIZED,
+        Refusal::UnknownTool { .. } | Refusal::NotPermitted { .. } => StatusCode::NOT_FOUND,
+        Refusal::Invalid { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+        Refusal::Conflict { .. } => StatusCode::CONFLICT,
+        Refusal::Busy { .. } => StatusCode::TOO_MANY_REQUESTS,
+        Refusal::Unavailable { .. } => StatusCode::SERVICE_UNAVAILABLE,
+        Refusal::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 

@@ -14,7 +14,6 @@ use toolmux_core::json_text::read_strict;
 use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::{Content, Outcome, Retry};
 use toolmux_core::progress::Progress;
-use toolmux_core::refusal::Refusal;
 
 use super::VENDORS;
 
@@ -166,11 +165,10 @@ async fn one(
             failed(asked, content)
         }
         Err(refusal) => {
-            let retry = match &refusal {
-                Refusal::Busy { retry_after, .. } => retry_words(Retry::After(*retry_after)),
-                _ => None,
-            };
-            let words: Vec<String> = [Some(refusal.message().public), retry].into_iter().flatten().collect();
+            let words: Vec<String> = [Some(refusal.message().public), retry_words(refusal.retry())]
+                .into_iter()
+                .flatten()
+                .collect();
             failed(asked, vec![Content::text(&words.join("\n"))])
         }
     }

@@ -9,7 +9,7 @@ use super::VENDORS;
 use super::anthropic::ANTHROPIC;
 use super::bridge::{Vendor, word};
 use super::stream::{Assemble, Blocks, Chunks};
-use crate::http_client::{HttpClient, HttpError};
+use crate::http_client::{HttpClient, HttpError, sensitive};
 use crate::sse::Decoder;
 
 /// The largest event of a streamed answer.
@@ -153,9 +153,7 @@ fn headers(vendor: &Vendor, key: Option<&Secret>) -> Option<HeaderMap> {
         } else {
             (header::AUTHORIZATION, format!("Bearer {}", key.expose()))
         };
-        let mut value = HeaderValue::from_str(&text).ok()?;
-        value.set_sensitive(true);
-        headers.insert(name, value);
+        headers.insert(name, sensitive(&text)?);
     }
     Some(headers)
 }

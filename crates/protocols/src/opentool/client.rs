@@ -11,7 +11,7 @@ use url::Url;
 use super::client_wire::{self, FunctionCall, RawCall, Told, ToolReturn};
 use super::document::{OpenTool, read_leniently};
 use super::exception::ClientError;
-use crate::http_client::{Answer, HttpClient, HttpError, HttpLimits};
+use crate::http_client::{Answer, HttpClient, HttpError, HttpLimits, sensitive};
 use crate::sse::Decoder;
 
 /// Where OpenTool is below a server's address.
@@ -66,10 +66,9 @@ impl Client {
 
     /// Shows this key to the server.
     pub fn key(mut self, key: &str) -> Result<Self, ClientError> {
-        let mut value = HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| {
+        let value = sensitive(&format!("Bearer {key}")).ok_or_else(|| {
             ClientError::Unusable("the key has letters that a header cannot carry".to_owned())
         })?;
-        value.set_sensitive(true);
         self.headers.insert(header::AUTHORIZATION, value);
         Ok(self)
     }

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::upstream::{Answered, ToolCall, ToolList, decode, decode_list, decode_refusal, encode};
 use super::wire::Form;
-use crate::http_client::{Answer, HttpClient, HttpError};
+use crate::http_client::{Answer, HttpClient, HttpError, base_of, sensitive};
 use crate::version_header::{OXP_VERSION, OXP_VERSION_HEADER};
 
 /// How patient a client is.
@@ -87,14 +87,7 @@ impl OxpClient {
     /// A client of the server at `base`; `/tools` and the others are appended to it.
     pub fn new(http: HttpClient, base: &str, key: Option<&Secret>) -> Result<Self, OxpError> {
         let wrong = || OxpError::Address(base.to_owned());
-        let mut url: Url = base.parse().map_err(|_| wrong())?;
-        if url.cannot_be_a_base() || !matches!(url.scheme(), "http" | "https") {
-            return Err(wrong());
-        }
-        if !url.path().ends_with('/') {
-            let path = format!("{}/", url.path());
-            url.set_path(&path);
-        }
+        let url = base_of(base).ok_or_else(wrong)?;
         let mut headers = HeaderMap::new();
         headers.insert(OXP_VERSION_HEADER, HeaderValue::from_static(OXP_VERSION));
         headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
@@ -279,15 +272,10 @@ fn call_id(call: &ToolCall) -> String {
 
 /// A token goes where tokens go; a plain key goes there too, because public servers look for it there.
 fn authenticate(headers: &mut HeaderMap, key: &Secret) -> Option<()> {
-    let sensitive = |text: String| {
-        let mut value = HeaderValue::from_str(&text).ok()?;
-        value.set_sensitive(true);
-        Some(value)
-    };
-    headers.insert(header::AUTHORIZATION, sensitive(format!("Bearer {}", key.expose()))?);
+    headers.insert(header::AUTHORIZATION, sensitive(&format!("Bearer {}", key.expose()))?);
     let is_token = key.expose().starts_with("eyJ") && key.expose().split('.').count() == 3;
     if !is_token {
-        headers.insert("oxp-api-key", sensitive(key.expose().to_owned())?);
+        headers.insert("oxp-api-key", sensitive(key.expose())?);
     }
     Some(())
 }

@@ -12,7 +12,7 @@ use toolmux_core::call::Request;
 use toolmux_core::json_text::{RawJson, to_raw};
 use toolmux_core::message::Message;
 use toolmux_core::names::ToolRef;
-use toolmux_core::outcome::{Outcome, Output, Retry, ToolError};
+use toolmux_core::outcome::{Outcome, Output, ToolError};
 use toolmux_core::refusal::{Challenge, ParameterError, Refusal};
 use toolmux_core::requirements::Grants;
 use toolmux_core::secret::Secret;
@@ -273,15 +273,11 @@ fn value(output: &Output) -> Cow<'_, RawValue> {
 }
 
 fn failure(error: &ToolError) -> Failure<'_> {
-    let (can_retry, after) = match error.retry {
-        Retry::Never => (false, None),
-        Retry::Now => (true, None),
-        Retry::After(pause) => (true, Some(pause)),
-    };
+    let after = error.retry.after();
     Failure {
         message: &error.message.public,
         developer_message: error.message.developer.as_deref(),
-        can_retry,
+        can_retry: error.retry.may_help(),
         additional_prompt_content: error.prompt.as_deref(),
         retry_after_ms: after.map(|pause| u64::try_from(pause.as_millis()).unwrap_or(u64::MAX)),
     }
@@ -289,7 +285,8 @@ fn failure(error: &ToolError) -> Failure<'_> {
 
 /// The answer to a request whose tool did not run.
 pub(super) fn refuse(form: Form, refusal: &Refusal) -> Response {
-    let (mut message, after) = (refusal.message(), retry_after(refusal));
+    let mut message = refusal.message();
+    let after = refusal.retry().after();
     if let Some(after) = after {
         message.public = format!("{}; try again after {} ms", message.public, after.as_millis());
     }
@@ -324,21 +321,6 @@ fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::Busy { .. }
         | Refusal::Unavailable { .. }
         | Refusal::Internal(_) => StatusCode::BAD_REQUEST,
-    }
-}
-
-fn retry_after(refusal: &Refusal) -> Option<Duration> {
-    match refusal {
-        Refusal::Busy { retry_after, .. } => Some(*retry_after),
-        Refusal::Unavailable { retry_after, .. } => *retry_after,
-        Refusal::Malformed(_)
-        | Refusal::Unauthenticated(_)
-        | Refusal::UnknownTool { .. }
-        | Refusal::NotPermitted { .. }
-        | Refusal::Challenged { .. }
-        | Refusal::Invalid { .. }
-        | Refusal::Conflict { .. }
-        | Refusal::Internal(_) => None,
     }
 }
 
