@@ -41,16 +41,17 @@ pub(super) fn result(whole: RawJson) -> Called {
         return Called::InputRequired { whole, requests: said.input_requests, state: said.request_state };
     }
     let content: Vec<Content> = said.content.unwrap_or_default().into_iter().map(Content::raw).collect();
-    let texts: Vec<String> = content.iter().filter_map(Content::as_text).collect();
+    let texts = || content.iter().filter_map(Content::as_text).collect::<Vec<String>>();
     let extra = Passthrough::of(MCP, whole);
     if said.is_error {
+        let texts = texts();
         let text = if texts.is_empty() { "The tool failed".to_owned() } else { texts.join("\n") };
         return Called::Ended(Outcome::Failed(ToolError { content, extra, ..ToolError::new(text) }));
     }
-    let value = said.structured_content.unwrap_or_else(|| match () {
-        () if content.is_empty() => raw_of(&Value::Null),
-        () if texts.len() == content.len() => raw_of(&Value::String(texts.join("\n"))),
-        () => to_raw(&content).expect("content is writable"),
+    let value = said.structured_content.unwrap_or_else(|| match texts() {
+        _ if content.is_empty() => raw_of(&Value::Null),
+        texts if texts.len() == content.len() => raw_of(&Value::String(texts.join("\n"))),
+        _ => to_raw(&content).expect("content is writable"),
     });
     Called::Ended(Outcome::Returned(Output { value, content, extra }))
 }

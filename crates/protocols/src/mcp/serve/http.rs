@@ -123,7 +123,7 @@ impl Server {
         let result = text_of(raw_of(&methods::initialized(&exchange)));
         let mut response = json(StatusCode::OK, wire::reply(Some(&asked.id), &Ok(result)));
         if let Ok(id) = HeaderValue::from_str(&id) {
-            response.headers_mut().insert(SESSION_HEADER, id);
+            response.headers_mut().insert(&SESSION_HEADER, id);
         }
         response
     }

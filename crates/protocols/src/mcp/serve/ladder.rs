@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 use serde_json::json;
 use serde_json::value::RawValue;
 use toolmux_core::arguments::Arguments;
@@ -18,10 +18,10 @@ use crate::mcp::wire::{
     CAPABILITIES, Capabilities, Fault, HEADER_MISMATCH, INVALID_PARAMS, Params, UNSUPPORTED_VERSION, VERSION,
 };
 
-const VERSION_HEADER: &str = "mcp-protocol-version";
-const METHOD_HEADER: &str = "mcp-method";
-const NAME_HEADER: &str = "mcp-name";
-pub(super) const SESSION_HEADER: &str = "mcp-session-id";
+static VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
+static METHOD_HEADER: HeaderName = HeaderName::from_static("mcp-method");
+static NAME_HEADER: HeaderName = HeaderName::from_static("mcp-name");
+pub(super) static SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// Why a request over HTTP goes no further.
 pub(super) enum Stopped {
@@ -43,7 +43,7 @@ pub(super) fn peer(
     params: &Params<'_>,
     caller: Caller,
 ) -> Result<Peer, Stopped> {
-    let said = text(headers, VERSION_HEADER);
+    let said = text(headers, &VERSION_HEADER);
     let known = said.map(Revision::read);
     let modern = params.meta().version.is_some()
         || method == "server/discover"
@@ -56,8 +56,8 @@ pub(super) fn peer(
 
 /// Who asks, for messages that only legacy clients send.
 pub(super) fn legacy_peer(headers: &HeaderMap, caller: Caller) -> Result<Peer, Stopped> {
-    let said = text(headers, VERSION_HEADER).and_then(Revision::read);
-    match text(headers, SESSION_HEADER) {
+    let said = text(headers, &VERSION_HEADER).and_then(Revision::read);
+    match text(headers, &SESSION_HEADER) {
         None => Ok(Peer {
             caller,
             revision: said.filter(|said| !said.is_modern()).unwrap_or(Revision::UNSAID),
@@ -73,7 +73,7 @@ pub(super) fn legacy_peer(headers: &HeaderMap, caller: Caller) -> Result<Peer, S
 
 /// True when the headers name the stateless revision, which has neither streams of their own nor sessions.
 pub(super) fn is_modern(headers: &HeaderMap) -> bool {
-    text(headers, VERSION_HEADER).and_then(Revision::read).is_some_and(Revision::is_modern)
+    text(headers, &VERSION_HEADER).and_then(Revision::read).is_some_and(Revision::is_modern)
 }
 
 /// Who asks where there are no headers; none when the message is not of the stateless revision.
@@ -91,13 +91,13 @@ pub(super) fn headless(asked: &Asked, caller: &Caller) -> Result<Option<Peer>, F
 /// The rungs of 2026-07-28: `_meta`, then headers, then the version; the first that breaks is told.
 fn climb(headers: &HeaderMap, method: &str, params: &Params<'_>, caller: Caller) -> Result<Peer, Fault> {
     let (version, capabilities) = carried(params)?;
-    same(headers, VERSION_HEADER, version)?;
-    same(headers, METHOD_HEADER, method)?;
+    same(headers, &VERSION_HEADER, version)?;
+    same(headers, &METHOD_HEADER, method)?;
     match (method, &params.name, &params.uri) {
-        ("tools/call" | "prompts/get", Some(name), _) => same(headers, NAME_HEADER, name)?,
-        ("resources/read", _, Some(uri)) => same(headers, NAME_HEADER, uri)?,
+        ("tools/call" | "prompts/get", Some(name), _) => same(headers, &NAME_HEADER, name)?,
+        ("resources/read", _, Some(uri)) => same(headers, &NAME_HEADER, uri)?,
         ("tasks/get" | "tasks/update" | "tasks/cancel", ..) => {
-            params.task_id.iter().try_for_each(|id| same(headers, NAME_HEADER, id))?;
+            params.task_id.iter().try_for_each(|id| same(headers, &NAME_HEADER, id))?;
         }
         _ => {}
     }
@@ -164,16 +164,20 @@ fn equal(expected: &str, said: &str) -> bool {
     expected == said || (number(expected).is_some() && number(expected) == number(said))
 }
 
-fn same(headers: &HeaderMap, name: &str, expected: &str) -> Result<(), Fault> {
+fn same(headers: &HeaderMap, name: &HeaderName, expected: &str) -> Result<(), Fault> {
     let mut all = headers.get_all(name).iter();
     let said = all.next().and_then(|value| mirror::read(value.to_str().ok()?));
-    if said.as_deref() == Some(expected) && all.next().is_none() { Ok(()) } else { Err(mismatch(name)) }
+    if said.as_deref() == Some(expected) && all.next().is_none() {
+        Ok(())
+    } else {
+        Err(mismatch(name.as_str()))
+    }
 }
 
 fn mismatch(name: &str) -> Fault {
     Fault::new(HEADER_MISMATCH, format!("Header `{name}` does not say what the body says"))
 }
 
-fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
