@@ -190,11 +190,11 @@ pub enum Submitted {
 }
 
 /// True when an outcome gives the id its submitter gave free again: a failure worth retrying is retried with
-/// the same id, and must reach the tool.
+/// the same id, and a question is answered with it; both must reach the tool.
 pub fn frees_key(outcome: &Outcome) -> bool {
     match outcome {
-        Outcome::Returned(_) => false,
-        Outcome::Failed(error) => error.retry != Retry::Never,
+        Outcome::Returned(output) => output.extra.asks(),
+        Outcome::Failed(error) => error.retry != Retry::Never || error.extra.asks(),
     }
 }
 
