@@ -80,6 +80,15 @@ pub trait Store: Send + Sync {
     /// The same, and removes them: of many who ask at once exactly one gets them.
     fn sealed_take<'a>(&'a self, key: &'a SealedKey) -> StoreFuture<'a, Option<Vec<u8>>>;
 
+    /// Replaces what is kept under a key, only if that is still `old`; `None` is nothing, or what expired. Of
+    /// many who ask at once exactly one hears true.
+    fn sealed_swap<'a>(
+        &'a self,
+        key: &'a SealedKey,
+        old: Option<&'a [u8]>,
+        new: Option<Sealed<'a>>,
+    ) -> StoreFuture<'a, bool>;
+
     /// The names kept of one kind, in order.
     fn sealed_list<'a>(&'a self, kind: &'a str) -> StoreFuture<'a, Vec<String>>;
 
@@ -153,6 +162,15 @@ pub struct SealedKey {
     pub kind: String,
     /// Whose they are.
     pub name: String,
+}
+
+/// Sealed bytes to be kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Sealed<'a> {
+    /// They.
+    pub bytes: &'a [u8],
+    /// Until when; absent means for good.
+    pub expires: Option<SystemTime>,
 }
 
 /// A task to be kept.
@@ -252,6 +270,9 @@ impl Default for Retention {
         }
     }
 }
+
+/// How often what is older or more than allowed is removed.
+pub const PRUNE_EVERY: Duration = Duration::from_secs(30);
 
 /// What is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
