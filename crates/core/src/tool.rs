@@ -1,6 +1,9 @@
 //! A tool as its source describes it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::json_text::RawJson;
 use crate::requirements::Requirements;
@@ -85,27 +88,75 @@ impl Hints {
     }
 }
 
-/// What one protocol knows and others do not, kept as it came: the protocol's name and its own JSON
-/// object, so that the same protocol on the other side loses nothing.
+/// What one protocol knows and others do not, kept as it came: the protocol's name and its own JSON, so that
+/// the same protocol on the other side loses nothing. It is kept wherever what it belongs to is, and so never
+/// holds what a caller gave as a credential.
 #[derive(Clone, Debug, Default)]
-pub struct Passthrough(Option<Arc<(&'static str, RawJson)>>);
+pub struct Passthrough(Option<Arc<Said>>);
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Said {
+    protocol: Cow<'static, str>,
+    text: RawJson,
+    /// The caller is asked for more, which is no end of its call.
+    #[serde(skip)]
+    asks: bool,
+}
 
 impl Passthrough {
     /// Keeps what `protocol` said.
     pub fn of(protocol: &'static str, said: RawJson) -> Self {
-        Passthrough(Some(Arc::new((protocol, said))))
+        Passthrough::new(protocol, said, false)
+    }
+
+    /// The same for a result that asks its caller for more before the tool can do what was wanted: nothing to
+    /// be recorded as what came of the call.
+    pub fn asking(protocol: &'static str, said: RawJson) -> Self {
+        Passthrough::new(protocol, said, true)
+    }
+
+    fn new(protocol: &'static str, said: RawJson, asks: bool) -> Self {
+        Passthrough(Some(Arc::new(Said { protocol: Cow::Borrowed(protocol), text: said, asks })))
     }
 
     /// What `protocol` said, if this came by it.
     pub fn said_by(&self, protocol: &str) -> Option<&serde_json::value::RawValue> {
-        self.0.as_deref().filter(|(name, _)| *name == protocol).map(|(_, said)| &**said)
+        self.0.as_deref().filter(|said| said.protocol == protocol).map(|said| &*said.text)
+    }
+
+    /// True when nobody said anything.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// How much was said, in bytes.
+    pub fn size(&self) -> usize {
+        self.0.as_deref().map_or(0, |said| said.text.get().len())
+    }
+
+    /// True when the caller is asked for more.
+    pub fn asks(&self) -> bool {
+        self.0.as_deref().is_some_and(|said| said.asks)
     }
 }
 
 impl PartialEq for Passthrough {
     fn eq(&self, other: &Self) -> bool {
-        let text =
-            |extra: &Passthrough| extra.0.as_deref().map(|(name, said)| (*name, said.get().to_owned()));
+        let text = |extra: &Passthrough| {
+            extra.0.as_deref().map(|said| (said.protocol.clone(), said.text.get().to_owned()))
+        };
         text(self) == text(other)
+    }
+}
+
+impl Serialize for Passthrough {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.as_deref().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Passthrough {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Passthrough(Option::<Said>::deserialize(deserializer)?.map(Arc::new)))
     }
 }

@@ -1,7 +1,7 @@
 //! The database of either kind: its connections, its clock, its bells, and who we are in it.
 
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sqlx::any::{AnyPoolOptions, install_default_drivers};
@@ -12,6 +12,7 @@ use toolmux_core::message::Message;
 use toolmux_core::store::{Bells, StoreError};
 
 use crate::doubtful::Doubtful;
+use crate::presence::Presence;
 use crate::pulse::Pulse;
 use crate::sql::sql;
 use crate::{OpenError, StoreSettings};
@@ -39,6 +40,8 @@ pub(crate) struct Engine {
     pub(crate) vacuum: Option<&'static str>,
     /// The size of everything.
     pub(crate) bytes: &'static str,
+    /// Shows to other servers of the same machine that we are there, where only those can have it open.
+    pub(crate) presence: fn(&str) -> Option<std::io::Result<Presence>>,
     /// Rings the bells for what other servers do, as long as it is polled.
     pub(crate) watch: fn(Arc<Database>) -> BoxFuture<'static, ()>,
 }
@@ -54,6 +57,7 @@ pub(crate) struct Database {
     pub(crate) settings: StoreSettings,
     pub(crate) doubtful_calls: Mutex<Vec<Doubtful>>,
     pub(crate) pulse: Mutex<Pulse>,
+    pub(crate) presence: OnceLock<Presence>,
     claim: String,
     turn: AtomicI64,
     offset: AtomicI64,
@@ -100,6 +104,7 @@ impl Database {
             settings,
             doubtful_calls: Mutex::default(),
             pulse: Mutex::default(),
+            presence: OnceLock::new(),
             claim: sql!("task_claim").replace("/* skip locked */", engine.skip_locked),
             turn: AtomicI64::new(1),
             offset: AtomicI64::new(0),
@@ -117,7 +122,12 @@ impl Database {
 
     /// Milliseconds by the clock all servers share.
     pub(crate) fn now(&self) -> i64 {
-        millis(SystemTime::now()) + self.offset.load(Ordering::Relaxed)
+        self.at(SystemTime::now())
+    }
+
+    /// A time of our own clock by the clock all servers share.
+    pub(crate) fn at(&self, time: SystemTime) -> i64 {
+        millis(time).saturating_add(self.offset.load(Ordering::Relaxed))
     }
 
     /// Whoever's lease ended before this is dead.

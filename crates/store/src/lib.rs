@@ -9,6 +9,7 @@ mod database;
 mod doubtful;
 mod look;
 mod postgres;
+mod presence;
 mod prune;
 mod pulse;
 mod sealed;
@@ -23,7 +24,7 @@ mod writer;
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolmux_core::store::{MemoryStore, Retention, Store};
+use toolmux_core::store::{MemoryStore, PRUNE_EVERY, Retention, Store};
 
 pub use self::look::Look;
 pub use self::store::SqlStore;
@@ -35,6 +36,8 @@ pub struct StoreSettings {
     pub lease: Duration,
     /// What is kept and for how long.
     pub retention: Retention,
+    /// How often what is older or more than that is removed.
+    pub prune_every: Duration,
     /// How long a database that does not answer is waited for.
     pub patience: Duration,
 }
@@ -44,6 +47,7 @@ impl Default for StoreSettings {
         StoreSettings {
             lease: Duration::from_secs(10),
             retention: Retention::default(),
+            prune_every: PRUNE_EVERY,
             patience: Duration::from_secs(3),
         }
     }
@@ -77,7 +81,7 @@ pub enum OpenError {
 /// Opens the store an address names and brings its tables up to date.
 pub async fn open(url: &str, settings: StoreSettings) -> Result<Arc<dyn Store>, OpenError> {
     if url == "memory" {
-        return Ok(Arc::new(MemoryStore::default()));
+        return Ok(Arc::new(MemoryStore::new(settings.retention, settings.prune_every)));
     }
     Ok(Arc::new(SqlStore::open(url, settings).await?))
 }

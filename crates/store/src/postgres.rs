@@ -29,6 +29,7 @@ pub(crate) const POSTGRES: Engine = Engine {
     // Its own autovacuum does this.
     vacuum: None,
     bytes: "SELECT pg_database_size(current_database())",
+    presence: |_| None,
     watch,
 };
 

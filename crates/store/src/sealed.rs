@@ -3,9 +3,9 @@
 use std::time::SystemTime;
 
 use sqlx::Row;
-use toolmux_core::store::{SealedKey, StoreError};
+use toolmux_core::store::{Sealed, SealedKey, StoreError};
 
-use crate::database::{failed, millis};
+use crate::database::failed;
 use crate::sql::sql;
 use crate::store::SqlStore;
 
@@ -17,13 +17,13 @@ impl SqlStore {
         expires: Option<SystemTime>,
     ) -> Result<(), StoreError> {
         let put = sqlx::query(sql!("sealed_put")).bind(key.kind.as_str()).bind(key.name.as_str());
-        let put = put.bind(bytes.to_vec()).bind(expires.map(millis));
+        let put = put.bind(bytes.to_vec()).bind(expires.map(|at| self.database.at(at)));
         put.execute(&self.database.write).await.map(drop).map_err(failed)
     }
 
     pub(crate) async fn find_sealed(&self, key: &SealedKey) -> Result<Option<Vec<u8>>, StoreError> {
         let find = sqlx::query(sql!("sealed_find")).bind(key.kind.as_str()).bind(key.name.as_str());
-        let found = find.bind(millis(SystemTime::now())).fetch_optional(&self.database.read).await;
+        let found = find.bind(self.database.now()).fetch_optional(&self.database.read).await;
         found.and_then(|row| row.map(|row| row.try_get(0)).transpose()).map_err(failed)
     }
 
@@ -32,14 +32,40 @@ impl SqlStore {
         let taken = take.fetch_optional(&self.database.write).await.map_err(failed)?;
         let Some(row) = taken else { return Ok(None) };
         let expires: Option<i64> = row.try_get(1).map_err(failed)?;
-        if expires.is_some_and(|expires| expires <= millis(SystemTime::now())) {
+        if expires.is_some_and(|expires| expires <= self.database.now()) {
             return Ok(None);
         }
         row.try_get(0).map(Some).map_err(failed)
     }
 
+    pub(crate) async fn swap_sealed(
+        &self,
+        key: &SealedKey,
+        old: Option<&[u8]>,
+        new: Option<Sealed<'_>>,
+    ) -> Result<bool, StoreError> {
+        let (kind, name, now) = (key.kind.as_str(), key.name.as_str(), self.database.now());
+        let expires = new.and_then(|new| new.expires).map(|at| self.database.at(at));
+        let swap = match (old, new) {
+            (None, None) => return self.find_sealed(key).await.map(|kept| kept.is_none()),
+            (None, Some(new)) => {
+                let claim = sqlx::query(sql!("sealed_claim")).bind(kind).bind(name).bind(new.bytes.to_vec());
+                claim.bind(expires).bind(now)
+            }
+            (Some(old), Some(new)) => {
+                let swap = sqlx::query(sql!("sealed_swap")).bind(new.bytes.to_vec()).bind(expires);
+                swap.bind(kind).bind(name).bind(old.to_vec()).bind(now)
+            }
+            (Some(old), None) => {
+                sqlx::query(sql!("sealed_drop")).bind(kind).bind(name).bind(old.to_vec()).bind(now)
+            }
+        };
+        let swapped = swap.execute(&self.database.write).await.map_err(failed)?;
+        Ok(swapped.rows_affected() > 0)
+    }
+
     pub(crate) async fn list_sealed(&self, kind: &str) -> Result<Vec<String>, StoreError> {
-        let list = sqlx::query(sql!("sealed_list")).bind(kind).bind(millis(SystemTime::now()));
+        let list = sqlx::query(sql!("sealed_list")).bind(kind).bind(self.database.now());
         let rows = list.fetch_all(&self.database.read).await.map_err(failed)?;
         rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>().map_err(failed)
     }

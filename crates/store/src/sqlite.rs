@@ -1,13 +1,16 @@
 //! What is SQLite's own.
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::Row;
+use sqlx::sqlite::SqliteConnectOptions;
 use tokio::time::sleep;
 use toolmux_core::BoxFuture;
 
 use crate::database::{Database, Engine};
+use crate::presence::Presence;
 
 /// How often we look whether another process changed the file.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -38,8 +41,16 @@ pub(crate) const SQLITE: Engine = Engine {
     looking: &["PRAGMA busy_timeout = 10000"],
     vacuum: Some("PRAGMA incremental_vacuum(10000)"),
     bytes: "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
+    presence,
     watch,
 };
+
+/// A database in memory is ours alone, and gone when we are.
+fn presence(url: &str) -> Option<io::Result<Presence>> {
+    let options: SqliteConnectOptions = url.parse().ok()?;
+    let file = options.get_filename();
+    file.is_file().then(|| Presence::at(file))
+}
 
 /// All our writes take one connection, whose `data_version` moves only when somebody else writes.
 fn watch(database: Arc<Database>) -> BoxFuture<'static, ()> {

@@ -11,8 +11,8 @@ use toolmux_core::message::Message;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::Update;
 use toolmux_core::store::{
-    Begun, CallDigest, CallKey, ClaimedTask, FoundTask, Listener, NewTask, Pruned, Retention, SealedKey,
-    Store, StoreError, StoreFuture, StoreStatus, Submitted,
+    Begun, CallDigest, CallKey, ClaimedTask, FoundTask, Listener, NewTask, Pruned, Retention, Sealed,
+    SealedKey, Store, StoreError, StoreFuture, StoreStatus, Submitted,
 };
 use toolmux_core::task::{Task, TaskId};
 
@@ -39,6 +39,7 @@ impl SqlStore {
     pub async fn open(url: &str, settings: StoreSettings) -> Result<Self, OpenError> {
         let (engine, url) = engine(url, "rwc").ok_or_else(|| OpenError::Unknown(url.to_owned()))?;
         let database = Arc::new(Database::open(&url, engine, settings).await?);
+        upkeep::enter(&database).await.map_err(OpenError::Connect)?;
         upkeep::beat(&database).await.map_err(OpenError::Connect)?;
         upkeep::recover(&database).await.map_err(OpenError::Connect)?;
         let (background, stop) = (TaskTracker::new(), CancellationToken::new());
@@ -115,6 +116,15 @@ impl Store for SqlStore {
 
     fn sealed_take<'a>(&'a self, key: &'a SealedKey) -> StoreFuture<'a, Option<Vec<u8>>> {
         Box::pin(self.take_sealed(key))
+    }
+
+    fn sealed_swap<'a>(
+        &'a self,
+        key: &'a SealedKey,
+        old: Option<&'a [u8]>,
+        new: Option<Sealed<'a>>,
+    ) -> StoreFuture<'a, bool> {
+        Box::pin(self.swap_sealed(key, old, new))
     }
 
     fn sealed_list<'a>(&'a self, kind: &'a str) -> StoreFuture<'a, Vec<String>> {
@@ -201,6 +211,9 @@ impl Store for SqlStore {
             let leave = sqlx::query(sql!("holder_leave")).bind(self.database.holder.as_str());
             if let Err(error) = leave.execute(&self.database.write).await {
                 tracing::debug!(%error, "the record store was not told that we leave");
+            }
+            if let Some(presence) = self.database.presence.get() {
+                presence.leave();
             }
             self.database.read.close().await;
             self.database.write.close().await;

@@ -1,7 +1,7 @@
 //! What goes on in the background: our heartbeat, the tasks of the dead, and what has grown too old.
 
 use std::sync::{Arc, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use sqlx::Row;
 use tokio::time::sleep;
@@ -14,8 +14,6 @@ use crate::sql::sql;
 use crate::store::write_outcome;
 use crate::write::{WORK, task_bell};
 
-/// How often old records are removed.
-const PRUNE_EVERY: Duration = Duration::from_secs(30);
 /// How many heartbeats fit into a lease.
 const BEATS: u32 = 4;
 
@@ -42,7 +40,7 @@ pub(crate) async fn keep_up(database: Arc<Database>) {
         }
         let mut kept = database.take_back_calls().await;
         kept = kept.and(recover(&database).await);
-        if pruned.elapsed() >= PRUNE_EVERY {
+        if pruned.elapsed() >= database.settings.prune_every {
             pruned = Instant::now();
             kept = kept.and(prune(&database, &database.settings.retention).await.map(drop));
         }
@@ -50,6 +48,27 @@ pub(crate) async fn keep_up(database: Arc<Database>) {
             tracing::debug!(%error, "upkeep of the record store failed");
         }
     }
+}
+
+/// Says that we are there, before we hold anything. When nobody else is, whoever held something is dead, and
+/// there is no need to wait for the end of their leases.
+pub(crate) async fn enter(database: &Database) -> Result<(), sqlx::Error> {
+    let Some(presence) = (database.engine.presence)(&database.url) else { return Ok(()) };
+    let entered = async {
+        let presence = presence?;
+        if presence.is_alone()? {
+            sqlx::query(sql!("holder_bury_all")).execute(&database.write).await?;
+        }
+        presence.enter().await?;
+        Ok::<_, sqlx::Error>(presence)
+    };
+    match entered.await {
+        Ok(presence) => drop(database.presence.set(presence)),
+        // Where files cannot be locked, leases tell who is alive.
+        Err(sqlx::Error::Io(error)) => tracing::debug!(%error, "servers cannot see each other at the store"),
+        Err(error) => return Err(error),
+    }
+    Ok(())
 }
 
 /// Says that we are alive.

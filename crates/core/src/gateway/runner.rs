@@ -272,14 +272,16 @@ impl Gateway {
         }
     }
 
-    /// What is kept of an outcome: all, or how much too large it was.
+    /// What is kept of an outcome: all, or how much too large it was. What only one protocol can say repeats
+    /// most of the rest, and is bounded by itself.
     pub(super) fn bounded<'a>(&self, outcome: &'a Outcome) -> Cow<'a, Outcome> {
         let most = self.settings.load().limits.task_result_bytes;
         let blocks = |content: &[Content]| content.iter().map(|c| c.json().get().len()).sum::<usize>();
-        let size = match outcome {
-            Outcome::Returned(output) => output.value.get().len() + blocks(&output.content),
-            Outcome::Failed(error) => error.message.public.len() + blocks(&error.content),
+        let (size, extra) = match outcome {
+            Outcome::Returned(output) => (output.value.get().len() + blocks(&output.content), &output.extra),
+            Outcome::Failed(error) => (error.message.public.len() + blocks(&error.content), &error.extra),
         };
+        let size = size.max(extra.size());
         if size <= most {
             return Cow::Borrowed(outcome);
         }

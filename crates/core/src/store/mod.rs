@@ -80,6 +80,15 @@ pub trait Store: Send + Sync {
     /// The same, and removes them: of many who ask at once exactly one gets them.
     fn sealed_take<'a>(&'a self, key: &'a SealedKey) -> StoreFuture<'a, Option<Vec<u8>>>;
 
+    /// Replaces what is kept under a key, only if that is still `old`; `None` is nothing, or what expired. Of
+    /// many who ask at once exactly one hears true.
+    fn sealed_swap<'a>(
+        &'a self,
+        key: &'a SealedKey,
+        old: Option<&'a [u8]>,
+        new: Option<Sealed<'a>>,
+    ) -> StoreFuture<'a, bool>;
+
     /// The names kept of one kind, in order.
     fn sealed_list<'a>(&'a self, kind: &'a str) -> StoreFuture<'a, Vec<String>>;
 
@@ -155,6 +164,15 @@ pub struct SealedKey {
     pub name: String,
 }
 
+/// Sealed bytes to be kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Sealed<'a> {
+    /// They.
+    pub bytes: &'a [u8],
+    /// Until when; absent means for good.
+    pub expires: Option<SystemTime>,
+}
+
 /// A task to be kept.
 #[derive(Clone, Debug)]
 pub struct NewTask {
@@ -190,11 +208,11 @@ pub enum Submitted {
 }
 
 /// True when an outcome gives the id its submitter gave free again: a failure worth retrying is retried with
-/// the same id, and must reach the tool.
+/// the same id, and a question is answered with it; both must reach the tool.
 pub fn frees_key(outcome: &Outcome) -> bool {
     match outcome {
-        Outcome::Returned(_) => false,
-        Outcome::Failed(error) => error.retry != Retry::Never,
+        Outcome::Returned(output) => output.extra.asks(),
+        Outcome::Failed(error) => error.retry != Retry::Never || error.extra.asks(),
     }
 }
 
@@ -252,6 +270,9 @@ impl Default for Retention {
         }
     }
 }
+
+/// How often what is older or more than allowed is removed.
+pub const PRUNE_EVERY: Duration = Duration::from_secs(30);
 
 /// What is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

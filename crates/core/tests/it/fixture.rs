@@ -10,7 +10,7 @@ use toolmux_core::BoxFuture;
 use toolmux_core::arguments::Arguments;
 use toolmux_core::call::{Call, Caller, Request};
 use toolmux_core::gateway::{Credential, Gateway, Settings};
-use toolmux_core::json_text::raw_of;
+use toolmux_core::json_text::{RawJson, raw_of};
 use toolmux_core::message::Message;
 use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::names::ToolRef;
@@ -20,7 +20,7 @@ use toolmux_core::refusal::Refusal;
 use toolmux_core::schema::Schema;
 use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_core::store::MemoryStore;
-use toolmux_core::tool::Tool;
+use toolmux_core::tool::{Passthrough, Tool};
 use toolmux_core::version::Version;
 
 /// Long enough never to be reached.
@@ -73,6 +73,8 @@ impl Fixture {
                     progress.send(Update::Log { level: "info".to_owned(), data }).await;
                 }
             }
+            "relay" => return Ok(self.relayed(Passthrough::of)),
+            "ask" => return Ok(self.relayed(Passthrough::asking)),
             "panic" => panic!("a tool panics"),
             "fail" => return Ok(Outcome::Failed(ToolError::new("it failed"))),
             "unreached" => return Err(SourceError::NotReached(Message::public("Nobody there"))),
@@ -80,6 +82,11 @@ impl Fixture {
             _ => {}
         }
         Ok(Outcome::Returned(Output::value(raw_of(&json!(self.ran())))))
+    }
+
+    fn relayed(&self, extra: fn(&'static str, RawJson) -> Passthrough) -> Outcome {
+        let extra = extra("mcp", raw_of(&json!("x".repeat(98))));
+        Outcome::Returned(Output { extra, ..Output::value(raw_of(&json!(self.ran()))) })
     }
 }
 

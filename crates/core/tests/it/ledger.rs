@@ -100,15 +100,31 @@ async fn a_call_that_did_not_run_may_be_tried_again_under_its_id() {
     assert!(source.ran() > 3);
 }
 
+/// What is answered the second time, when no more than this is kept of a result.
+async fn check_bound(name: &str, task_result_bytes: usize, expect: &str) {
+    let source = Fixture::with(vec![tool(name)]);
+    let limits = Limits { task_result_bytes, ..Limits::default() };
+    let gateway = gateway(Settings { limits, ..Settings::default() }, &source).await;
+    let name = format!("Kit_{name}");
+    assert_eq!(send(&gateway, with_id(&name, json!({}), "x")).await, "1");
+    assert_eq!(send(&gateway, with_id(&name, json!({}), "x")).await, expect);
+    assert_eq!(source.ran(), 1);
+}
+
 #[tokio::test]
 async fn a_result_over_the_bound_is_answered_and_not_kept() {
-    let source = Fixture::with(["run"].map(tool).into());
-    let limits = Limits { task_result_bytes: 0, ..Limits::default() };
-    let gateway = gateway(Settings { limits, ..Settings::default() }, &source).await;
-    assert_eq!(send(&gateway, with_id("Kit_run", json!({}), "x")).await, "1");
-    assert_eq!(
-        send(&gateway, with_id("Kit_run", json!({}), "x")).await,
-        "failed: The tool ran, but its result of 1 bytes is over the limit of 0 bytes"
-    );
-    assert_eq!(source.ran(), 1);
+    let told = "failed: The tool ran, but its result of 1 bytes is over the limit of 0 bytes";
+    check_bound("run", 0, told).await;
+    let told = "failed: The tool ran, but its result of 100 bytes is over the limit of 99 bytes";
+    check_bound("relay", 99, told).await;
+    check_bound("relay", 100, "1").await;
+}
+
+#[tokio::test]
+async fn a_call_that_was_answered_by_a_question_goes_on_under_its_id() {
+    let source = Fixture::with(vec![tool("ask")]);
+    let gateway = gateway(Settings::default(), &source).await;
+    for expect in ["1", "2"] {
+        assert_eq!(send(&gateway, with_id("Kit_ask", json!({}), "x")).await, expect);
+    }
 }

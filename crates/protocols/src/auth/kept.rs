@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use toolmux_core::store::{SealedKey, Store, StoreError};
+use toolmux_core::store::{Sealed, SealedKey, Store, StoreError};
 
 use super::endpoint::TokenResponse;
 use super::seal::SealingKey;
@@ -34,6 +34,27 @@ impl Kept {
     /// A record. One that was sealed with another key is as good as none.
     pub(super) async fn find<T: DeserializeOwned>(&self, place: &SealedKey) -> Result<Option<T>, StoreError> {
         Ok(self.store.sealed_find(place).await?.and_then(|sealed| self.read(place, &sealed)))
+    }
+
+    /// A record together with what it is sealed as, which differs each time it is written.
+    pub(super) async fn look<T: DeserializeOwned>(
+        &self,
+        place: &SealedKey,
+    ) -> Result<Option<(Vec<u8>, T)>, StoreError> {
+        let sealed = self.store.sealed_find(place).await?;
+        Ok(sealed.and_then(|sealed| self.read(place, &sealed).map(|record| (sealed, record))))
+    }
+
+    /// Keeps a record in the place of one that was looked at, unless somebody changed that since.
+    pub(super) async fn replace<T: Serialize>(
+        &self,
+        place: &SealedKey,
+        seen: &[u8],
+        record: &T,
+    ) -> Result<bool, StoreError> {
+        let plain = serde_json::to_vec(record).expect("records are plain data");
+        let bytes = &self.key.seal(place, &plain);
+        self.store.sealed_swap(place, Some(seen), Some(Sealed { bytes, expires: None })).await
     }
 
     /// The same, and removes it: of many who ask at once exactly one gets it.

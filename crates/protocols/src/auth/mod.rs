@@ -8,6 +8,7 @@ mod kept;
 mod page;
 mod provider;
 mod renewal;
+mod renewal_lease;
 mod seal;
 mod serve;
 

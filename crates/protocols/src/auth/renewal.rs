@@ -1,10 +1,12 @@
-//! Renewal of tokens, one at a time per owner.
+//! Renewal of tokens, one at a time per owner over all servers that share a store.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
 use toolmux_core::refusal::Refusal;
 use toolmux_core::secret::Secret;
 
@@ -12,10 +14,15 @@ use super::broker::{Owner, trouble, unavailable};
 use super::endpoint::{self, EndpointError};
 use super::kept::{Kept, KeptToken};
 use super::provider::Provider;
+use super::renewal_lease::Lease;
 use crate::http_client::HttpClient;
 
 /// How many renewals run at a time; those of one token never do.
 const TURNS: usize = 64;
+/// How long a provider is waited for.
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+/// How often we look whether another server is done.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Renews tokens.
 pub(super) struct Renewer {
@@ -36,24 +43,47 @@ impl Renewer {
     pub(super) async fn renew(&self, owner: &Owner) -> Result<Option<Secret>, Refusal> {
         let Some(provider) = self.providers.get(&owner.provider) else { return Ok(None) };
         let _turn = self.turn(owner).acquire().await.ok();
-        let place = owner.place();
-        let kept: Option<KeptToken> = self.kept.find(&place).await.map_err(unavailable)?;
-        let Some(token) = kept else { return Ok(None) };
-        if token.is_fresh() {
-            return Ok(Some(Secret::new(token.access)));
+        let (place, lease) = (owner.place(), Lease::of(owner));
+        loop {
+            let kept: Option<KeptToken> = self.kept.find(&place).await.map_err(unavailable)?;
+            let Some(token) = kept else { return Ok(None) };
+            if token.is_fresh() || (token.refresh.is_none() && token.is_alive()) {
+                return Ok(Some(Secret::new(token.access)));
+            }
+            if token.refresh.is_none() {
+                return Ok(None);
+            }
+            if lease.take(&self.kept).await.map_err(unavailable)? {
+                let renewed = self.renew_alone(owner, provider).await;
+                lease.give_back(&self.kept).await;
+                return renewed;
+            }
+            // Another server is at it.
+            if token.is_alive() {
+                return Ok(Some(Secret::new(token.access)));
+            }
+            sleep(LOOK_AGAIN).await;
         }
-        let refreshed = match &token.refresh {
-            Some(refresh) => self.refresh(provider, refresh).await,
-            None if token.is_alive() => return Ok(Some(Secret::new(token.access))),
-            None => return Ok(None),
+    }
+
+    /// While no other server renews the same token.
+    async fn renew_alone(&self, owner: &Owner, provider: &Provider) -> Result<Option<Secret>, Refusal> {
+        let place = owner.place();
+        let kept: Option<(Vec<u8>, KeptToken)> = self.kept.look(&place).await.map_err(unavailable)?;
+        let Some((seen, token)) = kept else { return Ok(None) };
+        let refresh = match &token.refresh {
+            Some(refresh) if !token.is_fresh() => refresh,
+            _ => return Ok(Some(Secret::new(token.access))),
         };
-        match refreshed {
+        match self.refresh(provider, refresh).await {
             Ok(given) => {
                 let renewed = token.renewed(given);
-                self.kept.put(&place, &renewed, None).await.map_err(unavailable)?;
-                Ok(Some(Secret::new(renewed.access)))
+                if self.kept.replace(&place, &seen, &renewed).await.map_err(unavailable)? {
+                    return Ok(Some(Secret::new(renewed.access)));
+                }
+                self.kept_instead(owner).await
             }
-            Err(error) => self.not_renewed(owner, &token, &error).await,
+            Err(error) => self.not_renewed(owner, (&seen, &token), &error).await,
         }
     }
 
@@ -62,9 +92,13 @@ impl Renewer {
         provider: &Provider,
         refresh: &str,
     ) -> Result<endpoint::TokenResponse, EndpointError> {
-        let endpoints = provider.endpoints(&self.http).await?;
-        let form = [("grant_type", "refresh_token"), ("refresh_token", refresh)];
-        endpoint::token(&self.http, provider, &endpoints, &form).await
+        let asked = async {
+            let endpoints = provider.endpoints(&self.http).await?;
+            let form = [("grant_type", "refresh_token"), ("refresh_token", refresh)];
+            endpoint::token(&self.http, provider, &endpoints, &form).await
+        };
+        let late = |_| EndpointError::Unusable(format!("it did not answer within {PATIENCE:?}"));
+        timeout(PATIENCE, asked).await.map_err(late)?
     }
 
     /// Another replica may have been quicker; a token that still lives is used; otherwise the user or time
@@ -72,7 +106,7 @@ impl Renewer {
     async fn not_renewed(
         &self,
         owner: &Owner,
-        token: &KeptToken,
+        (seen, token): (&[u8], &KeptToken),
         error: &EndpointError,
     ) -> Result<Option<Secret>, Refusal> {
         let place = owner.place();
@@ -81,8 +115,8 @@ impl Renewer {
             return Ok(Some(Secret::new(other.access)));
         }
         if error.is_final() {
-            self.kept.store.sealed_take(&place).await.map_err(unavailable)?;
-            return Ok(None);
+            let gone = self.kept.store.sealed_swap(&place, Some(seen), None).await.map_err(unavailable)?;
+            return if gone { Ok(None) } else { self.kept_instead(owner).await };
         }
         let message = trouble(&owner.provider, error);
         if token.is_alive() {
@@ -90,6 +124,13 @@ impl Renewer {
             return Ok(Some(Secret::new(token.access.clone())));
         }
         Err(Refusal::Unavailable { message, retry_after: None })
+    }
+
+    /// The user allowed or revoked it meanwhile, or a server that we took for dead renewed it: what is kept is
+    /// what counts.
+    async fn kept_instead(&self, owner: &Owner) -> Result<Option<Secret>, Refusal> {
+        let now: Option<KeptToken> = self.kept.find(&owner.place()).await.map_err(unavailable)?;
+        Ok(now.filter(KeptToken::is_alive).map(|token| Secret::new(token.access)))
     }
 
     fn turn(&self, owner: &Owner) -> &Semaphore {

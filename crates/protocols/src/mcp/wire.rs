@@ -35,6 +35,8 @@ pub(super) const INTERNAL_ERROR: i64 = -32603;
 pub(super) const HEADER_MISMATCH: i64 = -32020;
 pub(super) const MISSING_CAPABILITY: i64 = -32021;
 pub(super) const UNSUPPORTED_VERSION: i64 = -32022;
+/// By which servers of the handshake era say that the user must open addresses first.
+pub(super) const URL_ELICITATION_REQUIRED: i64 = -32042;
 
 /// The members of any request's parameters that we act on.
 #[derive(Debug, Default, Deserialize)]

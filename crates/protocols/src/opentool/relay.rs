@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use toolmux_core::call::Call;
 use toolmux_core::json_text::{RawJson, to_raw};
@@ -21,6 +21,7 @@ use super::document::Function;
 use super::error_data::ErrorData;
 use super::exception::ClientError;
 use super::source::unavailable;
+use super::wire::Parts;
 use crate::http_client::HttpError;
 use crate::jsonrpc::Error;
 
@@ -65,18 +66,16 @@ pub(super) async fn follow(
     }
 }
 
-/// Everything was passed on already, which the same protocol on the other side must know.
+/// Everything was passed on already, which the same protocol on the other side must know: it is told of how
+/// many parts the value is made.
 fn streamed(mut parts: Vec<RawJson>) -> Output {
-    #[derive(Serialize)]
-    struct Parts {
-        parts: Vec<RawJson>,
-    }
+    let count = parts.len();
     let value = match parts.len() {
         0 => raw_null(),
         1 => parts.remove(0),
         _ => to_raw(&Parts { parts }).unwrap_or_else(|_| raw_null()),
     };
-    let extra = Passthrough::of(PROTOCOL, to_raw("streamed").unwrap_or_else(|_| raw_null()));
+    let extra = Passthrough::of(PROTOCOL, to_raw(&count).unwrap_or_else(|_| raw_null()));
     Output { extra, ..Output::value(value) }
 }
 

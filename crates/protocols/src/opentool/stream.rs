@@ -19,7 +19,7 @@ use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::{Progress, Update};
 use toolmux_core::refusal::Refusal;
 
-use super::wire::{self, Asked};
+use super::wire::{self, Asked, Heard};
 use crate::web::Web;
 
 /// A call and whoever follows it. Dropping it, which a client that leaves does, cancels the tool.
@@ -29,6 +29,7 @@ struct Following {
     method: String,
     id: RawJson,
     ready: VecDeque<Bytes>,
+    heard: Heard,
     ended: bool,
 }
 
@@ -42,6 +43,7 @@ pub(super) fn answer(web: &Arc<Web>, caller: Caller, asked: Asked<'_>) -> Respon
         ready: VecDeque::from([wire::start_event(&asked.method)]),
         method: asked.method.into_owned(),
         id: RawValue::to_owned(asked.id),
+        heard: Heard::Nothing,
         ended: false,
     };
     let events = stream::unfold(following, |mut following| async move {
@@ -67,7 +69,7 @@ impl Following {
         }
         tokio::select! {
             biased;
-            Some(update) = self.updates.recv() => Some(wire::update_event(&self.id, update)),
+            Some(update) = self.updates.recv() => Some(self.tell(update)),
             answer = &mut self.call => {
                 self.end(answer);
                 self.ready.pop_front()
@@ -78,9 +80,15 @@ impl Following {
     /// What the tool told last comes before what it gave.
     fn end(&mut self, answer: Result<Outcome, Refusal>) {
         while let Ok(update) = self.updates.try_recv() {
-            self.ready.push_back(wire::update_event(&self.id, update));
+            let event = self.tell(update);
+            self.ready.push_back(event);
         }
-        self.ready.extend(wire::end_events(&self.id, &self.method, answer));
+        self.ready.extend(wire::end_events(&self.id, &self.method, self.heard, answer));
         self.ended = true;
+    }
+
+    fn tell(&mut self, update: Update) -> Bytes {
+        self.heard = Heard::Something;
+        wire::update_event(&self.id, update)
     }
 }

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use axum::response::Response;
 use bytes::Bytes;
 use http::StatusCode;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use toolmux_core::arguments::Arguments;
 use toolmux_core::call::Request;
@@ -95,16 +95,51 @@ pub(super) fn update_event(id: &RawValue, update: Update) -> Bytes {
     }
 }
 
-/// What a tool gave, or why it gave nothing; the second ends a stream. Nothing is sent of what a source
-/// that streams has sent already.
-pub(super) fn end_events(id: &RawValue, method: &str, answer: Result<Outcome, Refusal>) -> Vec<Bytes> {
+/// What the parts of a stream are together.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Parts {
+    pub(super) parts: Vec<RawJson>,
+}
+
+/// Whether a caller was told something while the tool ran.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Heard {
+    Something,
+    Nothing,
+}
+
+/// What a tool gave, or why it gave nothing; the second ends a stream. Nothing is sent of what a source that
+/// streams has sent already, unless this is a recorded answer: then it is sent again.
+pub(super) fn end_events(
+    id: &RawValue,
+    method: &str,
+    heard: Heard,
+    answer: Result<Outcome, Refusal>,
+) -> Vec<Bytes> {
     match answer {
-        Ok(Outcome::Returned(output)) if output.extra.said_by(PROTOCOL).is_some() => vec![done_event(method)],
-        Ok(Outcome::Returned(output)) => vec![data_event(id, &result(&output)), done_event(method)],
+        Ok(Outcome::Returned(output)) => {
+            let mut events = match streamed(&output) {
+                Some(_) if heard == Heard::Something => Vec::new(),
+                Some(parts) => parts.iter().map(|part| data_event(id, &object(part))).collect(),
+                None => vec![data_event(id, &result(&output))],
+            };
+            events.push(done_event(method));
+            events
+        }
         failed => {
             let bytes = envelope(Some(id), failed);
             vec![sse::encode(Some("error"), None, &String::from_utf8_lossy(&bytes))]
         }
+    }
+}
+
+/// The parts of what came as a stream.
+fn streamed(output: &Output) -> Option<Vec<RawJson>> {
+    let count: usize = serde_json::from_str(output.extra.said_by(PROTOCOL)?.get()).ok()?;
+    match count {
+        0 => Some(Vec::new()),
+        1 => Some(vec![output.value.clone()]),
+        _ => serde_json::from_str(output.value.get()).ok().map(|Parts { parts }| parts),
     }
 }
 

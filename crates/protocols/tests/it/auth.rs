@@ -4,8 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
+use futures_util::FutureExt;
 use http::{HeaderMap, Method, StatusCode};
 use serde_json::{Value, json};
+use toolmux_core::broker::{Broker, Brokered, Wanted};
 use toolmux_core::gateway::{Admission, ApiKey, Gateway, Settings};
 use toolmux_core::mount::{Mount, Naming, ToolSettings};
 use toolmux_core::requirements::{Authorization, Requirements};
@@ -49,20 +51,21 @@ fn settings(broker: Arc<OAuthBroker>) -> Settings {
     }
 }
 
-async fn stage() -> Stage {
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
-    let provider = Provider::start().await;
+/// What one server has of what all share.
+fn broker(provider: &Provider, store: &Arc<dyn Store>, base: &Base) -> Arc<OAuthBroker> {
     let github = auth::Provider::discovered(&provider.base, CLIENT)
         .expect("an address")
         .secret(Some(Secret::new(SECRET)))
         .scopes(vec!["offline_access".into()]);
+    let providers = HashMap::from([("github".to_owned(), github)]);
+    Arc::new(OAuthBroker::new(providers, store.clone(), SealingKey::new([1; 32]), base.clone()))
+}
+
+async fn stage() -> Stage {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let provider = Provider::start().await;
     let base: Base = Arc::new(OnceLock::new());
-    let broker = Arc::new(OAuthBroker::new(
-        HashMap::from([("github".to_owned(), github)]),
-        store.clone(),
-        SealingKey::new([1; 32]),
-        base.clone(),
-    ));
+    let broker = broker(&provider, &store, &base);
     let gateway = Gateway::new(settings(broker.clone()), store.clone());
     gateway.mount(Mount::new("scripted", "Kit", Naming::Prefixed, Scripted::new()));
     gateway.settled(SETTLE).await;
@@ -244,6 +247,44 @@ async fn a_token_near_its_end_is_renewed_once_however_many_ask() {
         assert_eq!(status, StatusCode::OK, "{answer}");
     }
     assert_eq!(stage.provider.seen(|seen| seen.refreshed), 1);
+}
+
+#[tokio::test]
+async fn of_several_servers_one_renews_a_token_and_all_use_it() {
+    let stage = stage().await;
+    stage.life(0);
+    complete(&url(&stage.challenge("alice", None).await, "url")).await;
+    stage.life(3_600);
+    let base: Base = Arc::new(OnceLock::new());
+    let servers: Vec<_> = (0..8).map(|_| broker(&stage.provider, &stage.store, &base)).collect();
+    let needed = Authorization { id: "github".into(), scopes: vec!["repo".into()] };
+    let wanted = Wanted { caller: "alice", user: "", needed: &needed };
+    for token in futures_util::future::join_all(servers.iter().map(|server| server.token(&wanted))).await {
+        match token {
+            Ok(Brokered::Token(token)) => assert_eq!(token.expose(), "access2"),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(stage.provider.seen(|seen| seen.refreshed), 1);
+    assert!(stage.store.sealed_list("renewal").await.is_ok_and(|names| names.is_empty()));
+}
+
+#[tokio::test]
+async fn what_becomes_of_a_grant_while_it_is_renewed_counts() {
+    let stage = stage().await;
+    stage.life(0);
+    complete(&url(&stage.challenge("alice", None).await, "url")).await;
+    stage.life(3_600);
+    let place = SealedKey { kind: "token".into(), name: json!(["github", "alice", ""]).to_string() };
+    let (store, revoked) = (stage.store.clone(), place.clone());
+    let revoke = move || {
+        let taken = store.sealed_take(&revoked).now_or_never().expect("memory answers at once");
+        assert!(taken.is_ok_and(|taken| taken.is_some()));
+    };
+    stage.provider.seen(|seen| seen.at_renewal = Some(Box::new(revoke)));
+    stage.challenge("alice", None).await;
+    assert_eq!(stage.provider.seen(|seen| seen.refreshed), 1);
+    assert!(stage.store.sealed_find(&place).await.is_ok_and(|kept| kept.is_none()), "it stays revoked");
 }
 
 #[tokio::test]

@@ -35,6 +35,8 @@ pub(crate) struct Seen {
     pub(crate) life: u64,
     /// What the user answers.
     pub(crate) denies: bool,
+    /// Done when a token is to be renewed, before the answer is sent.
+    pub(crate) at_renewal: Option<Box<dyn FnOnce() + Send>>,
 }
 
 pub(crate) type Shared = Arc<Mutex<Seen>>;
@@ -109,6 +111,9 @@ async fn token(
         }
         "refresh_token" => {
             seen.refreshed += 1;
+            if let Some(happens) = seen.at_renewal.take() {
+                happens();
+            }
             let place = seen.refresh.iter().position(|known| *known == form["refresh_token"]);
             place.map(|place| seen.refresh.remove(place)).is_some()
         }

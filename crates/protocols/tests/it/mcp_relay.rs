@@ -55,6 +55,42 @@ async fn a_result_keeps_every_member_order_and_digit() {
     }
 }
 
+/// The same call again, under the same key.
+async fn again(served: &Served, tool: &str) -> [String; 2] {
+    let (mut headers, body) = modern("tools/call", json!({ "name": tool }));
+    headers.push(("idempotency-key".to_owned(), tool.to_owned()));
+    [ask(&served.url, (headers.clone(), body.clone())).await.1, ask(&served.url, (headers, body)).await.1]
+}
+
+#[tokio::test]
+async fn a_recorded_answer_is_the_first_one_to_the_letter() {
+    let served = relay(&["modern"]).await;
+    for (tool, word) in [("Up_strange", "hologram"), ("Up_error", "-32042")] {
+        let [first, second] = again(&served, tool).await;
+        assert!(first.contains(word), "{first}");
+        assert_eq!(first, second);
+    }
+}
+
+#[tokio::test]
+async fn a_question_is_answered_under_the_key_of_the_call_that_asked() {
+    let (served, can) = (relay(&["modern"]).await, json!({ "elicitation": {} }));
+    let keyed = async |params: Value| {
+        let (mut headers, body) = modern_as("tools/call", params, can.clone());
+        headers.push(("idempotency-key".to_owned(), "1".to_owned()));
+        ask(&served.url, (headers, body)).await.1
+    };
+    let asked: Value = serde_json::from_str(&keyed(json!({ "name": "Up_ask" })).await).expect("an answer");
+    let requests = asked["result"]["inputRequests"].as_object().expect("a question");
+    let answers: Value = requests
+        .keys()
+        .map(|key| (key.clone(), json!({ "action": "accept", "content": { "name": "Ada" } })))
+        .collect();
+    let state = &asked["result"]["requestState"];
+    let answered = keyed(json!({ "name": "Up_ask", "requestState": state, "inputResponses": answers })).await;
+    assert!(answered.contains("hello Ada"), "{answered}");
+}
+
 #[tokio::test]
 async fn a_request_keeps_what_the_caller_said() {
     let served = relay(&["modern"]).await;

@@ -109,8 +109,8 @@ async fn a_server_that_cannot_stream_is_called_instead() {
     assert_eq!(paths, ["/opentool/load", "/opentool/streamCall", "/opentool/call", "/opentool/call"]);
 }
 
-#[tokio::test]
-async fn a_function_that_streams_is_followed_even_for_callers_who_do_not() {
+/// A server in front of one whose function `watch-all` streams two parts, once.
+async fn streaming() -> Server {
     let document = OpenTool::from_json(CRUD).expect("a document");
     let part = |n: u8| {
         format!("event:data\ndata:{{\"jsonrpc\":\"2.0\",\"result\":{{\"n\": {n}}},\"id\":\"1\"}}\n\n")
@@ -123,9 +123,25 @@ async fn a_function_that_streams_is_followed_even_for_callers_who_do_not() {
     let load = Prepared::json(&serde_json::to_string(&document).expect("JSON"));
     let prepared =
         Prepared::start(vec![load, Prepared::answer("200 OK", "text/event-stream", &stream)]).await;
-    let server = front(open(json!({ "url": prepared.base }))).await;
+    front(open(json!({ "url": prepared.base }))).await
+}
+
+#[tokio::test]
+async fn a_function_that_streams_is_followed_even_for_callers_who_do_not() {
     let expect = r#"{"jsonrpc":"2.0","result":{"parts":[{"n": 1},{"n": 2}]},"error":null,"id":"7"}"#;
-    assert_eq!(server.call("watch-all", "{}").await.1, expect);
+    assert_eq!(streaming().await.call("watch-all", "{}").await.1, expect);
+}
+
+#[tokio::test]
+async fn a_recorded_stream_is_told_again_part_by_part() {
+    let server = streaming().await;
+    let ask = async || {
+        let body = r#"{"jsonrpc":"2.0","method":"watch-all","params":{},"id":"7"}"#;
+        server.ask(http::Method::POST, "/opentool/streamCall", &[("idempotency-key", "1")], body).await.2
+    };
+    let first = ask().await;
+    assert_eq!(first.matches("event: data").count() + first.matches("event:data").count(), 2, "{first}");
+    assert_eq!(ask().await, first);
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use toolmux_core::audit::{AuditAction, AuditRecord};
-use toolmux_core::store::{MemoryStore, Retention, SealedKey, Store};
+use toolmux_core::store::{MemoryStore, Retention, Sealed, SealedKey, Store, StoreStatus};
 use toolmux_store::{StoreSettings, open};
 
 use crate::postgres_server::PostgresServer;
@@ -19,8 +19,14 @@ macro_rules! facts {
     ($($name:ident),* $(,)?) => { &[$((stringify!($name), |store| Box::pin($name(store)))),*] };
 }
 
-const SEALED: &[(&str, Fact)] =
-    facts![sealed_bytes_come_back, sealed_bytes_are_taken_once, status_counts, what_was_done_is_kept];
+const SEALED: &[(&str, Fact)] = facts![
+    sealed_bytes_come_back,
+    sealed_bytes_are_taken_once,
+    sealed_bytes_are_swapped_for_what_was_seen,
+    of_many_who_swap_at_once_one_does,
+    status_counts,
+    what_was_done_is_kept,
+];
 
 fn all() -> impl Iterator<Item = &'static (&'static str, Fact)> {
     SEALED.iter().chain(contract_calls::FACTS).chain(contract_tasks::FACTS)
@@ -42,6 +48,51 @@ pub(crate) async fn next_millisecond() {
     let now = millis();
     while millis() <= now + 1 {
         tokio::task::yield_now().await;
+    }
+}
+
+/// A store of these settings removes by itself what they do not allow.
+async fn check_retention(url: &str, retention: Retention) {
+    let settings =
+        StoreSettings { lease: Duration::from_secs(1), prune_every: Duration::ZERO, retention, ..settings() };
+    let store = open(url, settings).await.unwrap();
+    for id in ["1", "2", "3"] {
+        contract_calls::check(&store, id, 1, "fresh").await;
+        store.call_finish(&contract_calls::key(id), &contract_calls::returned(1)).await.unwrap();
+        let task = contract_tasks::new("alice");
+        store.task_submit(&task).await.unwrap();
+        store.task_start(&task.id).await.unwrap();
+        store.task_finish(&task.id, &contract_calls::returned(1)).await.unwrap();
+        store.audit_add(&[AuditRecord::now("alice", AuditAction::TaskCancelled, id)]).await.unwrap();
+        next_millisecond().await;
+    }
+    let waiting = contract_tasks::new("alice");
+    store.task_submit(&waiting).await.unwrap();
+    let pruned = async {
+        loop {
+            let StoreStatus { calls, tasks, audit, .. } = store.status().await.unwrap();
+            if calls[0] <= 1 && tasks[0] == 0 && tasks[2] <= 1 && audit <= 1 {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_mins(1), pruned).await.expect("the store keeps to its retention");
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_store_keeps_to_its_retention_by_itself() {
+    let soon = Retention { pending_for: Duration::from_millis(1), ..Retention::default() };
+    let by_count = Retention { calls: 1, tasks: 1, audit: 1, ..soon };
+    let short = Duration::from_millis(1);
+    let by_age = Retention { calls_for: short, tasks_for: short, audit_for: short, ..soon };
+    for retention in [by_count, by_age] {
+        check_retention("memory", retention).await;
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", folder.path().join("records.db").display());
+        check_retention(&url, retention).await;
+        check_retention(&PostgresServer::shared().database().await, retention).await;
     }
 }
 
@@ -104,6 +155,52 @@ async fn sealed_bytes_are_taken_once(store: Arc<dyn Store>) {
     let past = SystemTime::now() - Duration::from_secs(1);
     store.sealed_put(&key("old"), b"x", Some(past)).await.unwrap();
     assert_eq!(store.sealed_take(&key("old")).await.unwrap(), None);
+}
+
+/// Swaps a record and says whether that was done.
+async fn swap(store: &Arc<dyn Store>, name: &str, old: Option<&[u8]>, new: Option<Sealed<'_>>) -> bool {
+    store.sealed_swap(&key(name), old, new).await.unwrap()
+}
+
+fn sealed(bytes: &[u8], seconds: i64) -> Sealed<'_> {
+    let span = Duration::from_secs(seconds.unsigned_abs());
+    let now = SystemTime::now();
+    Sealed { bytes, expires: Some(if seconds < 0 { now - span } else { now + span }) }
+}
+
+async fn sealed_bytes_are_swapped_for_what_was_seen(store: Arc<dyn Store>) {
+    let forever = Sealed { bytes: b"one", expires: None };
+    let kept = async || store.sealed_find(&key("a")).await.unwrap();
+    assert!(!swap(&store, "a", Some(b"one"), Some(forever)).await);
+    assert!(swap(&store, "a", None, Some(forever)).await);
+    assert!(!swap(&store, "a", None, Some(sealed(b"two", 60))).await);
+    assert!(!swap(&store, "a", Some(b"two"), Some(sealed(b"two", 60))).await);
+    assert!(!swap(&store, "a", Some(b"two"), None).await);
+    assert!(swap(&store, "a", Some(b"one"), Some(sealed(b"two", 60))).await);
+    assert_eq!(kept().await.as_deref(), Some(&b"two"[..]));
+    assert!(swap(&store, "a", Some(b"two"), None).await);
+    assert_eq!(kept().await, None);
+    assert!(swap(&store, "a", None, None).await);
+    assert!(swap(&store, "a", None, Some(sealed(b"old", -1))).await);
+    assert!(!swap(&store, "a", Some(b"old"), Some(forever)).await, "what expired is not there");
+    assert!(swap(&store, "a", None, Some(forever)).await);
+}
+
+async fn of_many_who_swap_at_once_one_does(store: Arc<dyn Store>) {
+    store.sealed_put(&key("b"), b"seen", None).await.unwrap();
+    for (name, old) in [("a", None), ("b", Some(&b"seen"[..]))] {
+        let swappers = (0..8_u8).map(|place| {
+            let store = Arc::clone(&store);
+            tokio::spawn(async move { swap(&store, name, old, Some(sealed(&[place], 60))).await })
+        });
+        let mut swapped = Vec::new();
+        for swapper in swappers.collect::<Vec<_>>() {
+            swapped.push(swapper.await.unwrap());
+        }
+        assert_eq!(swapped.iter().filter(|swapped| **swapped).count(), 1);
+        let place = swapped.iter().position(|swapped| *swapped).unwrap();
+        assert_eq!(store.sealed_find(&key(name)).await.unwrap(), Some(vec![u8::try_from(place).unwrap()]));
+    }
 }
 
 async fn what_was_done_is_kept(store: Arc<dyn Store>) {

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::value::RawValue;
 use toolmux_core::outcome::{Outcome, Output, Retry, ToolError};
 use toolmux_core::store::{Begun, CallKey, Retention, Store};
+use toolmux_core::tool::Passthrough;
 
 use crate::contract::{Fact, next_millisecond};
+use crate::contract_tasks::new;
 use crate::facts;
 
 pub(crate) const FACTS: &[(&str, Fact)] = facts![
@@ -16,6 +19,7 @@ pub(crate) const FACTS: &[(&str, Fact)] = facts![
     of_many_at_once_one_is_fresh_and_all_get_its_outcome,
     a_forgotten_id_is_fresh_again,
     outcomes_come_back_whole,
+    what_only_one_protocol_says_comes_back_to_the_letter,
     old_calls_are_pruned_by_age_and_count,
     any_text_is_an_id,
 ];
@@ -113,6 +117,37 @@ async fn outcomes_come_back_whole(store: Arc<dyn Store>) {
     let failed = Outcome::Failed(error.prompt("try another"));
     store.call_finish(&key("1"), &failed).await.unwrap();
     check(&store, "1", 1, &text(&failed)).await;
+}
+
+/// What came of a call that gave this beside its value.
+pub(crate) fn with_extra(said: &str) -> Outcome {
+    let extra = Passthrough::of("mcp", RawValue::from_string(said.to_owned()).unwrap());
+    Outcome::Returned(Output { extra, ..Output::of(&5).unwrap() })
+}
+
+async fn what_only_one_protocol_says_comes_back_to_the_letter(store: Arc<dyn Store>) {
+    let said = r#"{"z":1e400, "a":1.10,"_meta":{"k":"\u00e9"}}"#;
+    let extra_of = |outcome: Outcome| match outcome {
+        Outcome::Returned(Output { extra, .. }) | Outcome::Failed(ToolError { extra, .. }) => extra,
+    };
+    let failed = Outcome::Failed(ToolError { extra: extra_of(with_extra(said)), ..ToolError::new("no") });
+    for (id, outcome) in [("1", with_extra(said)), ("2", failed)] {
+        check(&store, id, 1, "fresh").await;
+        assert!(store.call_finish(&key(id), &outcome).await.unwrap());
+        check(&store, id, 1, &text(&outcome)).await;
+        let Begun::Ended(again) = store.call_begin(&key(id), &[1; 32]).await.unwrap() else {
+            panic!("the call has ended")
+        };
+        let extra = extra_of(again);
+        assert_eq!(extra.said_by("mcp").map(RawValue::get), Some(said));
+        assert!(extra.said_by("opentool").is_none());
+    }
+    let task = new("alice");
+    store.task_submit(&task).await.unwrap();
+    assert!(store.task_start(&task.id).await.unwrap());
+    assert!(store.task_finish(&task.id, &with_extra(said)).await.unwrap());
+    let found = store.task_find(&task.id, 0).await.unwrap().unwrap();
+    assert_eq!(found.task.outcome.map(extra_of), Some(extra_of(with_extra(said))));
 }
 
 async fn old_calls_are_pruned_by_age_and_count(store: Arc<dyn Store>) {

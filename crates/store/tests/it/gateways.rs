@@ -5,10 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use serde_json::value::RawValue;
 use toolmux_core::call::Request;
 use toolmux_core::gateway::{Credential, Gateway};
 use toolmux_core::progress::Progress;
+use toolmux_core::requirements::Grants;
+use toolmux_core::secret::Secret;
 use toolmux_core::task::{KEPT, TaskId};
+use toolmux_core::tool::Passthrough;
 
 use crate::contract::settings;
 use crate::contract_calls::text;
@@ -116,6 +120,33 @@ async fn whoever_lost_a_call_gives_the_answer_of_who_took_it_over() {
         other.close(PATIENCE).await;
     })
     .await;
+}
+
+#[tokio::test]
+async fn credentials_are_kept_nowhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("records.db").display());
+    let work: Work = Arc::new(|_, _| Box::pin(std::future::ready(())));
+    let gateway = gateway(&url, settings(), work).await;
+    let caller = gateway.admit(Credential::None, None).unwrap();
+    let credential = || vec![("github".to_owned(), Secret::new("hunter2"))];
+    let with_credentials = |id: &str| {
+        let grants = Grants { authorization: credential(), secrets: credential(), user_id: None };
+        let extra = Passthrough::of("mcp", RawValue::from_string(r#"{"token":"hunter2"}"#.into()).unwrap());
+        Request { id: Some(id.into()), grants, extra, ..request("Kit_once", 7) }
+    };
+    gateway.call(&caller, with_credentials("call"), &Progress::unheard()).await.unwrap();
+    let task = gateway.submit(&caller, with_credentials("task"), KEPT).await.unwrap();
+    assert_eq!(end(&gateway, &task).await, "completed");
+    let kept = |what: &str| {
+        std::fs::read_dir(folder.path()).unwrap().any(|file| {
+            let bytes = std::fs::read(file.unwrap().path()).unwrap();
+            bytes.windows(what.len()).any(|part| part == what.as_bytes())
+        })
+    };
+    assert!(kept("Kit_once"));
+    assert!(!kept("hunter2"));
+    gateway.close(PATIENCE).await;
 }
 
 #[tokio::test]

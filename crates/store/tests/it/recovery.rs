@@ -169,6 +169,35 @@ async fn a_server_that_leaves_is_taken_over_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_starts_again_on_its_file_settles_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("records.db").display());
+    let dead = server(&url).await;
+    let (once, again) = (new("a"), NewTask { repeatable: true, ..new("a") });
+    for task in [&once, &again] {
+        dead.task_submit(task).await.unwrap();
+        assert!(dead.task_start(&task.id).await.unwrap());
+    }
+    assert!(matches!(dead.call_begin(&key("1"), &[1; 32]).await.unwrap(), Begun::Fresh));
+    let beside = server(&url).await;
+    assert!(beside.task_claim(9).await.unwrap().is_empty(), "who is alive keeps what it holds");
+    beside.close().await;
+    drop(dead);
+    let servers = std::fs::File::open(folder.path().join("records.db-servers")).unwrap();
+    while servers.try_lock().is_err() {
+        tokio::task::yield_now().await;
+    }
+    servers.unlock().unwrap();
+    // All leases are of an hour: nobody waited for one.
+    let alive = server(&url).await;
+    let told = ended(&alive, &once.id).await;
+    assert!(told.last().unwrap().contains("may have run"), "{told:?}");
+    assert_eq!(alive.task_claim(9).await.unwrap().len(), 1);
+    assert!(matches!(alive.call_begin(&key("1"), &[1; 32]).await.unwrap(), Begun::Abandoned));
+    assert_eq!(alive.status().await.unwrap().servers, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_one_server_does_wakes_those_who_wait_at_another() {
     both(async |url| {
         let (here, there) = (server(url).await, server(url).await);

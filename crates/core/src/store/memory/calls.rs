@@ -8,8 +8,8 @@ use tokio::sync::watch;
 use crate::outcome::Outcome;
 use crate::store::{Begun, CallDigest, CallKey, Retention};
 
-/// How many ended calls memory keeps.
-const MOST_KEPT: usize = 100_000;
+/// How many ended calls memory keeps, whatever more is allowed.
+pub(super) const MOST_CALLS: u64 = 100_000;
 
 #[derive(Debug, Default)]
 pub(super) struct Calls {
@@ -40,14 +40,14 @@ impl Calls {
         self.calls.get(key).map(|record| record.digest)
     }
 
-    pub(super) fn finish(&mut self, key: &CallKey, outcome: &Outcome) -> bool {
+    pub(super) fn finish(&mut self, key: &CallKey, outcome: &Outcome, most: u64) -> bool {
         let Some(record) = self.calls.get(key) else { return false };
         if let Some(known) = &*record.outcome.borrow() {
             return written(known) == written(outcome);
         }
         record.outcome.send_replace(Some(outcome.clone()));
         self.ended.push_back((key.clone(), Instant::now()));
-        if self.ended.len() > MOST_KEPT {
+        if self.ended.len() as u64 > most {
             self.drop_oldest();
         }
         true

@@ -5,13 +5,13 @@ mod tasks;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
-use self::calls::Calls;
+use self::calls::{Calls, MOST_CALLS};
 use self::tasks::Tasks;
 use super::{
-    Begun, Bells, CallDigest, CallKey, ClaimedTask, FoundTask, Listener, NewTask, Pruned, Retention,
-    SealedKey, Store, StoreFuture, StoreStatus, Submitted,
+    Begun, Bells, CallDigest, CallKey, ClaimedTask, FoundTask, Listener, NewTask, PRUNE_EVERY, Pruned,
+    Retention, Sealed, SealedKey, Store, StoreFuture, StoreStatus, Submitted,
 };
 use crate::BoxFuture;
 use crate::audit::AuditRecord;
@@ -21,14 +21,22 @@ use crate::task::{Task, TaskId, TaskStatus};
 
 const WORK: &str = "work";
 
-/// How many audit records memory keeps.
-const MOST_AUDITED: usize = 10_000;
+/// How many audit records memory keeps, whatever more is allowed.
+const MOST_AUDITED: u64 = 10_000;
 
 /// Keeps records as long as the process lives.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct MemoryStore {
     records: Mutex<Records>,
     bells: Arc<Bells>,
+    retention: Retention,
+    prune_every: Duration,
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        MemoryStore::new(Retention::default(), PRUNE_EVERY)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -38,11 +46,42 @@ struct Records {
     sealed: BTreeMap<SealedKey, (Vec<u8>, Option<SystemTime>)>,
     /// Oldest first.
     audit: VecDeque<AuditRecord>,
+    pruned: Option<Instant>,
+}
+
+impl Records {
+    fn prune(&mut self, retention: &Retention) -> Pruned {
+        let sealed = self.sealed.len();
+        self.sealed.retain(|_, kept| !expired(kept));
+        Pruned {
+            calls: self.calls.prune(retention),
+            tasks: self.tasks.prune_over(retention),
+            sealed: (sealed - self.sealed.len()) as u64,
+            audit: prune_audit(&mut self.audit, retention),
+        }
+    }
 }
 
 impl MemoryStore {
+    /// What is older or more than `retention` allows goes when the store is next asked anything, at most every
+    /// `prune_every`.
+    pub fn new(retention: Retention, prune_every: Duration) -> Self {
+        // Memory is dearer than a disk.
+        let audit = retention.audit.min(MOST_AUDITED);
+        let retention = Retention { audit, calls: retention.calls.min(MOST_CALLS), ..retention };
+        MemoryStore { records: Mutex::default(), bells: Arc::default(), retention, prune_every }
+    }
+
     fn records<T>(&self, read: impl FnOnce(&mut Records) -> T) -> T {
-        read(&mut self.records.lock().unwrap_or_else(PoisonError::into_inner))
+        let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        if records.pruned.is_none_or(|pruned| pruned.elapsed() >= self.prune_every) {
+            records.pruned = Some(Instant::now());
+            records.prune(&self.retention);
+            for late in records.tasks.fail_late(self.retention.pending_for) {
+                self.bells.ring(late.as_str());
+            }
+        }
+        read(&mut records)
     }
 
     fn tasks<T: Send + 'static>(&self, read: impl FnOnce(&mut Tasks) -> T) -> StoreFuture<'_, T> {
@@ -75,7 +114,7 @@ impl Store for MemoryStore {
     }
 
     fn call_finish<'a>(&'a self, key: &'a CallKey, outcome: &'a Outcome) -> StoreFuture<'a, bool> {
-        ready(self.records(|records| records.calls.finish(key, outcome)))
+        ready(self.records(|records| records.calls.finish(key, outcome, self.retention.calls)))
     }
 
     fn call_forget<'a>(&'a self, key: &'a CallKey) -> StoreFuture<'a, ()> {
@@ -112,6 +151,25 @@ impl Store for MemoryStore {
     fn sealed_take<'a>(&'a self, key: &'a SealedKey) -> StoreFuture<'a, Option<Vec<u8>>> {
         let taken = self.records(|records| records.sealed.remove(key));
         ready(taken.filter(|kept| !expired(kept)).map(|(bytes, _)| bytes))
+    }
+
+    fn sealed_swap<'a>(
+        &'a self,
+        key: &'a SealedKey,
+        old: Option<&'a [u8]>,
+        new: Option<Sealed<'a>>,
+    ) -> StoreFuture<'a, bool> {
+        ready(self.records(|records| {
+            let kept = records.sealed.get(key).filter(|kept| !expired(kept));
+            if kept.map(|(bytes, _)| bytes.as_slice()) != old {
+                return false;
+            }
+            match new {
+                Some(new) => records.sealed.insert(key.clone(), (new.bytes.to_vec(), new.expires)),
+                None => records.sealed.remove(key),
+            };
+            true
+        }))
     }
 
     fn sealed_list<'a>(&'a self, kind: &'a str) -> StoreFuture<'a, Vec<String>> {
@@ -195,8 +253,7 @@ impl Store for MemoryStore {
     fn audit_add<'a>(&'a self, records: &'a [AuditRecord]) -> StoreFuture<'a, ()> {
         self.records(|kept| {
             kept.audit.extend(records.iter().cloned());
-            let surplus = kept.audit.len().saturating_sub(MOST_AUDITED);
-            kept.audit.drain(..surplus);
+            prune_audit(&mut kept.audit, &self.retention);
         });
         ready(())
     }
@@ -219,16 +276,7 @@ impl Store for MemoryStore {
     }
 
     fn prune<'a>(&'a self, retention: &'a Retention) -> StoreFuture<'a, Pruned> {
-        ready(self.records(|records| {
-            let sealed = records.sealed.len();
-            records.sealed.retain(|_, kept| !expired(kept));
-            Pruned {
-                calls: records.calls.prune(retention),
-                tasks: records.tasks.prune_over(retention),
-                sealed: (sealed - records.sealed.len()) as u64,
-                audit: prune_audit(&mut records.audit, retention),
-            }
-        }))
+        ready(self.records(|records| records.prune(retention)))
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

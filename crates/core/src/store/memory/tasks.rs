@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::outcome::Outcome;
 use crate::progress::Update;
 use crate::store::{CallDigest, CallKey, ClaimedTask, FoundTask, NewTask, Retention, Submitted, frees_key};
-use crate::task::{Task, TaskChange, TaskEvent, TaskId, TaskStatus};
+use crate::task::{Task, TaskChange, TaskEvent, TaskId, TaskStatus, never_its_turn};
 
 /// How often submitting looks for tasks whose time is over.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
@@ -159,25 +159,41 @@ impl Tasks {
 
     /// Ends a task that has not ended; one with an outcome only if it runs.
     pub(super) fn end(&mut self, id: &TaskId, status: TaskStatus, outcome: Option<&Outcome>) -> bool {
-        match self.records.get_mut(id) {
-            Some(record)
-                if record.task.status == TaskStatus::Running
-                    || (outcome.is_none() && record.task.status == TaskStatus::Pending) =>
-            {
-                record.task.status = status;
-                record.task.outcome = outcome.cloned();
-                record.happen(TaskChange::Ended(status, outcome.cloned()));
-                if outcome.is_some_and(frees_key)
-                    && let Some(key) = record.key.take()
-                {
-                    self.keys.remove(&key);
-                }
-                self.pending.remove(id);
-                self.running.remove(id);
-                true
-            }
-            _ => false,
+        let may_end = |record: &Record| match record.task.status {
+            TaskStatus::Running => true,
+            TaskStatus::Pending => outcome.is_none(),
+            TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled => false,
+        };
+        if !self.records.get(id).is_some_and(may_end) {
+            return false;
         }
+        self.conclude(id, status, outcome);
+        true
+    }
+
+    fn conclude(&mut self, id: &TaskId, status: TaskStatus, outcome: Option<&Outcome>) {
+        let Some(record) = self.records.get_mut(id) else { return };
+        record.task.status = status;
+        record.task.outcome = outcome.cloned();
+        record.happen(TaskChange::Ended(status, outcome.cloned()));
+        if outcome.is_some_and(frees_key)
+            && let Some(key) = record.key.take()
+        {
+            self.keys.remove(&key);
+        }
+        self.pending.remove(id);
+        self.running.remove(id);
+    }
+
+    /// Ends tasks whose turn did not come in time, and says which.
+    pub(super) fn fail_late(&mut self, patience: Duration) -> Vec<TaskId> {
+        let is_late = |record: &Record| record.task.created.elapsed().is_ok_and(|age| age > patience);
+        let waiting = self.pending.iter().filter(|id| self.records.get(*id).is_some_and(is_late));
+        let late: Vec<TaskId> = waiting.cloned().collect();
+        for id in &late {
+            self.conclude(id, TaskStatus::Failed, Some(&never_its_turn()));
+        }
+        late
     }
 
     pub(super) fn is_running(&self, id: &TaskId) -> bool {

@@ -10,6 +10,7 @@ use toolmux_core::schema::Schema;
 use toolmux_core::tool::{Hints, Passthrough, Returns, Tool};
 
 use crate::jsonrpc;
+use crate::mcp::wire::URL_ELICITATION_REQUIRED;
 use crate::mcp::{MCP, MCP_ERROR, mirror};
 
 /// What came of a call.
@@ -78,10 +79,12 @@ fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<R
 
 /// A call that was answered with an error.
 pub(super) fn error(object: RawJson) -> Outcome {
-    let said: Result<jsonrpc::Error<'_>, _> = serde_json::from_str(object.get());
-    let text = said.map_or_else(|_| "The tool failed".to_owned(), |said| said.message.into_owned());
+    let said: Option<jsonrpc::Error<'_>> = serde_json::from_str(object.get()).ok();
+    let asks = said.as_ref().is_some_and(|said| said.code == URL_ELICITATION_REQUIRED);
+    let text = said.map_or_else(|| "The tool failed".to_owned(), |said| said.message.into_owned());
+    let extra = if asks { Passthrough::asking } else { Passthrough::of };
     let error = ToolError::from(Message::public(text));
-    Outcome::Failed(ToolError { extra: Passthrough::of(MCP_ERROR, object), ..error })
+    Outcome::Failed(ToolError { extra: extra(MCP_ERROR, object), ..error })
 }
 
 /// A tool as the server lists it, or its name and why it cannot be used.

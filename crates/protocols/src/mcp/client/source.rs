@@ -209,7 +209,7 @@ impl Upstream {
             };
             if meta.version.is_some() {
                 // A caller of the same era answers in the same way, with a request of its own.
-                let extra = Passthrough::of(MCP, whole);
+                let extra = Passthrough::asking(MCP, whole);
                 return Ok(Outcome::Returned(Output { extra, ..Output::value(raw_of(&json!(null))) }));
             }
             match answers(&requests, &following).await {

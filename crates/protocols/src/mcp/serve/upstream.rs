@@ -7,10 +7,7 @@ use toolmux_core::json_text::{RawJson, raw_of};
 
 use super::exchange::Peer;
 use crate::mcp::members::Members;
-use crate::mcp::wire::{Capabilities, Fault, Reply, our_meta, text_of};
-
-/// By which servers of the handshake era say that the user must open addresses first.
-const URL_ELICITATION_REQUIRED: i64 = -32042;
+use crate::mcp::wire::{Capabilities, Fault, Reply, URL_ELICITATION_REQUIRED, our_meta, text_of};
 
 /// A result. A client is never asked for what it did not declare.
 pub(super) fn relayed(said: &RawValue, peer: &Peer) -> Result<RawJson, Fault> {

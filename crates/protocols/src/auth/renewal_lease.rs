@@ -1,0 +1,45 @@
+//! The right to renew a token: one server has it at a time. A refresh token is often good once, and a provider
+//! that sees it twice may take back all that came of it.
+
+use std::time::Duration;
+
+use toolmux_core::store::{Sealed, SealedKey, StoreError};
+
+use super::broker::Owner;
+use super::challenge::after;
+use super::kept::Kept;
+use super::renewal::PATIENCE;
+use super::seal::random_text;
+
+/// How long a server that died on the way keeps others from trying, at most.
+const LONGEST: Duration = PATIENCE.saturating_add(Duration::from_secs(15));
+
+/// The right to renew the token of one owner, which one server at a time has.
+pub(super) struct Lease {
+    place: SealedKey,
+    /// Tells ours from that of others.
+    mark: String,
+}
+
+impl Lease {
+    pub(super) fn of(owner: &Owner) -> Self {
+        let place = SealedKey { kind: "renewal".to_owned(), name: owner.place().name };
+        Lease { place, mark: random_text() }
+    }
+
+    /// False when another server has it.
+    pub(super) async fn take(&self, kept: &Kept) -> Result<bool, StoreError> {
+        let ours = Sealed { bytes: self.mark.as_bytes(), expires: after(LONGEST) };
+        kept.store.sealed_swap(&self.place, None, Some(ours)).await
+    }
+
+    /// Lets others have it. If that fails, it ends by itself.
+    pub(super) async fn give_back(&self, kept: &Kept) {
+        if let Err(error) = kept.store.sealed_swap(&self.place, Some(self.mark.as_bytes()), None).await {
+            tracing::debug!(
+                developer = error.0.developer,
+                "the right to renew a token is kept until it ends"
+            );
+        }
+    }
+}
