@@ -23,5 +23,6 @@ mod process;
 mod protected;
 mod replicas;
 mod sdk;
+mod snippets;
 mod tasks;
 mod zero_config;
