@@ -1,6 +1,5 @@
 //! `toolmux serve`: every source behind every protocol, on one port.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -15,8 +14,9 @@ use super::origin::Origin;
 use super::terminal::Terminal;
 use crate::assembly::{Assembly, store};
 use crate::config::Config;
+use crate::reload::{self, File, Flags};
 use crate::server::{ListenOn, Running};
-use crate::{reload, signals};
+use crate::signals;
 
 /// How long the start waits to hear of every source before it says what it serves.
 const SETTLE: Duration = Duration::from_secs(5);
@@ -51,23 +51,21 @@ impl Serve {
     pub(super) async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
         let origin = self.origin.config().await?;
         tell_found(&origin.found, terminal);
-        let config = self.over(origin.config)?;
-        let manner = Manner { version: None, file: origin.file, found: origin.found };
+        let flags = self.flags()?;
+        let config = flags.over(origin.config);
+        config.check_exposure()?;
+        let file = origin.file.map(|path| File { path, flags });
+        let manner = Manner { version: None, file, found: origin.found };
         serve(&config, manner, terminal).await
     }
 
-    /// The flags win over the file.
-    fn over(&self, mut config: Config) -> Result<Config, Failure> {
-        if let Some(listen) = &self.listen {
-            config.listen = listen.parse().map_err(|_| {
+    fn flags(&self) -> Result<Flags, Failure> {
+        let address = |listen: &String| {
+            listen.parse().map_err(|_| {
                 Failure::refused(anyhow::anyhow!("`{listen}` is not an address of the form 127.0.0.1:9627"))
-            })?;
-        }
-        if let Some(store) = &self.store {
-            config.store.clone_from(store);
-        }
-        config.check_exposure()?;
-        Ok(config)
+            })
+        };
+        Ok(Flags { listen: self.listen.as_ref().map(address).transpose()?, store: self.store.clone() })
     }
 }
 
@@ -77,7 +75,7 @@ pub(super) struct Manner {
     /// The version that the server tells, where that is not the program's own.
     pub(super) version: Option<String>,
     /// The file to follow.
-    pub(super) file: Option<PathBuf>,
+    pub(super) file: Option<File>,
     /// What the configuration was made of, when there is no file.
     pub(super) found: Vec<Found>,
 }
@@ -86,7 +84,7 @@ pub(super) struct Manner {
 pub(super) async fn serve(config: &Config, manner: Manner, terminal: &Terminal) -> Result<ExitCode, Failure> {
     let (store, stop) = (store(&config.store, config.retention).await?, CancellationToken::new());
     let mut assembly = Assembly::new(config, store).map_err(|error| {
-        let fault = manner.file.as_deref().and_then(|file| config.opening_fault(file));
+        let fault = manner.file.as_ref().and_then(|file| config.opening_fault(&file.path));
         fault.map_or_else(|| Failure::from(error), Failure::from)
     })?;
     assembly.authorize(config)?;
@@ -109,7 +107,7 @@ pub(super) async fn serve(config: &Config, manner: Manner, terminal: &Terminal) 
         refuse_collisions(&gateway, &manner.found)?;
         refuse_silence(&gateway, &manner.found)?;
         announce(&gateway, &running.url(), terminal);
-        match manner.file.as_deref().zip(calls) {
+        match manner.file.as_ref().zip(calls) {
             Some((file, calls)) => reload::follow(file, assembly, config, calls).await,
             None => std::future::pending().await,
         }

@@ -149,6 +149,8 @@ impl Config {
     /// The keys that differ from `running` and are looked at only when a server starts.
     pub fn needs_restart(&self, running: &Config) -> Vec<&'static str> {
         let differs = [
+            ("listen", self.listen != running.listen),
+            ("store", self.store != running.store),
             ("hosts", self.hosts != running.hosts),
             ("origins", self.origins != running.origins),
             ("allow_stop", self.allow_stop != running.allow_stop),
