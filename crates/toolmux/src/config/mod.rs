@@ -35,6 +35,7 @@ pub(crate) use self::import::{is_clients_file, read as clients};
 pub(crate) use self::kept::{Kept, KeptSecret, kept_secrets};
 pub(crate) use self::near_file::near_file;
 pub use self::raw::Raw;
+pub(crate) use self::secrets::read as read_secret;
 use crate::listener::ListenLimits;
 
 /// Where the server listens when nothing else is said.
