@@ -3,6 +3,7 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use toolmux_core::message::Message;
 use toolmux_core::refusal::Refusal;
 use toolmux_protocols::registry::OpenError;
 
@@ -57,6 +58,14 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.report)
+    }
+}
+
+/// Both halves of a message: who reads what we print is a developer.
+pub(super) fn whole(message: &Message) -> String {
+    match &message.developer {
+        Some(developer) => format!("{}: {developer}", message.public),
+        None => message.public.clone(),
     }
 }
 

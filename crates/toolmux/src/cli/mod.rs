@@ -54,7 +54,6 @@ pub(crate) struct Cli {
 /// Every command on one screen; options are told with each command.
 const HELP: &str = "\
 {about}
-
 Usage: toolmux COMMAND …   (toolmux COMMAND --help has examples)
 
 {subcommands}{after-help}";

@@ -9,7 +9,7 @@ use toolmux_core::gateway::{Gateway, SourceReport, SourceStatus};
 use super::announce::{announce, tell_found};
 use super::connecting::connected;
 use super::detect::Found;
-use super::failure::Failure;
+use super::failure::{Failure, whole};
 use super::origin::Origin;
 use super::terminal::Terminal;
 use crate::assembly::{Assembly, store};
@@ -151,7 +151,7 @@ fn refuse_collisions(gateway: &Gateway, found: &[Found]) -> Result<(), Failure> 
 fn refuse_silence(gateway: &Gateway, found: &[Found]) -> Result<(), Failure> {
     let sources = gateway.sources();
     let why = |source: &SourceReport| match &source.status {
-        SourceStatus::Failing(message) => Some(format!("source `{}`: {}", source.name, message.public)),
+        SourceStatus::Failing(message) => Some(format!("source `{}`: {}", source.name, whole(message))),
         SourceStatus::Connecting | SourceStatus::Ready => None,
     };
     let failures: Vec<String> = sources.iter().filter_map(why).collect();

@@ -58,6 +58,7 @@ fn the_store_is_looked_at_pruned_and_brought_up_to_date() {
 #[test]
 fn check_says_whether_files_are_good() {
     check(&["check", "toolmux.toml"], 0, "a good configuration with 1 sources", "");
+    check(&["check"], 0, "toolmux.toml: a good configuration with 1 sources", "");
     check(&["check", "toolmux.toml", "nowhere.toml"], 2, "a good configuration", "cannot read");
 }
 
@@ -70,6 +71,7 @@ fn wrong_usage_suggests_what_was_meant() {
     check(&["check", "toolmux.tml"], 2, "", "hint: did you mean `toolmux.toml`?");
     check(&["tools", "tolmux.toml"], 2, "", "hint: did you mean `toolmux.toml`?");
     check(&["call", "Shell_ecko", "text=x"], 2, "", "did you mean `Shell_echo`?");
+    check(&["call", "echo", "text=x"], 2, "", "did you mean `Shell_echo`?");
 }
 
 #[test]
