@@ -44,12 +44,8 @@ impl KeyOptions {
             (None, None) => SecretSetting::Env { env: KEY_ENV.to_owned() },
         };
         read_secret(&setting, Path::new("")).map(Some).map_err(|what| {
-            let near = self.key_file.as_deref().and_then(near_file);
-            let failure = Failure::refused(anyhow::anyhow!("the key of the server: {what}"));
-            match near {
-                Some(near) => failure.hint(format!("did you mean `{near}`?")),
-                None => failure,
-            }
+            Failure::refused(anyhow::anyhow!("the key of the server: {what}"))
+                .meaning(self.key_file.as_deref().and_then(near_file))
         })
     }
 }
@@ -62,6 +58,10 @@ pub(super) struct Remote {
 
 impl Remote {
     pub(super) fn new(url: &str, key: &KeyOptions) -> Result<Self, Failure> {
+        if !url.contains("://") {
+            return Err(Failure::refused(anyhow::anyhow!("`{url}` is no address of a server"))
+                .meaning(Some(format!("http://{url}"))));
+        }
         let key = key.key()?;
         let oxp =
             OxpClient::new(HttpClient::new(HttpLimits::default()), url, key.as_ref()).map_err(unasked)?;

@@ -71,6 +71,9 @@ impl RunWorkflow {
     }
 
     fn workflow(&self) -> Result<SourceConfig, Failure> {
+        if !self.document.is_file() {
+            return Err(Failure::no_file(&self.document));
+        }
         let document = std::path::absolute(&self.document)
             .with_context(|| format!("cannot find `{}`", self.document.display()))?;
         Ok(SourceConfig {

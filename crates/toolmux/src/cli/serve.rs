@@ -1,5 +1,6 @@
 //! `toolmux serve`: every source behind every protocol, on one port.
 
+use std::net::{IpAddr, SocketAddr};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use super::failure::{Failure, whole};
 use super::origin::Origin;
 use super::terminal::Terminal;
 use crate::assembly::{Assembly, store};
-use crate::config::Config;
+use crate::config::{Config, LISTEN};
 use crate::reload::{self, File, Flags};
 use crate::server::{ListenOn, Running};
 use crate::signals;
@@ -63,10 +64,19 @@ impl Serve {
         let address = |listen: &String| {
             listen.parse().map_err(|_| {
                 Failure::refused(anyhow::anyhow!("`{listen}` is not an address of the form 127.0.0.1:9627"))
+                    .meaning(whole_address(listen))
             })
         };
         Ok(Flags { listen: self.listen.as_ref().map(address).transpose()?, store: self.store.clone() })
     }
+}
+
+/// The address that was meant by a part of one: a port, an address without its port, or `localhost`.
+fn whole_address(part: &str) -> Option<SocketAddr> {
+    let (usual, part): (SocketAddr, String) = (LISTEN.parse().ok()?, part.replace("localhost", "127.0.0.1"));
+    let port = part.strip_prefix(':').unwrap_or(&part).parse().map(|port| SocketAddr::new(usual.ip(), port));
+    let host = || part.parse().map(|host: IpAddr| SocketAddr::new(host, usual.port()));
+    port.or_else(|_| host()).or_else(|_| part.parse()).ok()
 }
 
 /// How a configuration is served.

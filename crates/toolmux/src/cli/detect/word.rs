@@ -12,6 +12,10 @@ use crate::cli::failure::Failure;
 use crate::cli::origin::CONFIG;
 use crate::config::{is_clients_file, near_file};
 
+const NAME_SOMETHING: &str = "name a file, an address, or a command behind `--`";
+const NO_CONFIG: &str =
+    "`toolmux init` writes one; or name what to serve: a document, a library, an address, -- COMMAND";
+
 /// What a word names.
 pub(super) enum Word {
     Config(PathBuf),
@@ -124,22 +128,13 @@ fn there(path: &Path) -> Result<PathBuf, Failure> {
     if path.is_dir() {
         let failure = Failure::refused(anyhow::anyhow!("`{}` is a folder", path.display()));
         let config = path.join(CONFIG);
-        return Err(match config.is_file() {
-            true => failure.hint(format!("did you mean `{}`?", config.display())),
-            false => failure.hint("name a file, an address, or a command behind `--`"),
-        });
+        let config = config.is_file().then(|| config.display());
+        return Err(failure.hint(NAME_SOMETHING).meaning(config));
     }
     let failure = Failure::refused(anyhow::anyhow!("there is no `{}`", path.display()));
-    if let Some(word) = path.to_str().filter(|word| is_bare_address(word)) {
-        return Err(failure.hint(format!("did you mean `http://{word}`?")));
-    }
-    Err(match near_file(path) {
-        Some(near) => failure.hint(format!("did you mean `{near}`?")),
-        None if path == Path::new(CONFIG) => failure.hint(
-            "`toolmux init` writes one; or name what to serve: a document, a library, an address, -- COMMAND",
-        ),
-        None => failure.hint("name a file, an address, or a command behind `--`"),
-    })
+    let failure = failure.hint(if path == Path::new(CONFIG) { NO_CONFIG } else { NAME_SOMETHING });
+    let address = path.to_str().filter(|word| is_bare_address(word)).map(|word| format!("http://{word}"));
+    Err(failure.meaning(address.or_else(|| near_file(path))))
 }
 
 /// `localhost:9700/mcp`: an address without its scheme.
