@@ -72,6 +72,7 @@ Examples:
   cargo xtask tidy --help            the rules of the source tree
   cargo xtask docs README            one page, to the letter
   cargo xtask bench                  every benchmark
+  cargo xtask bench oxp-add --generator built-in
   cargo xtask bench opentool-add --seconds 5 --rounds 7 --json numbers.json";
 
 #[cfg(test)]

@@ -6,6 +6,10 @@ const MOST_COMPARED: usize = 2_000;
 /// The longest name that anything can be near to.
 const LONGEST: usize = 256;
 
+/// The shortest and the longest name that one slip is looked for in.
+const SHORTEST: usize = 3;
+const SHORT: usize = 12;
+
 /// The nearest of `known` to `given`, when one is near enough to be meant.
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if given.len() > LONGEST {
@@ -15,10 +19,17 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     known
         .into_iter()
         .take(MOST_COMPARED)
-        .map(|name| (strsim::jaro_winkler(&given, &name.to_ascii_lowercase()), name))
+        .map(|name| (likeness(&given, &name.to_ascii_lowercase()), name))
         .filter(|(score, _)| *score >= 0.8)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, name)| name)
+}
+
+/// From 0 to 1. In a short name one slip weighs much, so one slip alone always counts as near.
+fn likeness(given: &str, name: &str) -> f64 {
+    let score = strsim::jaro_winkler(given, name);
+    let short = (SHORTEST..=SHORT).contains(&given.len()) && given.len().abs_diff(name.len()) <= 1;
+    if short && strsim::osa_distance(given, name) <= 1 { score.max(0.9) } else { score }
 }
 
 #[cfg(test)]
@@ -33,6 +44,8 @@ mod tests {
     fn a_typo_finds_the_word_meant() {
         check("lisen", Some("listen"));
         check("Source", Some("sources"));
+        assert_eq!(nearest("mpc", ["ats", "mcp", "oxp"]), Some("mcp"));
+        assert_eq!(nearest("kye", ["key", "sha256"]), Some("key"));
     }
 
     #[test]

@@ -6,6 +6,7 @@ pub mod ats;
 pub mod auth;
 mod child;
 mod command;
+mod curl;
 pub mod fault;
 pub mod http_client;
 mod http_connect;

@@ -9,6 +9,7 @@ use axum::routing::get;
 use http::{StatusCode, header};
 use tokio_util::sync::CancellationToken;
 
+use crate::curl::quoted;
 use crate::registry::Served;
 use crate::version_header::stamp;
 use crate::web::{Web, json};
@@ -17,7 +18,7 @@ pub(crate) const SERVED: Served = Served {
     name: "metrics",
     path: "/metrics",
     routes,
-    try_it: |base, _| Some(format!("curl {base}/metrics")),
+    try_it: |base, _| Some(format!("curl {}/metrics", quoted(base))),
 };
 
 fn routes() -> Router<Arc<Web>> {

@@ -78,6 +78,11 @@ pub enum OpenError {
     },
 }
 
+/// True for the address of a store, whether or not one is there.
+pub fn is_store(url: &str) -> bool {
+    url == "memory" || store::engine(url, "ro").is_some()
+}
+
 /// Opens the store an address names and brings its tables up to date.
 pub async fn open(url: &str, settings: StoreSettings) -> Result<Arc<dyn Store>, OpenError> {
     if url == "memory" {

@@ -1,7 +1,8 @@
 //! Follows the configuration file: on SIGHUP, when a caller resets, and when the file changes, it is read
 //! again. A file that cannot be used is reported, and what runs goes on.
 
-use std::path::Path;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use tokio::signal::unix::Signal;
@@ -44,20 +45,45 @@ pub(crate) struct Calls {
     pub(crate) wishes: mpsc::Receiver<Wish>,
 }
 
+/// A file, and what the command line says over it each time it is read.
+pub(crate) struct File {
+    pub(crate) path: PathBuf,
+    pub(crate) flags: Flags,
+}
+
+/// What the command line says over the file.
+#[derive(Clone, Default)]
+pub(crate) struct Flags {
+    pub(crate) listen: Option<SocketAddr>,
+    pub(crate) store: Option<String>,
+}
+
+impl Flags {
+    /// The flags win over the file.
+    pub(crate) fn over(&self, mut config: Config) -> Config {
+        config.listen = self.listen.unwrap_or(config.listen);
+        if let Some(store) = &self.store {
+            config.store.clone_from(store);
+        }
+        config
+    }
+}
+
 /// Follows a file for ever. Dropping the future ends it.
-pub(crate) async fn follow(path: &Path, mut assembly: Assembly, running: &Config, mut calls: Calls) {
-    let mut seen = stamp(path);
+pub(crate) async fn follow(file: &File, assembly: Assembly, running: &Config, mut calls: Calls) {
+    let mut follower = Follower { file, assembly, running, waiting: Vec::new() };
+    let mut seen = stamp(&file.path);
     loop {
         let (reopen, wish) = tokio::select! {
             () = next(&mut calls.hang_up) => (Reopen::Everything, None),
             Some(wish) = calls.wishes.recv() => (Reopen::WhatChanged, Some(wish)),
             () = tokio::time::sleep(EVERY) => (Reopen::WhatChanged, None),
         };
-        let now = stamp(path);
+        let now = stamp(&file.path);
         if wish.is_some() || reopen == Reopen::Everything || (now != seen && now.is_some()) {
             seen = now;
             // Looking at thousands of tools again must not keep this thread from answering.
-            let taken = tokio::task::block_in_place(|| reload(path, &mut assembly, running, reopen));
+            let taken = tokio::task::block_in_place(|| follower.reload(reopen));
             if let Some(wish) = wish {
                 wish.send(taken).ok();
             }
@@ -65,32 +91,52 @@ pub(crate) async fn follow(path: &Path, mut assembly: Assembly, running: &Config
     }
 }
 
-fn reload(path: &Path, assembly: &mut Assembly, running: &Config, reopen: Reopen) -> Result<(), Message> {
-    match read(path, running).and_then(|config| assembly.change(&config, reopen).map(|()| config)) {
-        Ok(config) => {
-            tracing::info!("the configuration was read again");
-            assembly.gateway.audit(AuditRecord::now("", AuditAction::ConfigReloaded, ""));
-            for name in config.needs_restart(running) {
-                tracing::warn!("`{name}` changes only with a restart");
-            }
-            Ok(())
-        }
-        Err(error) => {
-            tracing::error!("the new configuration is not used: {error:#}");
-            let unusable = Message::public("The new configuration cannot be used; the server's log says why");
-            Err(unusable.developer(format!("{error:#}")))
-        }
-    }
+struct Follower<'a> {
+    file: &'a File,
+    assembly: Assembly,
+    /// What the server was started with.
+    running: &'a Config,
+    /// Keys that wait for a restart, and were told of.
+    waiting: Vec<&'static str>,
 }
 
-/// The new configuration, unless it would open to others what we listen on now.
-fn read(path: &Path, running: &Config) -> anyhow::Result<Config> {
-    let config =
-        Config::load(path).and_then(|config| config.check_exposed_at(running.listen).map(|()| config));
-    config.map_err(|fault| match &fault.hint {
-        Some(hint) => anyhow::anyhow!("{fault} (hint: {hint})"),
-        None => fault.into(),
-    })
+impl Follower<'_> {
+    fn reload(&mut self, reopen: Reopen) -> Result<(), Message> {
+        let taken = self.read().and_then(|config| self.assembly.change(&config, reopen).map(|()| config));
+        match taken {
+            Ok(config) => {
+                tracing::info!("the configuration was read again");
+                self.assembly.gateway.audit(AuditRecord::now("", AuditAction::ConfigReloaded, ""));
+                self.tell_what_waits(&config);
+                Ok(())
+            }
+            Err(error) => {
+                tracing::error!("the new configuration is not used: {error:#}");
+                let unusable =
+                    Message::public("The new configuration cannot be used; the server's log says why");
+                Err(unusable.developer(format!("{error:#}")))
+            }
+        }
+    }
+
+    /// Says of each key once that its change takes a restart.
+    fn tell_what_waits(&mut self, config: &Config) {
+        let waiting = config.needs_restart(self.running);
+        for name in waiting.iter().filter(|name| !self.waiting.contains(name)) {
+            tracing::warn!("`{name}` has changed, which takes a restart: until then it stays as it was");
+        }
+        self.waiting = waiting;
+    }
+
+    /// The new configuration, unless it would open to others what we listen on now.
+    fn read(&self) -> anyhow::Result<Config> {
+        let config = Config::load(&self.file.path)
+            .and_then(|config| config.check_exposed_at(self.running.listen).map(|()| config));
+        config.map(|config| self.file.flags.over(config)).map_err(|fault| match &fault.hint {
+            Some(hint) => anyhow::anyhow!("{fault} (hint: {hint})"),
+            None => fault.into(),
+        })
+    }
 }
 
 /// What tells one state of a file from another.

@@ -25,7 +25,7 @@ const UNTIL_IDLE: Duration = Duration::from_millis(500);
 
 fn run(bench: &Bench<'_>) -> anyhow::Result<Report> {
     let binary = TOOLMUX.build(bench.workspace)?;
-    let log = bench.workspace.cache().join("bench").join("cold-start.log");
+    let log = bench.folder().join("cold-start.log");
     let exchange = Exchange::get("/opentool/version", "version");
     let mut ready = Vec::new();
     let mut resident = Vec::new();

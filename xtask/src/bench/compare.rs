@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::bench::Bench;
 use crate::bench::exchange::Exchange;
-use crate::bench::load::{self, Load};
+use crate::bench::load::Load;
 use crate::bench::median::median;
 use crate::bench::report::{Report, Row};
 use crate::bench::server::{Server, Subject};
@@ -42,7 +42,7 @@ pub(crate) fn compare_servers(
     let connections = bench.options.connections.get();
     let load = |duration| Load { exchange: Arc::clone(&exchange), connections, duration };
     for server in servers {
-        load::generate(&load(WARM_UP), server.address)?;
+        bench.generate(&load(WARM_UP), server.address)?;
     }
     let measured = load(Duration::from_secs(bench.options.seconds.get()));
     let mut rounds = [Vec::new(), Vec::new()];
@@ -50,12 +50,13 @@ pub(crate) fn compare_servers(
     for round in 0..bench.options.rounds.get() {
         // Who goes first changes every round: being second must not be an advantage.
         for index in [round % 2, 1 - round % 2] {
-            let (values, unexpected) = measure(&servers[index], &measured)?;
+            let (values, unexpected) = measure(bench, &servers[index], &measured)?;
             rounds[index].push(values);
             bad += unexpected;
         }
     }
     let mut report = tabulate(labels, &rounds);
+    report.notes.push(format!("load generator: {}", bench.generator));
     if bad > 0 {
         report.notes.push(format!("{bad} answers were not the expected ones and are not counted"));
     }
@@ -76,19 +77,13 @@ fn tabulate(labels: [&str; 2], rounds: &[Vec<Vec<f64>>; 2]) -> Report {
 }
 
 /// The values of one round in the order of `COLUMNS`, and how many answers were unexpected.
-fn measure(server: &Server, load: &Load) -> anyhow::Result<(Vec<f64>, u64)> {
+fn measure(bench: &Bench<'_>, server: &Server, load: &Load) -> anyhow::Result<(Vec<f64>, u64)> {
     let before = usage::cpu(server.pid())?;
-    let round = load::generate(load, server.address)?;
+    let round = bench.generate(load, server.address)?;
     let used = usage::cpu(server.pid())?.saturating_sub(before);
     let per_request = used.as_secs_f64() * 1e6 / (round.good + round.bad) as f64;
     let resident = usage::resident(server.pid())?;
-    let values = vec![
-        round.requests_per_second(),
-        round.percentile(0.5),
-        round.percentile(0.99),
-        per_request,
-        resident,
-    ];
+    let values = vec![round.requests_per_second(), round.p50, round.p99, per_request, resident];
     Ok((values, round.bad))
 }
 

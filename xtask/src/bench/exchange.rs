@@ -7,10 +7,16 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 
 /// An answer that takes longer is a server that hangs.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A request, and the piece that the body of a good answer contains.
 pub(crate) struct Exchange {
+    pub(crate) method: &'static str,
+    pub(crate) path: String,
+    /// All but `Content-Length`.
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: String,
+    /// All of it, as it is sent.
     pub(crate) request: Vec<u8>,
     expect: &'static [u8],
 }
@@ -24,8 +30,7 @@ pub(crate) struct Answer {
 
 impl Exchange {
     pub(crate) fn get(path: &str, expect: &'static str) -> Self {
-        let request = format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\n\r\n");
-        Self { request: request.into_bytes(), expect: expect.as_bytes() }
+        Self::new("GET", path, &[("Accept", "application/json")], "").expecting(expect)
     }
 
     pub(crate) fn post(path: &str, body: &str, expect: &'static str) -> Self {
@@ -34,12 +39,25 @@ impl Exchange {
 
     /// The same with headers of its own.
     pub(crate) fn post_with(path: &str, headers: &[(&str, &str)], body: &str, expect: &'static str) -> Self {
-        let length = body.len();
-        let headers: String =
-            headers.iter().flat_map(|(name, value)| [*name, ": ", *value, "\r\n"]).collect();
-        let head = format!("POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{headers}");
-        let rest = format!("Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}");
-        Self { request: (head + &rest).into_bytes(), expect: expect.as_bytes() }
+        let headers = [headers, &[("Content-Type", "application/json")]].concat();
+        Self::new("POST", path, &headers, body).expecting(expect)
+    }
+
+    fn new(method: &'static str, path: &str, headers: &[(&str, &str)], body: &str) -> Self {
+        let headers: Vec<(String, String)> = [("Host", "127.0.0.1")]
+            .iter()
+            .chain(headers)
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        let lines: String = headers.iter().flat_map(|(name, value)| [name, ": ", value, "\r\n"]).collect();
+        let length =
+            if body.is_empty() { String::new() } else { format!("Content-Length: {}\r\n", body.len()) };
+        let request = format!("{method} {path} HTTP/1.1\r\n{lines}{length}\r\n{body}").into_bytes();
+        Self { method, path: path.to_owned(), headers, body: body.to_owned(), request, expect: b"" }
+    }
+
+    fn expecting(self, expect: &'static str) -> Self {
+        Self { expect: expect.as_bytes(), ..self }
     }
 
     /// `None` while the answer is not complete.

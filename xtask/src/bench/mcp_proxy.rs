@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::bench::compare::{CPU, compare_servers};
 use crate::bench::exchange::Exchange;
-use crate::bench::load::{self, Load};
+use crate::bench::load::Load;
 use crate::bench::median::median;
 use crate::bench::report::{Report, Target};
 use crate::bench::server::{Program, Server};
@@ -34,7 +34,7 @@ fn exchange() -> Exchange {
 }
 
 fn run(bench: &Bench<'_>) -> anyhow::Result<Report> {
-    let folder = bench.workspace.cache().join("bench");
+    let folder = bench.folder();
     fs::create_dir_all(&folder)?;
     let (xtask, toolmux) = (Program::XTASK.build(bench.workspace)?, TOOLMUX.build(bench.workspace)?);
     let mut bare = Command::new(&xtask);
@@ -64,7 +64,7 @@ fn alone(bench: &Bench<'_>, places: [SocketAddr; 3]) -> anyhow::Result<[f64; 3]>
     let mut seen = [const { Vec::new() }; 3];
     for _ in 0..bench.options.rounds.get() {
         for (place, seen) in places.iter().zip(&mut seen) {
-            seen.push(load::generate(&load, *place)?.percentile(0.5));
+            seen.push(bench.generate(&load, *place)?.p50);
         }
     }
     Ok(seen.map(median))

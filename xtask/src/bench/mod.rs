@@ -26,12 +26,14 @@ mod usage;
 
 use std::env;
 use std::fs;
+use std::net::SocketAddr;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, bail};
 
+use self::load::{Generator, Load, Round};
 use self::report::Report;
 use self::server::Program;
 use crate::workspace::Workspace;
@@ -68,6 +70,9 @@ pub(crate) struct Options {
     /// Connections that each send one request after another
     #[arg(long, value_name = "N", default_value = "32")]
     connections: NonZeroUsize,
+    /// What makes the load: wrk or oha when one is on PATH, else the built-in one
+    #[arg(long, value_enum)]
+    generator: Option<Generator>,
     /// Write the numbers there as well
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -80,6 +85,19 @@ pub(crate) struct Options {
 pub(crate) struct Bench<'a> {
     workspace: &'a Workspace,
     options: &'a Options,
+    /// The same for every server, so that all are measured alike.
+    generator: Generator,
+}
+
+impl Bench<'_> {
+    /// Logs and other files of benchmarks.
+    fn folder(&self) -> PathBuf {
+        self.workspace.cache().join("bench")
+    }
+
+    fn generate(&self, load: &Load, address: SocketAddr) -> anyhow::Result<Round> {
+        self.generator.generate(load, address, &self.folder())
+    }
 }
 
 pub(crate) fn list() -> String {
@@ -89,12 +107,13 @@ pub(crate) fn list() -> String {
 
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<ExitCode> {
     let chosen = choose(&options.names)?;
+    let generator = load::choose(options.generator, Generator::is_here)?;
     // A debug build of the load generator would measure itself.
     if cfg!(debug_assertions) {
         return run_optimised(workspace);
     }
     warn_when_busy();
-    let bench = Bench { workspace, options };
+    let bench = Bench { workspace, options, generator };
     let mut reports = Vec::new();
     let mut broken = Vec::new();
     for benchmark in chosen {

@@ -28,7 +28,11 @@ fn unknown(catalog: &Catalog, caller: &Caller, wanted: &ToolRef) -> Refusal {
 
 fn near(catalog: &Catalog, caller: &Caller, wanted: &ToolRef) -> Option<String> {
     match &wanted.toolkit {
-        None => nearest(&wanted.tool, catalog.newest(caller).map(|entry| &*entry.flat)).map(str::to_owned),
+        None => {
+            let own = catalog.newest(caller).find(|entry| *entry.tool.name == *wanted.tool);
+            let flat = || nearest(&wanted.tool, catalog.newest(caller).map(|entry| &*entry.flat));
+            own.map(|entry| &*entry.flat).or_else(flat).map(str::to_owned)
+        }
         Some(_) => {
             let ids: Vec<String> = catalog
                 .newest(caller)

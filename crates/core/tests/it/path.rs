@@ -41,6 +41,7 @@ async fn an_unknown_tool_is_told_what_was_meant() {
         .await;
     check("Kit.runn", json!({}), "unknown_tool: Tool `Kit.runn` was not found; did you mean `Kit.run`?")
         .await;
+    check("wait", json!({}), "unknown_tool: Tool `wait` was not found; did you mean `Kit_wait`?").await;
     check("Kit.run@2", json!({}), "unknown_tool: Tool `Kit.run@2.0.0` was not found").await;
 }
 

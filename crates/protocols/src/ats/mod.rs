@@ -1,6 +1,7 @@
 //! ATS (AgentToolService): tools are called as tasks, and tasks are followed over server-sent events.
 
 mod client;
+mod ended;
 mod follow;
 mod serve;
 mod source;

@@ -13,6 +13,7 @@ use toolmux_core::task::{KEPT, TaskId};
 
 use super::follow::{document, stream};
 use super::wire;
+use crate::curl::quoted;
 use crate::registry::Served;
 use crate::web::{AskedToolset, Web, idempotency_key, json};
 
@@ -22,7 +23,8 @@ pub(crate) const SERVED: Served = Served {
     routes,
     try_it: |base, tool| {
         let body = toolmux_core::example::example_arguments(tool.tool.input.value());
-        let call = format!("curl -s {base}/call_tool/{} -d '{body}' | cut -d'\"' -f4", tool.flat);
+        let (base, body) = (quoted(base), body.to_string());
+        let call = format!("curl -s {base}/call_tool/{} -d {} | cut -d'\"' -f4", tool.flat, quoted(&body));
         Some(format!("curl -N {base}/callback/$({call})"))
     },
 };

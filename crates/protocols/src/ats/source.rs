@@ -10,18 +10,16 @@ use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
-use toolmux_core::json_text::{RawJson, raw_of};
 use toolmux_core::message::Message;
-use toolmux_core::outcome::{Outcome, Output, Retry, ToolError};
+use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::{Challenge, ParameterError, Refusal};
 use toolmux_core::schema::Schema;
 use toolmux_core::source::{Listing, Source, SourceError};
-use toolmux_core::task::TaskStatus;
 use toolmux_core::tool::Tool;
 
 use super::client::{AtsClient, AtsError};
-use super::wire::{RefusalDocument, TaskDocument, TaskError};
+use super::wire::RefusalDocument;
 use crate::http_client::{HttpClient, HttpLimits};
 use crate::registry::{OpenError, Opening, SecretSetting, SourceKind};
 
@@ -98,7 +96,7 @@ impl AtsSource {
             if let Some(update) = document.update.clone() {
                 progress.send(update).await;
             }
-            if let Some(outcome) = outcome(document) {
+            if let Some(outcome) = document.outcome() {
                 running.task = None;
                 return Ok(outcome);
             }
@@ -209,52 +207,4 @@ async fn cancel(client: &AtsClient, task: &str) {
     if let Err(error) = client.cancel(task).await {
         tracing::debug!(%error, task, "a task could not be cancelled");
     }
-}
-
-/// What came of a task that has ended.
-fn outcome(document: TaskDocument) -> Option<Outcome> {
-    // Its code spells one of them `pendding`: whatever is not an end is not one.
-    match TaskStatus::read(&document.status)? {
-        TaskStatus::Pending | TaskStatus::Running => None,
-        TaskStatus::Completed => Some(Outcome::Returned(output(document))),
-        TaskStatus::Cancelled => Some(Outcome::Failed(ToolError::new("The task was cancelled"))),
-        TaskStatus::Failed => Some(Outcome::Failed(match document.error {
-            Some(error) => tool_error(error),
-            None => ToolError::new("The task failed"),
-        })),
-    }
-}
-
-fn output(document: TaskDocument) -> Output {
-    let content = document.result.unwrap_or_default();
-    match (document.value, content.as_slice()) {
-        (Some(value), _) => {
-            let plain = Output::value(value);
-            let same =
-                plain.blocks().iter().map(|b| b.json().get()).eq(content.iter().map(|b| b.json().get()));
-            if same { plain } else { Output { content, ..plain } }
-        }
-        (None, [only]) => {
-            let value = only.as_text().map_or_else(|| only.json().to_owned(), |text| read(&text));
-            Output { content, ..Output::value(value) }
-        }
-        (None, _) => {
-            let value = serde_json::to_value(&content).unwrap_or_default();
-            Output { content, ..Output::value(raw_of(&value)) }
-        }
-    }
-}
-
-/// A tool that writes JSON into its text meant the value.
-fn read(text: &str) -> RawJson {
-    serde_json::from_str(text).unwrap_or_else(|_| raw_of(&text.into()))
-}
-
-fn tool_error(error: TaskError) -> ToolError {
-    let retry = match (error.can_retry, error.retry_after_ms) {
-        (false, _) => Retry::Never,
-        (true, None) => Retry::Now,
-        (true, Some(pause)) => Retry::After(Duration::from_millis(pause)),
-    };
-    ToolError { prompt: error.additional_prompt_content, ..ToolError::new(error.message).retry(retry) }
 }

@@ -12,6 +12,7 @@ use toolmux_core::message::Message;
 use toolmux_core::refusal::Refusal;
 
 use super::bridge::{Turn, Vendor, run, tools, vendor};
+use crate::curl::quoted;
 use crate::registry::Served;
 use crate::web::{Web, idempotency_key, json as answer};
 
@@ -19,7 +20,7 @@ pub(crate) const SERVED: Served = Served {
     name: "models",
     path: "/model",
     routes,
-    try_it: |base, _| Some(format!("curl {base}/model/anthropic/tools")),
+    try_it: |base, _| Some(format!("curl {}/model/anthropic/tools", quoted(base))),
 };
 
 fn routes() -> Router<Arc<Web>> {

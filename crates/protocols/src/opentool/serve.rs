@@ -16,6 +16,7 @@ use toolmux_core::progress::Progress;
 
 use super::document::OpenTool;
 use super::{stream, wire};
+use crate::curl;
 use crate::registry::Served;
 use crate::web::{ServerVersion, Web, idempotency_key, json, trace};
 
@@ -26,7 +27,7 @@ pub(crate) const SERVED: Served = Served {
     try_it: |base, tool| {
         let params = example_arguments(tool.tool.input.value());
         let body = serde_json::json!({ "jsonrpc": "2.0", "method": tool.flat, "params": params, "id": "1" });
-        Some(format!("curl {base}/opentool/call -H 'content-type: application/json' -d '{body}'"))
+        Some(curl::post(&format!("{base}/opentool/call"), &body))
     },
 };
 

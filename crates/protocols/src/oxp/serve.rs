@@ -17,6 +17,7 @@ use uuid::Uuid;
 use super::list::list;
 use super::version::check_header;
 use super::wire::{self, Decoded, Form};
+use crate::curl;
 use crate::registry::Served;
 use crate::version_header::stamp;
 use crate::web::{Web, idempotency_key, json};
@@ -30,7 +31,7 @@ pub(crate) const SERVED: Served = Served {
     routes,
     try_it: |base, tool| {
         let body = serde_json::json!({ "tool_id": tool.id.to_string(), "input": example_arguments(tool.tool.input.value()) });
-        Some(format!("curl {base}/tools/call -H 'content-type: application/json' -d '{body}'"))
+        Some(curl::post(&format!("{base}/tools/call"), &body))
     },
 };
 

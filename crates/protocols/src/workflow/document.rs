@@ -3,8 +3,10 @@
 use serde_json::{Map, Value};
 use toolmux_core::arguments::kind_of;
 use toolmux_core::json_text::read_strict;
+use toolmux_core::names::ToolRef;
 
 use super::order;
+use super::run::SLEEP;
 use crate::fault::{Fault, Faults, Path, Weight, not_json};
 
 /// The step that every workflow begins with.
@@ -35,6 +37,13 @@ pub(super) struct Step {
 /// Every fault of a text as an OpenWorkflow document; none means it is good.
 pub fn check(text: &str) -> Vec<Fault> {
     read(text).1
+}
+
+/// The tools that the steps of a document call; none when it cannot run.
+pub fn calls(text: &str) -> Vec<ToolRef> {
+    let steps = read(text).0.map(|workflow| workflow.steps).unwrap_or_default();
+    let functions = steps.iter().map(|step| step.function.as_str()).filter(|function| *function != SLEEP);
+    functions.map(ToolRef::either).collect()
 }
 
 /// The workflow, when it can run, and every fault.

@@ -7,7 +7,7 @@ mod run;
 mod shape;
 mod source;
 
-pub use self::document::check;
+pub use self::document::{calls, check};
 pub(crate) use self::source::SOURCE;
 use crate::registry::DocumentKind;
 

@@ -18,7 +18,7 @@ use super::reference::Values;
 use super::shape::misfit;
 
 /// A function that workflows have of their own: it waits, and gives nothing.
-const SLEEP: &str = "sleep";
+pub(super) const SLEEP: &str = "sleep";
 
 /// A workflow with its settings.
 pub(super) struct Runner {

@@ -11,7 +11,7 @@ use toolmux_core::mount::Naming;
 use toolmux_core::names::is_plain;
 
 use super::detect::{Found, Named, detect, prove};
-use super::failure::Failure;
+use super::failure::{Failure, whole};
 use super::origin::CONFIG;
 use super::terminal::{Terminal, print_line};
 use crate::config::{Config, SourceConfig};
@@ -132,7 +132,7 @@ async fn answered(found: &Found, terminal: &Terminal) -> Result<Vec<Value>, Fail
                 eprintln!("{}: {} tools: {}", source.name, names.len(), some(&names));
                 answered.push(json!({ "source": source.name, "kind": source.kind, "tools": names }));
             }
-            Err(message) => silent.push(format!("source `{}`: {}", source.name, message.public)),
+            Err(message) => silent.push(format!("source `{}`: {}", source.name, whole(&message))),
         }
     }
     if answered.is_empty() {

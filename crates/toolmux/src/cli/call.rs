@@ -8,26 +8,25 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use toolmux_core::arguments::Arguments;
 use toolmux_core::call::Request;
-use toolmux_core::gateway::{Gateway, SourceStatus};
+use toolmux_core::gateway::Gateway;
 use toolmux_core::names::{ToolRef, flat_name, plain_name};
 use toolmux_core::nearest::nearest;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::Refusal;
-use toolmux_core::secret::Secret;
 use toolmux_core::store::MemoryStore;
+use toolmux_protocols::oxp::{ListedTool, ToolCall};
 
-use toolmux_protocols::http_client::{HttpClient, HttpLimits};
-use toolmux_protocols::oxp::{ListedTool, OxpClient, OxpError, ToolCall};
-
-use super::connecting::connected;
+use super::connecting::there;
 use super::failure::Failure;
 use super::progress::follow;
-use super::terminal::Terminal;
+use super::remote::{KeyOptions, Remote, unasked};
+use super::terminal::{Terminal, print_line};
 use crate::assembly::Assembly;
 use crate::config::Config;
+use crate::signals;
 
-/// How long the source of the tool gets to appear.
+/// How long sources get to end.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Call a tool and print its value.
@@ -35,6 +34,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Exits with 1 when the tool ran and failed, and with 2 when it was not run.
 ///
 /// Example: toolmux call Math.pow x=2 y=10 --config examples/quickstart/toolmux.toml
+///
+/// Example: toolmux call Math.pow x=2 y=10 --url http://127.0.0.1:9627 --key-file key.txt
 #[derive(clap::Args)]
 pub(super) struct CallTool {
     /// Toolkit.tool or Toolkit_tool, with @version if it matters.
@@ -51,23 +52,18 @@ pub(super) struct CallTool {
     /// A running server that has the tool, instead of a configuration.
     #[arg(long, conflicts_with = "config")]
     url: Option<String>,
-    /// The environment variable that holds the key of that server.
-    #[arg(long, value_name = "NAME", requires = "url", default_value = "TOOLMUX_KEY")]
-    key_env: String,
+    /// Do not wait: print the id of the task, for `toolmux follow`.
+    #[arg(long, requires = "url")]
+    background: bool,
+    #[command(flatten)]
+    key: KeyOptions,
 }
 
 impl CallTool {
     pub(super) async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
-        let answered = match &self.url {
-            Some(url) => self.ask(url).await?,
-            None => self.run_here(terminal).await?,
-        };
-        match answered {
-            Outcome::Returned(output) => {
-                println!("{}", output.value);
-                Ok(ExitCode::SUCCESS)
-            }
-            Outcome::Failed(error) => Err(Failure::tool(&error.message.public)),
+        match &self.url {
+            Some(url) => self.ask(&Remote::new(url, &self.key)?, terminal).await,
+            None => print(self.run_here(terminal).await?),
         }
     }
 
@@ -76,21 +72,17 @@ impl CallTool {
         // Whoever can read the configuration may call what it serves.
         (config.keys, config.jwt) = (Vec::new(), None);
         let assembly = Assembly::new(&config, Arc::new(MemoryStore::default()))?;
-        if config.sources.iter().any(|source| source.kind == "workflow") {
-            // Its steps are tools of the others.
-            connected(&assembly.gateway, terminal, PATIENCE).await;
-        }
-        let answered = self.answer(&assembly.gateway, terminal).await;
+        let tool = ToolRef::either(&self.tool);
+        there(&assembly.gateway, &config.sources, &tool, terminal).await;
+        let answered = self.answer(&assembly.gateway, tool, terminal).await;
         assembly.gateway.close(PATIENCE).await;
         answered
     }
 
-    /// Asks a running server over OXP, whose values are exactly the tool's.
-    async fn ask(&self, url: &str) -> Result<Outcome, Failure> {
-        let key = std::env::var(&self.key_env).ok().map(Secret::new);
-        let client =
-            OxpClient::new(HttpClient::new(HttpLimits::default()), url, key.as_ref()).map_err(unasked)?;
-        let list = client.tools().await.map_err(unasked)?;
+    /// Asks a running server: over OXP, whose values are exactly the tool's; as a task, where somebody watches
+    /// or nobody waits.
+    async fn ask(&self, server: &Remote, terminal: &Terminal) -> Result<ExitCode, Failure> {
+        let list = server.oxp.tools().await.map_err(unasked)?;
         let wanted = ToolRef::either(&self.tool);
         let Some(found) = list.tools.iter().rfind(|tool| is_meant(&wanted, tool)) else {
             let ids: Vec<String> =
@@ -104,14 +96,27 @@ impl CallTool {
             tool: found.tool.as_str().into(),
             version: wanted.version,
         };
-        let answered =
-            client.call(&ToolCall::new(id.to_string(), arguments.value())).await.map_err(unasked)?;
-        Ok(answered.outcome)
+        if self.background || terminal.is_live() {
+            match (server.submit(&id.to_string(), arguments.text()).await?, self.background) {
+                (Some(task), true) => {
+                    print_line(&task);
+                    return Ok(ExitCode::SUCCESS);
+                }
+                (Some(task), false) => return print(watched(server, &task, terminal).await?),
+                (None, true) => return Err(Failure::refused(anyhow::anyhow!("the server has no tasks"))),
+                (None, false) => {}
+            }
+        }
+        let call = ToolCall::new(id.to_string(), arguments.value());
+        print(server.oxp.call(&call).await.map_err(unasked)?.outcome)
     }
 
-    async fn answer(&self, gateway: &Arc<Gateway>, terminal: &Terminal) -> Result<Outcome, Failure> {
-        let tool = ToolRef::either(&self.tool);
-        wait_for(gateway, &tool, terminal).await;
+    async fn answer(
+        &self,
+        gateway: &Arc<Gateway>,
+        tool: ToolRef,
+        terminal: &Terminal,
+    ) -> Result<Outcome, Failure> {
         let arguments = self.arguments(&schema(gateway, &tool))?;
         let caller = gateway.admit(toolmux_core::gateway::Credential::None, None)?;
         let (progress, updates) = Progress::channel();
@@ -134,6 +139,29 @@ impl CallTool {
     }
 }
 
+/// Prints what a tool returned; what it failed with is told by whoever runs the command.
+pub(super) fn print(outcome: Outcome) -> Result<ExitCode, Failure> {
+    match outcome {
+        Outcome::Returned(output) => {
+            print_line(output.value.get());
+            Ok(ExitCode::SUCCESS)
+        }
+        Outcome::Failed(error) => Err(Failure::tool(&error.message.public)),
+    }
+}
+
+/// Follows a task that is cancelled when we are told to end, since only we know of it.
+async fn watched(server: &Remote, task: &str, terminal: &Terminal) -> Result<Outcome, Failure> {
+    tokio::select! {
+        outcome = server.follow(task, terminal) => outcome,
+        () = signals::told_to_end() => {
+            terminal.clear();
+            server.cancel(task).await;
+            Err(Failure::tool("the call was cancelled"))
+        }
+    }
+}
+
 /// Whether a tool over there is meant, by its id or by its flat name.
 fn is_meant(wanted: &ToolRef, listed: &ListedTool) -> bool {
     match &wanted.toolkit {
@@ -146,15 +174,6 @@ fn is_meant(wanted: &ToolRef, listed: &ListedTool) -> bool {
     }
 }
 
-fn unasked(error: OxpError) -> Failure {
-    match error {
-        OxpError::Refused(refusal) => refusal.into(),
-        other => {
-            Failure::refused(other).hint("is a toolmux or OXP server running there, and is its key right?")
-        }
-    }
-}
-
 /// Arguments of the form name=value, each read as the type that the schema wants.
 pub(super) fn named(arguments: &[String], schema: &Value) -> Result<Map<String, Value>, Failure> {
     let pair = |argument: &String| match argument.split_once('=') {
@@ -163,25 +182,6 @@ pub(super) fn named(arguments: &[String], schema: &Value) -> Result<Map<String, 
             .hint("write name=value for each argument, or --json '{…}' for all")),
     };
     arguments.iter().map(pair).collect()
-}
-
-/// Waits for the tool, or until every source has been heard of.
-async fn wait_for(gateway: &Gateway, tool: &ToolRef, terminal: &Terminal) {
-    let mut revision = gateway.revision();
-    let appeared = async {
-        while gateway.catalog().find(tool).is_none()
-            && gateway.sources().iter().any(|source| source.status == SourceStatus::Connecting)
-        {
-            if revision.changed().await.is_err() {
-                return;
-            }
-        }
-    };
-    tokio::select! {
-        () = appeared => {}
-        () = connected(gateway, terminal, PATIENCE) => {}
-    }
-    terminal.clear();
 }
 
 /// What a tool takes.

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use toolmux_protocols::DOCUMENTS;
 
 use super::failure::{Failure, REFUSED};
+use super::origin::CONFIG;
 use super::terminal::print_line;
 use crate::config::{Config, ConfigFault};
 
@@ -17,7 +18,7 @@ use crate::config::{Config, ConfigFault};
 #[derive(clap::Args)]
 pub(super) struct Check {
     /// The files.
-    #[arg(required = true)]
+    #[arg(default_value = CONFIG)]
     files: Vec<PathBuf>,
     /// Say what each file is as JSON.
     #[arg(long)]

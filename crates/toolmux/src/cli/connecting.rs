@@ -3,9 +3,14 @@
 use std::time::{Duration, Instant};
 
 use toolmux_core::gateway::{Gateway, SourceStatus};
+use toolmux_core::names::ToolRef;
+use toolmux_protocols::workflow::calls;
 
 use super::terminal::Terminal;
+use crate::config::SourceConfig;
 
+/// How long sources get to appear.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// How often the line is drawn anew.
 const EVERY: Duration = Duration::from_millis(250);
 
@@ -23,6 +28,47 @@ pub(super) async fn connected(gateway: &Gateway, terminal: &Terminal, patience: 
         () = drawing, if terminal.is_live() => {}
     }
     terminal.clear();
+}
+
+/// Waits for a tool and, when it is a workflow, for the tools that it calls; for each until every source has
+/// been heard of, and for all together not longer than sources get.
+pub(super) async fn there(gateway: &Gateway, sources: &[SourceConfig], tool: &ToolRef, terminal: &Terminal) {
+    let (mut wanted, mut waited) = (vec![tool.clone()], Vec::new());
+    let all = async {
+        while let Some(tool) = wanted.pop() {
+            if !waited.contains(&tool) {
+                tokio::select! {
+                    () = appeared(gateway, &tool) => {}
+                    () = connected(gateway, terminal, PATIENCE) => {}
+                }
+                wanted.extend(steps(gateway, sources, &tool));
+                waited.push(tool);
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, all).await.ok();
+    terminal.clear();
+}
+
+async fn appeared(gateway: &Gateway, tool: &ToolRef) {
+    let mut revision = gateway.revision();
+    while gateway.catalog().find(tool).is_none() {
+        if revision.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// The tools that a tool calls, when it is a workflow.
+fn steps(gateway: &Gateway, sources: &[SourceConfig], tool: &ToolRef) -> Vec<ToolRef> {
+    let catalog = gateway.catalog();
+    let Some(place) = catalog.find(tool) else { return Vec::new() };
+    let name = catalog.entry(place).source();
+    let source = sources.iter().find(|source| source.name == name && source.kind == "workflow");
+    let document =
+        source.and_then(|source| Some(source.folder.join(source.table.get("document")?.as_str()?)));
+    // A document that cannot be read is told of by its source.
+    document.and_then(|file| std::fs::read_to_string(file).ok()).map(|text| calls(&text)).unwrap_or_default()
 }
 
 fn line(gateway: &Gateway, waited: Duration) -> String {

@@ -10,6 +10,7 @@ use toolmux_protocols::opendyn;
 use toolmux_protocols::opendyn::header::{Comments, Described};
 
 use super::failure::Failure;
+use crate::config::near_file;
 
 /// Describe the functions of a C header as an OpenDyn document.
 ///
@@ -85,7 +86,8 @@ pub(super) async fn description(
     wanted: &(dyn Fn(&str) -> bool + Sync),
 ) -> Result<Description, Failure> {
     let mut described = opendyn::header::describe(header, comments, wanted)
-        .with_context(|| format!("cannot describe `{}`", header.display()))?;
+        .with_context(|| format!("cannot describe `{}`", header.display()))
+        .map_err(|error| Failure::refused(error).meaning(near_file(header).filter(|_| !header.is_file())))?;
     let worker = std::env::current_exe().context("this program does not know its own file")?;
     let whole = document(header, &described.ready).to_string();
     let missing = opendyn::missing(&whole, library, worker).await.map_err(|error| {

@@ -1,13 +1,15 @@
 //! How a command fails: words, a remedy when we know one, and an exit code.
 
 use std::fmt;
+use std::path::Path;
 use std::process::ExitCode;
 
+use toolmux_core::message::Message;
 use toolmux_core::refusal::Refusal;
 use toolmux_protocols::registry::OpenError;
 
 use super::terminal::Terminal;
-use crate::config::ConfigFault;
+use crate::config::{ConfigFault, near_file};
 
 /// The tool ran and failed.
 pub(super) const TOOL_FAILED: u8 = 1;
@@ -37,6 +39,20 @@ impl Failure {
         Failure { report: miette::miette!("{message}"), hint: None, code: TOOL_FAILED }
     }
 
+    /// A file that was named is not there.
+    pub(super) fn no_file(path: &Path) -> Self {
+        let failure = Failure::refused(anyhow::anyhow!("there is no `{}`", path.display()));
+        failure.meaning(near_file(path))
+    }
+
+    /// Adds what was meant, when something is near enough.
+    pub(super) fn meaning(self, meant: Option<impl fmt::Display>) -> Self {
+        match meant {
+            Some(meant) => self.hint(format!("did you mean `{meant}`?")),
+            None => self,
+        }
+    }
+
     /// Adds what to do about it.
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -57,6 +73,14 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.report)
+    }
+}
+
+/// Both halves of a message: who reads what we print is a developer.
+pub(super) fn whole(message: &Message) -> String {
+    match &message.developer {
+        Some(developer) => format!("{}: {developer}", message.public),
+        None => message.public.clone(),
     }
 }
 

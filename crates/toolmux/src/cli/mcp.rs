@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use toolmux_core::gateway::Credential;
+use toolmux_core::nearest::nearest;
 use toolmux_protocols::mcp::serve_streams;
 
 use super::failure::Failure;
@@ -33,6 +34,14 @@ pub(super) struct Mcp {
 impl Mcp {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         let mut config = self.origin.config().await?.config;
+        let known = config.toolsets.iter().map(|set| set.name.as_str());
+        if let Some(wanted) =
+            self.toolset.as_deref().filter(|wanted| !known.clone().any(|set| set == *wanted))
+        {
+            return Err(Failure::refused(anyhow::anyhow!("there is no toolset `{wanted}`"))
+                .hint(format!("add a [toolsets.{wanted}] table"))
+                .meaning(nearest(wanted, known)));
+        }
         // Whoever starts this process may call what it serves.
         (config.keys, config.jwt) = (Vec::new(), None);
         let assembly = Assembly::new(&config, store(&config.store, config.retention).await?)?;

@@ -13,12 +13,14 @@ mod describe;
 mod detect;
 mod doctor;
 mod failure;
+mod follow;
 mod init;
 mod install_extras;
 mod man;
 mod mcp;
 mod origin;
 mod progress;
+mod remote;
 mod run;
 mod serve;
 mod start;
@@ -52,7 +54,6 @@ pub(crate) struct Cli {
 /// Every command on one screen; options are told with each command.
 const HELP: &str = "\
 {about}
-
 Usage: toolmux COMMAND …   (toolmux COMMAND --help has examples)
 
 {subcommands}{after-help}";
@@ -72,6 +73,7 @@ enum Command {
     Doctor(doctor::Doctor),
     Tools(tools::Tools),
     Call(call::CallTool),
+    Follow(follow::FollowTask),
     Run(run::RunWorkflow),
     Chat(chat::Chat),
     Describe(describe::Describe),
@@ -137,7 +139,8 @@ impl Command {
             Command::Start(command) => command.run(terminal).await,
             Command::Tools(command) => command.run(terminal).await,
             Command::Call(command) => command.run(terminal).await,
-            Command::Run(command) => command.run().await,
+            Command::Follow(command) => command.run(terminal).await,
+            Command::Run(command) => command.run(terminal).await,
             Command::Chat(command) => command.run().await,
             Command::Db(command) => command.run(terminal).await,
             Command::Check(command) => Ok(command.run()),

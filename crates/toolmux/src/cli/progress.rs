@@ -3,7 +3,7 @@
 use tokio::sync::mpsc;
 use toolmux_core::progress::Update;
 
-use super::terminal::Terminal;
+use super::terminal::{Terminal, note};
 
 /// How many signs a full bar has.
 const BAR: usize = 24;
@@ -11,23 +11,28 @@ const BAR: usize = 24;
 /// Shows updates until there are no more.
 pub(super) async fn follow(mut updates: mpsc::Receiver<Update>, terminal: &Terminal) {
     while let Some(update) = updates.recv().await {
-        match update {
-            Update::Progress { done, total, message } => {
-                let line = line(done, total, message.as_deref().unwrap_or_default());
-                if terminal.is_live() {
-                    terminal.show(&format!("{}{line}", bar(done, total)));
-                } else {
-                    eprintln!("{line}");
-                }
-            }
-            Update::Log { level, data } => {
-                terminal.clear();
-                eprintln!("{level}: {}", data.get());
-            }
-            Update::Data(_) => {}
-        }
+        show(&update, terminal);
     }
     terminal.clear();
+}
+
+/// Shows one update.
+pub(super) fn show(update: &Update, terminal: &Terminal) {
+    match update {
+        Update::Progress { done, total, message } => {
+            let line = line(*done, *total, message.as_deref().unwrap_or_default());
+            if terminal.is_live() {
+                terminal.show(&format!("{}{line}", bar(*done, *total)));
+            } else {
+                note(&line);
+            }
+        }
+        Update::Log { level, data } => {
+            terminal.clear();
+            note(&format!("{level}: {}", data.get()));
+        }
+        Update::Data(_) => {}
+    }
 }
 
 fn line(done: f64, total: Option<f64>, message: &str) -> String {

@@ -18,12 +18,14 @@ use toolmux_core::progress::{Progress, Update};
 use toolmux_core::store::MemoryStore;
 use toolmux_core::toolset::Pattern;
 
-use super::call::{named, schema};
+use super::call::{named, print, schema};
+use super::connecting::there;
 use super::failure::Failure;
+use super::terminal::Terminal;
 use crate::assembly::Assembly;
 use crate::config::{Config, SourceConfig};
 
-/// How long sources get to tell their tools.
+/// How long sources get to end.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long a whole workflow may take; its steps have bounds of their own.
 const WHOLE: Duration = Duration::from_hours(24);
@@ -50,43 +52,41 @@ pub(super) struct RunWorkflow {
 }
 
 impl RunWorkflow {
-    pub(super) async fn run(self) -> Result<ExitCode, Failure> {
+    pub(super) async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
         let mut config = Config::load(&self.config)?;
         // Whoever can read the configuration may call what it serves.
         (config.keys, config.jwt) = (Vec::new(), None);
         let whole = ToolSettings { timeout: Some(WHOLE), ..ToolSettings::default() };
         config.tools.push((Pattern::new(format!("{TOOLKIT}.{TOOL}")), whole));
         let workflow = self.workflow()?;
+        let opened = workflow.open()?;
         let assembly = Assembly::new(&config, Arc::new(MemoryStore::default()))?;
-        assembly.gateway.mount(workflow);
-        assembly.gateway.settled(PATIENCE).await;
-        let answered = self.follow(&assembly.gateway).await;
+        assembly.gateway.mount(Mount::new(&workflow.name, &workflow.toolkit, workflow.naming, opened));
+        config.sources.push(workflow);
+        let tool = ToolRef::id(&format!("{TOOLKIT}.{TOOL}")).context("the workflow has a name")?;
+        there(&assembly.gateway, &config.sources, &tool, terminal).await;
+        let answered = self.follow(&assembly.gateway, tool).await;
         assembly.gateway.close(PATIENCE).await;
-        match answered? {
-            Outcome::Returned(output) => {
-                println!("{}", output.value);
-                Ok(ExitCode::SUCCESS)
-            }
-            Outcome::Failed(error) => Err(Failure::tool(&error.message.public)),
-        }
+        print(answered?)
     }
 
-    fn workflow(&self) -> Result<Mount, Failure> {
+    fn workflow(&self) -> Result<SourceConfig, Failure> {
+        if !self.document.is_file() {
+            return Err(Failure::no_file(&self.document));
+        }
         let document = std::path::absolute(&self.document)
             .with_context(|| format!("cannot find `{}`", self.document.display()))?;
-        let source = SourceConfig {
+        Ok(SourceConfig {
             name: self.document.display().to_string(),
             toolkit: TOOLKIT.to_owned(),
             naming: Naming::Prefixed,
             kind: "workflow",
             table: json!({ "document": document, "name": TOOL, "step_timeout": self.step_timeout }),
             folder: PathBuf::from("."),
-        };
-        Ok(Mount::new(&source.name, &source.toolkit, source.naming, source.open()?))
+        })
     }
 
-    async fn follow(&self, gateway: &Arc<Gateway>) -> Result<Outcome, Failure> {
-        let tool = ToolRef::id(&format!("{TOOLKIT}.{TOOL}")).context("the workflow has a name")?;
+    async fn follow(&self, gateway: &Arc<Gateway>, tool: ToolRef) -> Result<Outcome, Failure> {
         let arguments = named(&self.arguments, &schema(gateway, &tool))?;
         let request = Request::new(tool, Arguments::from_map(arguments));
         let caller = gateway.admit(Credential::None, None)?;

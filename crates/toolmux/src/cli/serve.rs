@@ -1,6 +1,6 @@
 //! `toolmux serve`: every source behind every protocol, on one port.
 
-use std::path::PathBuf;
+use std::net::{IpAddr, SocketAddr};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -10,13 +10,14 @@ use toolmux_core::gateway::{Gateway, SourceReport, SourceStatus};
 use super::announce::{announce, tell_found};
 use super::connecting::connected;
 use super::detect::Found;
-use super::failure::Failure;
+use super::failure::{Failure, whole};
 use super::origin::Origin;
 use super::terminal::Terminal;
 use crate::assembly::{Assembly, store};
-use crate::config::Config;
+use crate::config::{Config, LISTEN};
+use crate::reload::{self, File, Flags};
 use crate::server::{ListenOn, Running};
-use crate::{reload, signals};
+use crate::signals;
 
 /// How long the start waits to hear of every source before it says what it serves.
 const SETTLE: Duration = Duration::from_secs(5);
@@ -51,24 +52,31 @@ impl Serve {
     pub(super) async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
         let origin = self.origin.config().await?;
         tell_found(&origin.found, terminal);
-        let config = self.over(origin.config)?;
-        let manner = Manner { version: None, file: origin.file, found: origin.found };
+        let flags = self.flags()?;
+        let config = flags.over(origin.config);
+        config.check_exposure()?;
+        let file = origin.file.map(|path| File { path, flags });
+        let manner = Manner { version: None, file, found: origin.found };
         serve(&config, manner, terminal).await
     }
 
-    /// The flags win over the file.
-    fn over(&self, mut config: Config) -> Result<Config, Failure> {
-        if let Some(listen) = &self.listen {
-            config.listen = listen.parse().map_err(|_| {
+    fn flags(&self) -> Result<Flags, Failure> {
+        let address = |listen: &String| {
+            listen.parse().map_err(|_| {
                 Failure::refused(anyhow::anyhow!("`{listen}` is not an address of the form 127.0.0.1:9627"))
-            })?;
-        }
-        if let Some(store) = &self.store {
-            config.store.clone_from(store);
-        }
-        config.check_exposure()?;
-        Ok(config)
+                    .meaning(whole_address(listen))
+            })
+        };
+        Ok(Flags { listen: self.listen.as_ref().map(address).transpose()?, store: self.store.clone() })
     }
+}
+
+/// The address that was meant by a part of one: a port, an address without its port, or `localhost`.
+fn whole_address(part: &str) -> Option<SocketAddr> {
+    let (usual, part): (SocketAddr, String) = (LISTEN.parse().ok()?, part.replace("localhost", "127.0.0.1"));
+    let port = part.strip_prefix(':').unwrap_or(&part).parse().map(|port| SocketAddr::new(usual.ip(), port));
+    let host = || part.parse().map(|host: IpAddr| SocketAddr::new(host, usual.port()));
+    port.or_else(|_| host()).or_else(|_| part.parse()).ok()
 }
 
 /// How a configuration is served.
@@ -77,7 +85,7 @@ pub(super) struct Manner {
     /// The version that the server tells, where that is not the program's own.
     pub(super) version: Option<String>,
     /// The file to follow.
-    pub(super) file: Option<PathBuf>,
+    pub(super) file: Option<File>,
     /// What the configuration was made of, when there is no file.
     pub(super) found: Vec<Found>,
 }
@@ -86,7 +94,7 @@ pub(super) struct Manner {
 pub(super) async fn serve(config: &Config, manner: Manner, terminal: &Terminal) -> Result<ExitCode, Failure> {
     let (store, stop) = (store(&config.store, config.retention).await?, CancellationToken::new());
     let mut assembly = Assembly::new(config, store).map_err(|error| {
-        let fault = manner.file.as_deref().and_then(|file| config.opening_fault(file));
+        let fault = manner.file.as_ref().and_then(|file| config.opening_fault(&file.path));
         fault.map_or_else(|| Failure::from(error), Failure::from)
     })?;
     assembly.authorize(config)?;
@@ -109,7 +117,7 @@ pub(super) async fn serve(config: &Config, manner: Manner, terminal: &Terminal) 
         refuse_collisions(&gateway, &manner.found)?;
         refuse_silence(&gateway, &manner.found)?;
         announce(&gateway, &running.url(), terminal);
-        match manner.file.as_deref().zip(calls) {
+        match manner.file.as_ref().zip(calls) {
             Some((file, calls)) => reload::follow(file, assembly, config, calls).await,
             None => std::future::pending().await,
         }
@@ -153,7 +161,7 @@ fn refuse_collisions(gateway: &Gateway, found: &[Found]) -> Result<(), Failure> 
 fn refuse_silence(gateway: &Gateway, found: &[Found]) -> Result<(), Failure> {
     let sources = gateway.sources();
     let why = |source: &SourceReport| match &source.status {
-        SourceStatus::Failing(message) => Some(format!("source `{}`: {}", source.name, message.public)),
+        SourceStatus::Failing(message) => Some(format!("source `{}`: {}", source.name, whole(message))),
         SourceStatus::Connecting | SourceStatus::Ready => None,
     };
     let failures: Vec<String> = sources.iter().filter_map(why).collect();

@@ -40,7 +40,7 @@ impl Reader<'_> {
         let limits = raw.limits.unwrap_or_default();
         let config = Config {
             listen,
-            store: self.store(raw.store),
+            store: self.store(raw.store)?,
             sources: self.sources(raw.sources)?,
             tools: raw.tools.into_iter().map(|(name, tool)| (Pattern::new(name), tool.settings())).collect(),
             keys: self.keys(raw.keys, &toolsets)?,
@@ -61,13 +61,16 @@ impl Reader<'_> {
     }
 
     /// A file of records is relative to the configuration, like every other.
-    fn store(&self, raw: Option<String>) -> String {
+    fn store(&self, raw: Option<String>) -> Result<String, ConfigFault> {
         let store = raw.unwrap_or_else(|| "memory".to_owned());
         match store.strip_prefix("sqlite:") {
             Some(file) if !file.starts_with([':', '/']) => {
-                format!("sqlite:{}", self.folder.join(file).display())
+                Ok(format!("sqlite:{}", self.folder.join(file).display()))
             }
-            _ => store,
+            _ if toolmux_store::is_store(&store) => Ok(store),
+            _ => Err(self
+                .fault(&["store"], "this is no store".to_owned())
+                .hint("write `memory`, `sqlite:FILE` or `postgres://USER@HOST/DATABASE`")),
         }
     }
 

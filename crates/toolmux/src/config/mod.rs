@@ -35,6 +35,7 @@ pub(crate) use self::import::{is_clients_file, read as clients};
 pub(crate) use self::kept::{Kept, KeptSecret, kept_secrets};
 pub(crate) use self::near_file::near_file;
 pub use self::raw::Raw;
+pub(crate) use self::secrets::read as read_secret;
 use crate::listener::ListenLimits;
 
 /// Where the server listens when nothing else is said.
@@ -149,6 +150,8 @@ impl Config {
     /// The keys that differ from `running` and are looked at only when a server starts.
     pub fn needs_restart(&self, running: &Config) -> Vec<&'static str> {
         let differs = [
+            ("listen", self.listen != running.listen),
+            ("store", self.store != running.store),
             ("hosts", self.hosts != running.hosts),
             ("origins", self.origins != running.origins),
             ("allow_stop", self.allow_stop != running.allow_stop),

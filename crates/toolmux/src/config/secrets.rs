@@ -6,7 +6,7 @@ use toolmux_core::secret::Secret;
 use toolmux_protocols::registry::SecretSetting;
 
 /// The secret, or why it cannot be read. The words never hold the secret.
-pub(super) fn read(setting: &SecretSetting, folder: &Path) -> Result<Secret, String> {
+pub(crate) fn read(setting: &SecretSetting, folder: &Path) -> Result<Secret, String> {
     let text = match setting {
         SecretSetting::Text(text) => text.clone(),
         SecretSetting::Env { env } => {

@@ -58,6 +58,7 @@ fn the_store_is_looked_at_pruned_and_brought_up_to_date() {
 #[test]
 fn check_says_whether_files_are_good() {
     check(&["check", "toolmux.toml"], 0, "a good configuration with 1 sources", "");
+    check(&["check"], 0, "toolmux.toml: a good configuration with 1 sources", "");
     check(&["check", "toolmux.toml", "nowhere.toml"], 2, "a good configuration", "cannot read");
 }
 
@@ -70,6 +71,31 @@ fn wrong_usage_suggests_what_was_meant() {
     check(&["check", "toolmux.tml"], 2, "", "hint: did you mean `toolmux.toml`?");
     check(&["tools", "tolmux.toml"], 2, "", "hint: did you mean `toolmux.toml`?");
     check(&["call", "Shell_ecko", "text=x"], 2, "", "did you mean `Shell_echo`?");
+    check(&["run", "toolmux.tml"], 2, "", "hint: did you mean `toolmux.toml`?");
+    check(&["describe", "toolmux.tml", "--library", "libz.so.1"], 2, "", "did you mean `toolmux.toml`?");
+    check(&["call", "Shell.echo", "--url", "127.0.0.1:9"], 2, "", "did you mean `http://127.0.0.1:9`?");
+    check(&["call", "echo", "text=x"], 2, "", "did you mean `Shell_echo`?");
+}
+
+#[test]
+fn a_part_of_an_address_is_told_whole() {
+    for (part, whole) in [
+        ("127.0.0.1", "127.0.0.1:9627"),
+        ("9700", "127.0.0.1:9700"),
+        (":9700", "127.0.0.1:9700"),
+        ("localhost:9700", "127.0.0.1:9700"),
+        ("::1", "[::1]:9627"),
+    ] {
+        check(&["serve", "--listen", part], 2, "", &format!("hint: did you mean `{whole}`?"));
+    }
+}
+
+#[test]
+fn a_toolset_that_is_not_there_is_not_taken_for_an_empty_one() {
+    let folder = folder(&format!("{ECHO}\n[toolsets.home]\ntools = []\n"));
+    let output = toolmux(folder.path(), &["mcp", "--toolset", "hom"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("hint: did you mean `home`?"), "{}", stderr(&output));
 }
 
 #[test]

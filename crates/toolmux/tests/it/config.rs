@@ -49,10 +49,19 @@ fn what_has_to_happen_needs_some_time() {
 #[test]
 fn sources_need_a_known_kind_and_a_plain_name() {
     check("[sources.A]\n", &["source `A` has no `kind`", "hint: one of: command"]);
+    check("[sources.A]\nkind = \"mpc\"\n", &["there is no kind `mpc`", "did you mean `mcp`?"]);
     check("[sources.A]\nkind = \"comand\"\n", &["there is no kind `comand`", "did you mean `command`?"]);
     check(
         "[sources.\"a b\"]\nkind = \"command\"\ntools = {}\n",
         &["toolkit `a b` has characters other than"],
+    );
+}
+
+#[test]
+fn a_store_is_of_a_kind_we_know() {
+    check(
+        "store = \"sqlte:x.db\"\n",
+        &["this is no store", "toolmux.toml:1:1", "hint: write `memory`, `sqlite:FILE`"],
     );
 }
 

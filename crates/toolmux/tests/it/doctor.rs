@@ -57,6 +57,22 @@ fn what_would_keep_it_from_serving_is_told_with_the_remedy() {
 }
 
 #[test]
+fn patterns_that_fit_no_tool_are_told() {
+    let more =
+        "[toolsets.home]\ntools = [\"Shel.echo\", \"Shell.*\"]\n[tools.\"Other.*\"]\ntimeout = \"5s\"\n";
+    let expect = [
+        "`Shel.echo` in [toolsets.home] fits no tool\" -> \"did you mean `Shell.echo`?",
+        "`Other.*` in [tools] fits no tool\" -> \"`toolmux tools` lists what there is",
+    ];
+    check(&format!("{FREE}\n{ECHO}\n{more}"), 0, "warn", &expect);
+    let silent =
+        format!("{FREE}\n{ECHO}\n{more}[sources.Gone]\nkind = \"oxp\"\nurl = \"http://127.0.0.1:1\"\n");
+    let folder = folder(&silent);
+    let told = findings(folder.path(), &[], 2, "warn");
+    assert!(!told.iter().any(|finding| finding.contains("fits no tool")), "Gone may have them: {told:#?}");
+}
+
+#[test]
 fn what_is_safe_to_mend_is_mended_when_asked() {
     let folder = folder(
         "listen = \"127.0.0.1:0\"\nstore = \"sqlite:data/records.db\"\n[keys.ann]\nkey = { file = \"ann.key\" }\n",

@@ -127,6 +127,33 @@ fn a_hang_up_signal_reads_the_file_again_without_dropping_a_call() {
     assert!(answer.contains("done"), "{answer}");
 }
 
+#[test]
+fn a_changed_address_or_store_is_said_once_to_take_a_restart() {
+    let folder = folder(ECHO);
+    let serving = Serving::by(folder.path(), &["serve", "toolmux.toml", "--listen", "127.0.0.1:0"]);
+    let store = ECHO.replace("store = \"memory\"", "store = \"sqlite:other.db\"");
+    write(folder.path(), &store);
+    let waits = "`store` has changed, which takes a restart";
+    serving.told(waits);
+    // The address is the command line's, so what the file says of it would not hold after a restart either.
+    write(folder.path(), &format!("listen = \"127.0.0.1:1\"\nhosts = [\"other\"]\n{store}"));
+    let told = serving.told("`hosts` has changed, which takes a restart");
+    assert_eq!(told.matches(waits).count(), 1, "{told}");
+    assert!(!told.contains("`listen` has changed"), "{told}");
+    assert!(!folder.path().join("other.db").exists(), "the old store stays in use");
+    assert!(serving.call("Shell_echo", &json!({ "text": "hi" })).contains("hi"));
+}
+
+#[test]
+fn a_changed_address_takes_a_restart() {
+    let folder = folder(&format!("listen = \"127.0.0.1:0\"\n{ECHO}"));
+    let serving = Serving::by(folder.path(), &["serve", "toolmux.toml"]);
+    write(folder.path(), &format!("listen = \"127.0.0.1:1\"\n{ECHO}"));
+    serving.signal("HUP");
+    serving.told("`listen` has changed, which takes a restart");
+    assert!(serving.call("Shell_echo", &json!({ "text": "hi" })).contains("hi"));
+}
+
 fn children(parent: u32) -> Vec<u32> {
     let tasks = std::fs::read_dir(format!("/proc/{parent}/task")).expect("our child lives");
     tasks

@@ -184,6 +184,13 @@ fn what_cannot_be_served_is_told_with_the_remedy() {
         &["notes.json"],
         &["`notes.json` is nothing that tools can come from", "hint: a configuration"],
     );
+    std::fs::write(path.join("half.json"), "{").expect("written");
+    refused(path, &["half.json"], &["`half.json` is not JSON", "line 1"]);
+    refused(path, &["."], &["`.` is a folder", "hint: did you mean `./toolmux.toml`?"]);
+    refused(path, &["/usr"], &["`/usr` is a folder", "hint: name a file"]);
+    refused(path, &["127.0.0.1:9"], &["hint: did you mean `http://127.0.0.1:9`?"]);
+    refused(path, &["localhost:9/mcp"], &["hint: did you mean `http://localhost:9/mcp`?"]);
+    refused(path, &["--", "no-such-program"], &["cannot be started: `no-such-program`: No such file"]);
     refused(path, &["toolmux.toml", "libz.so.1"], &["is served alone", "hint: `toolmux add X"]);
     refused(path, &["--", "false"], &["source `false`", "hint: does it run by itself?"]);
     refused(

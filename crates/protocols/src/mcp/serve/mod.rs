@@ -32,6 +32,7 @@ use axum::routing::post;
 use self::desk::Desk;
 use self::http::Server;
 pub use self::stdio::serve_streams;
+use crate::curl;
 use crate::registry::Served;
 use crate::web::Web;
 use toolmux_core::example::example_arguments;
@@ -44,7 +45,7 @@ pub(crate) const SERVED: Served = Served {
         let params =
             serde_json::json!({ "name": tool.flat, "arguments": example_arguments(tool.tool.input.value()) });
         let body = serde_json::json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-        Some(format!("curl {base}/mcp -H 'content-type: application/json' -d '{body}'"))
+        Some(curl::post(&format!("{base}/mcp"), &body))
     },
 };
 

@@ -9,7 +9,12 @@ use toolmux_protocols::DOCUMENTS;
 
 use super::absolute;
 use crate::cli::failure::Failure;
+use crate::cli::origin::CONFIG;
 use crate::config::{is_clients_file, near_file};
+
+const NAME_SOMETHING: &str = "name a file, an address, or a command behind `--`";
+const NO_CONFIG: &str =
+    "`toolmux init` writes one; or name what to serve: a document, a library, an address, -- COMMAND";
 
 /// What a word names.
 pub(super) enum Word {
@@ -98,7 +103,8 @@ pub(super) fn sort(word: &str) -> Result<Word, Failure> {
 fn json_file(file: PathBuf, word: &str) -> Result<Word, Failure> {
     let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read `{word}`"))?;
     // A client's file may have comments, so it is not JSON for sure; a document is.
-    let members: Value = serde_json::from_str(&text).unwrap_or_default();
+    let read = serde_json::from_str(&text);
+    let members: &Value = read.as_ref().unwrap_or(&Value::Null);
     let kind = DOCUMENTS.iter().find(|kind| members.get(kind.member).is_some());
     match kind.map(|kind| kind.member) {
         Some("opendyn") => Ok(Word::OpenDyn(file)),
@@ -108,7 +114,10 @@ fn json_file(file: PathBuf, word: &str) -> Result<Word, Failure> {
         }
         Some(_) => Ok(Word::Workflow(file)),
         None if is_clients_file(&file) => Ok(Word::Clients(file)),
-        None => Err(unknown(word)),
+        None => Err(match read {
+            Ok(_) => unknown(word),
+            Err(error) => Failure::refused(anyhow::anyhow!("`{word}` is not JSON: {error}")),
+        }),
     }
 }
 
@@ -116,14 +125,23 @@ fn there(path: &Path) -> Result<PathBuf, Failure> {
     if path.is_file() {
         return Ok(absolute(path));
     }
+    if path.is_dir() {
+        let failure = Failure::refused(anyhow::anyhow!("`{}` is a folder", path.display()));
+        let config = path.join(CONFIG);
+        let config = config.is_file().then(|| config.display());
+        return Err(failure.hint(NAME_SOMETHING).meaning(config));
+    }
     let failure = Failure::refused(anyhow::anyhow!("there is no `{}`", path.display()));
-    Err(match near_file(path) {
-        Some(near) => failure.hint(format!("did you mean `{near}`?")),
-        None if path == Path::new("toolmux.toml") => failure.hint(
-            "`toolmux init` writes one; or name what to serve: a document, a library, an address, -- COMMAND",
-        ),
-        None => failure.hint("name a file, an address, or a command behind `--`"),
-    })
+    let failure = failure.hint(if path == Path::new(CONFIG) { NO_CONFIG } else { NAME_SOMETHING });
+    let address = path.to_str().filter(|word| is_bare_address(word)).map(|word| format!("http://{word}"));
+    Err(failure.meaning(address.or_else(|| near_file(path))))
+}
+
+/// `localhost:9700/mcp`: an address without its scheme.
+fn is_bare_address(word: &str) -> bool {
+    let authority = word.split('/').next().unwrap_or_default();
+    let port = authority.rsplit_once(':').map(|(_, port)| port);
+    port.is_some_and(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn unknown(word: &str) -> Failure {

@@ -3,12 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use toolmux_core::catalog::Catalog;
 use toolmux_core::gateway::SourceStatus;
+use toolmux_core::nearest::nearest;
 use toolmux_core::store::MemoryStore;
+use toolmux_core::toolset::Pattern;
 
 use super::Finding;
 use crate::assembly::Assembly;
 use crate::cli::connecting::connected;
+use crate::cli::failure::whole;
 use crate::cli::terminal::Terminal;
 use crate::config::Config;
 
@@ -34,7 +38,7 @@ pub(super) async fn examine(config: &Config, terminal: &Terminal) -> Vec<Finding
             SourceStatus::Ready => Finding::good(AREA, format!("{}: {} tools", source.name, source.tools)),
             SourceStatus::Failing(message) => Finding::bad(
                 AREA,
-                format!("{}: {}", source.name, message.public),
+                format!("{}: {}", source.name, whole(&message)),
                 "is it running, are its address and key right? RUST_LOG=debug shows more",
             ),
             SourceStatus::Connecting => Finding::bad(
@@ -50,6 +54,32 @@ pub(super) async fn examine(config: &Config, terminal: &Terminal) -> Vec<Finding
         let finding = if tool.collision { Finding::bad } else { Finding::warning };
         findings.push(finding(AREA, what, remedy));
     }
+    // A source that is silent may have what a pattern means.
+    if gateway.sources().iter().all(|source| source.status == SourceStatus::Ready) {
+        findings.extend(idle_patterns(config, &gateway.catalog()));
+    }
     gateway.close(PATIENCE).await;
     findings
+}
+
+/// Patterns of toolsets and of settings that fit no tool, most likely because of a slip.
+fn idle_patterns(config: &Config, catalog: &Catalog) -> Vec<Finding> {
+    let settings = config.tools.iter().map(|(pattern, _)| ("[tools]".to_owned(), pattern));
+    let toolsets = config
+        .toolsets
+        .iter()
+        .flat_map(|set| set.tools.iter().map(|pattern| (format!("[toolsets.{}]", set.name), pattern)));
+    let fits = |pattern: &Pattern| catalog.every().any(|entry| pattern.matches(&entry.id, &entry.tool.name));
+    let known: Vec<String> =
+        catalog.every().map(|entry| format!("{}.{}", entry.id.toolkit, entry.id.tool)).collect();
+    let finding = |(place, pattern): (String, &Pattern)| {
+        let (what, written) = (format!("`{}` in {place} fits no tool", pattern.as_str()), pattern.as_str());
+        let meant = nearest(written, known.iter().map(String::as_str));
+        let remedy = meant.map_or_else(
+            || "`toolmux tools` lists what there is".to_owned(),
+            |meant| format!("did you mean `{meant}`?"),
+        );
+        Finding::warning("tools", what, remedy)
+    };
+    settings.chain(toolsets).filter(|(_, pattern)| !fits(pattern)).map(finding).collect()
 }

@@ -1,0 +1,30 @@
+//! `toolmux follow`: a task that runs in the background of a server, to its end.
+
+use std::process::ExitCode;
+
+use super::call::print;
+use super::failure::Failure;
+use super::remote::{KeyOptions, Remote};
+use super::terminal::Terminal;
+
+/// Follow a task of a running server to its end and print its value.
+///
+/// Leaving does not end the task. Exits as `toolmux call` does.
+///
+/// Example: toolmux follow "$TASK" --url http://127.0.0.1:9627
+#[derive(clap::Args)]
+pub(super) struct FollowTask {
+    /// The id of the task, as `toolmux call --background` or any protocol gave it.
+    task: String,
+    /// The server that has it.
+    #[arg(long)]
+    url: String,
+    #[command(flatten)]
+    key: KeyOptions,
+}
+
+impl FollowTask {
+    pub(super) async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
+        print(Remote::new(&self.url, &self.key)?.follow(&self.task, terminal).await?)
+    }
+}

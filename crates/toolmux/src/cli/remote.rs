@@ -1,0 +1,134 @@
+//! A running server as the command line uses it: its address, the key that opens it, and tasks over there.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use toolmux_core::outcome::Outcome;
+use toolmux_core::refusal::Refusal;
+use toolmux_core::secret::Secret;
+use toolmux_protocols::ats::{AtsClient, AtsError};
+use toolmux_protocols::http_client::{HttpClient, HttpLimits};
+use toolmux_protocols::oxp::{OxpClient, OxpError};
+use toolmux_protocols::registry::SecretSetting;
+
+use super::failure::Failure;
+use super::progress;
+use super::terminal::Terminal;
+use crate::config::{near_file, read_secret};
+
+/// Where a key is looked for when nothing is said.
+const KEY_ENV: &str = "TOOLMUX_KEY";
+/// What to do about a server that asks who we are.
+const KEY_HINT: &str = "give the key of the server: export TOOLMUX_KEY, or --key-file FILE";
+/// How long the events of a task may come.
+const LONGEST_TASK: Duration = Duration::from_hours(24);
+
+/// The key of a running server. It is never an argument, since everybody on a machine can read those.
+#[derive(clap::Args)]
+pub(super) struct KeyOptions {
+    /// The environment variable that holds the key of that server [default: TOOLMUX_KEY].
+    #[arg(long, value_name = "NAME", requires = "url")]
+    key_env: Option<String>,
+    /// The file that holds the key of that server.
+    #[arg(long, value_name = "FILE", requires = "url", conflicts_with = "key_env")]
+    key_file: Option<PathBuf>,
+}
+
+impl KeyOptions {
+    /// What was named must be there; the usual variable need not be.
+    fn key(&self) -> Result<Option<Secret>, Failure> {
+        let setting = match (&self.key_file, &self.key_env) {
+            (Some(file), _) => SecretSetting::File { file: file.display().to_string() },
+            (None, Some(env)) => SecretSetting::Env { env: env.clone() },
+            (None, None) if std::env::var_os(KEY_ENV).is_none() => return Ok(None),
+            (None, None) => SecretSetting::Env { env: KEY_ENV.to_owned() },
+        };
+        read_secret(&setting, Path::new("")).map(Some).map_err(|what| {
+            Failure::refused(anyhow::anyhow!("the key of the server: {what}"))
+                .meaning(self.key_file.as_deref().and_then(near_file))
+        })
+    }
+}
+
+/// A running server.
+pub(super) struct Remote {
+    pub(super) oxp: OxpClient,
+    ats: AtsClient,
+}
+
+impl Remote {
+    pub(super) fn new(url: &str, key: &KeyOptions) -> Result<Self, Failure> {
+        if !url.contains("://") {
+            return Err(Failure::refused(anyhow::anyhow!("`{url}` is no address of a server"))
+                .meaning(Some(format!("http://{url}"))));
+        }
+        let key = key.key()?;
+        let oxp =
+            OxpClient::new(HttpClient::new(HttpLimits::default()), url, key.as_ref()).map_err(unasked)?;
+        let patient = HttpLimits { timeout: LONGEST_TASK, ..HttpLimits::default() };
+        let ats = AtsClient::new(HttpClient::new(patient), url, key.as_ref()).map_err(not_followed)?;
+        Ok(Remote { oxp, ats })
+    }
+
+    /// Starts a call in the background and gives the id of the task; nothing where a server has no tasks.
+    pub(super) async fn submit(
+        &self,
+        tool: &str,
+        arguments: &serde_json::value::RawValue,
+    ) -> Result<Option<String>, Failure> {
+        match self.ats.call(tool, arguments, None).await {
+            Ok(task) => Ok(Some(task)),
+            // The tool is known to be there, so it is the route that is not.
+            Err(AtsError::Refused { status, .. }) if matches!(status.as_u16(), 404 | 405 | 501) => Ok(None),
+            Err(error) => Err(not_followed(error)),
+        }
+    }
+
+    /// Follows a task to its end. On a terminal what it tells is shown as it comes. Dropping the future
+    /// leaves the task alone.
+    pub(super) async fn follow(&self, task: &str, terminal: &Terminal) -> Result<Outcome, Failure> {
+        let mut followed = self.ats.follow(task);
+        loop {
+            let document = followed.next().await.inspect_err(|_| terminal.clear()).map_err(not_followed)?;
+            match &document.update {
+                Some(update) if terminal.is_live() => progress::show(update, terminal),
+                Some(_) => {}
+                None => terminal.show(&document.status),
+            }
+            if let Some(outcome) = document.outcome() {
+                terminal.clear();
+                return Ok(outcome);
+            }
+        }
+    }
+
+    /// Cancels a task that nobody waits for any more; a server that is gone has ended it or will go on.
+    pub(super) async fn cancel(&self, task: &str) {
+        self.ats.cancel(task).await.ok();
+    }
+}
+
+/// Why a server was not asked, or gave no outcome.
+pub(super) fn unasked(error: OxpError) -> Failure {
+    match error {
+        OxpError::Refused(refusal @ Refusal::Unauthenticated(_)) => Failure::from(refusal).hint(KEY_HINT),
+        OxpError::Refused(refusal) => refusal.into(),
+        other => {
+            Failure::refused(other).hint("is a toolmux or OXP server running there, and is its key right?")
+        }
+    }
+}
+
+fn not_followed(error: AtsError) -> Failure {
+    match error {
+        AtsError::Refused { status, detail, .. } if status.as_u16() == 401 => {
+            Failure::refused(anyhow::anyhow!(detail)).hint(KEY_HINT)
+        }
+        AtsError::Refused { detail, .. } => Failure::refused(anyhow::anyhow!(detail)),
+        AtsError::NoSuchTask(_) => Failure::refused(error)
+            .hint("is it the same server and the same key? Ended tasks are kept for some minutes only"),
+        AtsError::Address(_) | AtsError::Http(_) | AtsError::NotAts(_) => {
+            Failure::refused(error).hint("is a toolmux or ATS server running there, and is its key right?")
+        }
+    }
+}
