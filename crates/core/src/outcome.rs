@@ -28,7 +28,7 @@ pub struct Output {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub content: Vec<Content>,
     /// What only the protocol it came by can say.
-    #[serde(skip)]
+    #[serde(default, skip_serializing_if = "Passthrough::is_empty")]
     pub extra: Passthrough,
 }
 
@@ -105,7 +105,7 @@ pub struct ToolError {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub content: Vec<Content>,
     /// What only the protocol it came by can say.
-    #[serde(skip)]
+    #[serde(default, skip_serializing_if = "Passthrough::is_empty")]
     pub extra: Passthrough,
 }
 

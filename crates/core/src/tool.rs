@@ -1,6 +1,9 @@
 //! A tool as its source describes it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::json_text::RawJson;
 use crate::requirements::Requirements;
@@ -88,24 +91,48 @@ impl Hints {
 /// What one protocol knows and others do not, kept as it came: the protocol's name and its own JSON
 /// object, so that the same protocol on the other side loses nothing.
 #[derive(Clone, Debug, Default)]
-pub struct Passthrough(Option<Arc<(&'static str, RawJson)>>);
+pub struct Passthrough(Option<Arc<(Cow<'static, str>, RawJson)>>);
 
 impl Passthrough {
     /// Keeps what `protocol` said.
     pub fn of(protocol: &'static str, said: RawJson) -> Self {
-        Passthrough(Some(Arc::new((protocol, said))))
+        Passthrough(Some(Arc::new((Cow::Borrowed(protocol), said))))
     }
 
     /// What `protocol` said, if this came by it.
     pub fn said_by(&self, protocol: &str) -> Option<&serde_json::value::RawValue> {
         self.0.as_deref().filter(|(name, _)| *name == protocol).map(|(_, said)| &**said)
     }
+
+    /// How many bytes were said.
+    pub fn size(&self) -> usize {
+        self.0.as_deref().map_or(0, |(_, said)| said.get().len())
+    }
+
+    /// True when no protocol said anything.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+}
+
+impl Serialize for Passthrough {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.as_deref().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Passthrough {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let said: Option<(String, RawJson)> = Option::deserialize(deserializer)?;
+        Ok(Passthrough(said.map(|(protocol, said)| Arc::new((Cow::Owned(protocol), said)))))
+    }
 }
 
 impl PartialEq for Passthrough {
     fn eq(&self, other: &Self) -> bool {
-        let text =
-            |extra: &Passthrough| extra.0.as_deref().map(|(name, said)| (*name, said.get().to_owned()));
+        let text = |extra: &Passthrough| {
+            extra.0.as_deref().map(|(name, said)| (name.clone(), said.get().to_owned()))
+        };
         text(self) == text(other)
     }
 }

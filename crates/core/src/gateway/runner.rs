@@ -276,10 +276,16 @@ impl Gateway {
     pub(super) fn bounded<'a>(&self, outcome: &'a Outcome) -> Cow<'a, Outcome> {
         let most = self.settings.load().limits.task_result_bytes;
         let blocks = |content: &[Content]| content.iter().map(|c| c.json().get().len()).sum::<usize>();
-        let size = match outcome {
-            Outcome::Returned(output) => output.value.get().len() + blocks(&output.content),
-            Outcome::Failed(error) => error.message.public.len() + blocks(&error.content),
+        let (said, extra) = match outcome {
+            Outcome::Returned(output) => {
+                (output.value.get().len() + blocks(&output.content), output.extra.size())
+            }
+            Outcome::Failed(error) => {
+                (error.message.public.len() + blocks(&error.content), error.extra.size())
+            }
         };
+        // What a protocol said holds the same once more.
+        let size = said.max(extra);
         if size <= most {
             return Cow::Borrowed(outcome);
         }

@@ -73,6 +73,10 @@ impl Fixture {
                     progress.send(Update::Log { level: "info".to_owned(), data }).await;
                 }
             }
+            "said" => {
+                let said = call.extra().said_by("fixture").map(ToOwned::to_owned);
+                return Ok(Outcome::Returned(Output::value(said.unwrap_or_default())));
+            }
             "panic" => panic!("a tool panics"),
             "fail" => return Ok(Outcome::Failed(ToolError::new("it failed"))),
             "unreached" => return Err(SourceError::NotReached(Message::public("Nobody there"))),

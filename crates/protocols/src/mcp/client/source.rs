@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use futures_util::future::join_all;
 use http::{HeaderMap, HeaderValue};
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -364,13 +365,13 @@ fn with_answers<'a>(mut members: Members<'a>, more: Option<&(RawJson, Option<Str
     members
 }
 
-/// Puts every question to the caller; none when one of them cannot be answered.
+/// Puts every question to the caller, all at a time; none when one of them cannot be answered.
 async fn answers(requests: &serde_json::Value, following: &Following<'_>) -> Option<RawJson> {
-    let mut answers = serde_json::Map::new();
-    for (key, request) in requests.as_object()? {
+    let asked = requests.as_object()?.iter().map(async |(key, request)| {
         let params = request.get("params").map(raw_of);
         let answer = following.asked(request["method"].as_str()?, params.as_deref()).await.ok()?;
-        answers.insert(key.clone(), serde_json::from_str(answer.get()).ok()?);
-    }
-    Some(raw_of(&serde_json::Value::Object(answers)))
+        Some((key.clone(), serde_json::from_str(answer.get()).ok()?))
+    });
+    let answers: Option<serde_json::Map<_, _>> = join_all(asked).await.into_iter().collect();
+    answers.map(|answers| raw_of(&serde_json::Value::Object(answers)))
 }
