@@ -30,10 +30,10 @@ fn settings(broker: Arc<OAuthBroker>) -> Settings {
     let key = |name: &str| ApiKey { name: name.into(), sha256: Secret::new(name).sha256(), toolset: None };
     let needs = |scopes: &[&str]| ToolSettings {
         requires: Some(Requirements {
-            authorization: vec![Authorization {
-                id: "github".into(),
-                scopes: scopes.iter().map(ToString::to_string).collect(),
-            }],
+            authorization: vec![Authorization::new(
+                "github",
+                scopes.iter().map(ToString::to_string).collect(),
+            )],
             ..Requirements::default()
         }),
         ..ToolSettings::default()
@@ -104,7 +104,7 @@ fn url(challenge: &Value, member: &str) -> String {
     challenge[member].as_str().unwrap_or_else(|| panic!("{challenge}")).to_owned()
 }
 
-async fn get(url: &str, cookie: Option<&str>) -> (StatusCode, HeaderMap, String) {
+pub(crate) async fn get(url: &str, cookie: Option<&str>) -> (StatusCode, HeaderMap, String) {
     let mut headers = HeaderMap::new();
     if let Some(cookie) = cookie {
         headers.insert("cookie", cookie.parse().expect("a cookie"));

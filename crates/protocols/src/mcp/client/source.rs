@@ -133,9 +133,16 @@ impl Upstream {
         }
         let authorization = self.place.authorization();
         let mut listed = match (self.read_all().await, authorization) {
-            (Err(Broken::Unauthorized(_)), Some(authorization)) if self.listed.load().is_none() => {
+            (Err(Broken::Unauthorized(wanted)), Some(authorization)) => {
                 authorization.list_with(None);
-                return Ok(authorization.only_authorize());
+                match self.listed.load_full() {
+                    // Whoever calls next brings a token that lists can be read with again.
+                    Some(listed) => (*listed).clone(),
+                    None => {
+                        authorization.learn(&wanted);
+                        return Ok(authorization.only_authorize());
+                    }
+                }
             }
             (listed, _) => listed?,
         };
@@ -161,11 +168,18 @@ impl Upstream {
     }
 
     /// Lists with the token that a user has just allowed.
-    async fn authorize(&self, token: Option<HeaderValue>) -> Result<Outcome, SourceError> {
+    async fn authorize(&self, call: &Call, token: Option<HeaderValue>) -> Result<Outcome, SourceError> {
         if let Some(authorization) = self.place.authorization() {
             authorization.list_with(token);
         }
-        let (listing, _) = self.read_all().await?;
+        let (listing, _) = match (self.read_all().await, self.place.authorization()) {
+            (Err(Broken::Unauthorized(wanted)), Some(authorization)) => {
+                self.relist.notify_one();
+                self.opened.notify_one();
+                return Err(authorization.refused(call, wanted));
+            }
+            (listed, _) => listed?,
+        };
         self.relist.notify_one();
         let words = format!("Access was given: {} tools are there now.", listing.tools.len());
         Ok(Outcome::Returned(Output::value(raw_of(&json!(words)))))
@@ -176,7 +190,7 @@ impl Upstream {
         let authorization = self.place.authorization();
         let token = authorization.and_then(|authorization| authorization.token(call));
         if authorization.is_some() && self.listed.load().is_none() && call.tool_name() == AUTHORIZE {
-            return self.authorize(token).await;
+            return self.authorize(call, token).await;
         }
         let mut credentials = credential_headers(call)?;
         credentials.extend(token.map(|token| (http::header::AUTHORIZATION, token)));
@@ -196,11 +210,15 @@ impl Upstream {
             let answer =
                 match (self.exchange(&asking, &|| said(call, caller, more.as_ref())).await, authorization) {
                     (Err(Broken::Unauthorized(wanted)), Some(authorization)) => {
+                        self.relist.notify_one();
                         self.opened.notify_one();
-                        return Err(authorization.refused(call.tool_name(), wanted));
+                        return Err(authorization.refused(call, wanted));
                     }
                     (answer, _) => answer?,
                 };
+            if let Some(authorization) = authorization {
+                authorization.used(&asking.credentials);
+            }
             let (whole, requests, state) = match answer.map(decode::result) {
                 Err(error) => return Ok(decode::error(error)),
                 Ok(Called::Ended(outcome)) => return Ok(outcome),
