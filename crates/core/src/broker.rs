@@ -19,6 +19,11 @@ pub trait Broker: Send + Sync + fmt::Debug {
     /// The user comes back from the provider.
     fn finish<'a>(&'a self, came_back: &'a CameBack<'a>) -> BoxFuture<'a, Result<Finished, Message>>;
 
+    /// What providers that know clients by a document about them are told of us, as JSON.
+    fn about_us(&self) -> Option<String> {
+        None
+    }
+
     /// How a challenge stands. One that is unknown or has expired has failed.
     fn status<'a>(&'a self, challenge: &'a str) -> BoxFuture<'a, Result<ChallengeStatus, Message>>;
 }

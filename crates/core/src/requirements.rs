@@ -1,8 +1,14 @@
 //! What a tool needs beside its arguments, and the grants that meet it.
 
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use serde::{Deserialize, Serialize};
 
 use crate::secret::Secret;
+
+/// How many tokens that a server turned down are remembered.
+const MOST_REJECTED: usize = 256;
 
 /// What a call must bring: tokens of a user, secrets, a user id.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +49,80 @@ pub struct Authorization {
     /// Scopes the token must have.
     #[serde(default)]
     pub scopes: Vec<String>,
+    /// The server that the token is for, when the tool's source knows of one that can be asked whose tokens it takes.
+    #[serde(skip)]
+    pub server: Option<Arc<TokenServer>>,
 }
+
+impl Authorization {
+    /// A token of this provider.
+    pub fn new(id: impl Into<String>, scopes: Vec<String>) -> Self {
+        Authorization { id: id.into(), scopes, server: None }
+    }
+}
+
+/// A server that takes tokens of users, and what its source has learned of it.
+#[derive(Debug)]
+pub struct TokenServer {
+    /// Its address.
+    pub url: String,
+    learned: Mutex<Learned>,
+}
+
+#[derive(Debug, Default)]
+struct Learned {
+    metadata: Option<String>,
+    rejected: VecDeque<[u8; 32]>,
+}
+
+impl TokenServer {
+    /// A server of which nothing is known yet.
+    pub fn new(url: impl Into<String>) -> Self {
+        TokenServer { url: url.into(), learned: Mutex::default() }
+    }
+
+    /// Where the server says that it describes itself.
+    pub fn metadata(&self) -> Option<String> {
+        self.learned(|learned| learned.metadata.clone())
+    }
+
+    /// The server says where it describes itself.
+    pub fn describes_itself_at(&self, metadata: String) {
+        self.learned(|learned| learned.metadata = Some(metadata));
+    }
+
+    /// The server did not take this token.
+    pub fn reject(&self, token: &Secret) {
+        let digest = token.sha256();
+        self.learned(|learned| {
+            if !learned.rejected.contains(&digest) {
+                learned.rejected.push_back(digest);
+            }
+            if learned.rejected.len() > MOST_REJECTED {
+                learned.rejected.pop_front();
+            }
+        });
+    }
+
+    /// True when the server did not take this token.
+    pub fn has_rejected(&self, token: &Secret) -> bool {
+        let digest = token.sha256();
+        self.learned(|learned| learned.rejected.contains(&digest))
+    }
+
+    fn learned<T>(&self, read: impl FnOnce(&mut Learned) -> T) -> T {
+        read(&mut self.learned.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// What is learned of a server does not make it another.
+impl PartialEq for TokenServer {
+    fn eq(&self, other: &Self) -> bool {
+        self.url == other.url
+    }
+}
+
+impl Eq for TokenServer {}
 
 /// Credentials that come with a request, for the tool and not for us.
 #[derive(Clone, Debug, Default)]

@@ -19,6 +19,7 @@ pub mod opendyn;
 pub mod opentool;
 mod operations;
 pub mod oxp;
+mod protected_resource;
 pub mod registry;
 pub mod sse;
 pub mod version_header;

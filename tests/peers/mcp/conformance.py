@@ -1,8 +1,10 @@
 """The tools, prompts and resources that the official conformance suite wants to see, as an MCP server on
 standard streams. usage: conformance.py [modern|legacy]"""
 
+import concurrent.futures
 import hashlib
 import hmac
+import itertools
 import json
 import sys
 import threading
@@ -14,6 +16,9 @@ PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX
 WAV = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA="
 LOCK = threading.Lock()
 WAITING = {}
+NUMBERS = itertools.count()
+# Longer than toolmux waits for a plain result before it makes a task of a call.
+SLOW = 1
 STATE = {"tool": False, "prompt": False}
 META = "io.modelcontextprotocol/"
 
@@ -83,6 +88,12 @@ class Request:
         need = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
         return ERA == "legacy" or need[request["method"]] in self.can
 
+    def asked_together(self, requests):
+        if ERA == "modern":
+            return self.asked(requests)
+        with concurrent.futures.ThreadPoolExecutor() as asking:
+            return dict(zip(requests, asking.map(ask, requests.values())))
+
     def asked(self, requests, state=None):
         """The answers to these questions, however this era asks."""
         if ERA == "legacy":
@@ -100,7 +111,7 @@ class Request:
 
 
 def ask(request):
-    key = f"q{time.monotonic_ns()}"
+    key = f"q{next(NUMBERS)}"
     WAITING[key] = [threading.Event(), None]
     send({"id": key, **request})
     WAITING[key][0].wait(20)
@@ -175,6 +186,44 @@ def capable(request):
         "greeting": sampling("Generate a greeting", 50), "client_roots": ROOTS}.items() if request.able(question)}
     request.asked(able)
     return text("asked only what can be answered")
+
+
+def greeting(request):
+    return text(f"Hello, {request.params['arguments']['name']}!")
+
+
+def computed(request):
+    arguments = request.params["arguments"]
+    time.sleep(arguments["seconds"])
+    return text(f"computed {arguments.get('label')}")
+
+
+def failing(_):
+    time.sleep(SLOW)
+    return {**text("the job failed"), "isError": True}
+
+
+def breaking(_):
+    time.sleep(SLOW)
+    raise Fault(-32603, "the job broke")
+
+
+def confirming(*names):
+    """Asks once it is too late for a plain result: everything at a time."""
+    questions = {name: form(f"Confirm {name}?", {"confirm": {"type": "boolean"}}, ["confirm"]) for name in names}
+
+    def confirm(request):
+        if not request.responses:
+            time.sleep(SLOW)
+        return text(f"confirmed: {sorted(request.asked_together(questions))}")
+    return confirm
+
+
+def asking_first(request):
+    question = {"user_name": form("What is your name?", {"name": {"type": "string"}}, ["name"])}
+    name = name_of(request.asked(question)["user_name"])
+    time.sleep(SLOW)
+    return text(f"Hello, {name}!")
 
 
 def logging(request):
@@ -254,9 +303,24 @@ TOOLS = {
     "test_input_required_result_capabilities": capable,
     "json_schema_2020_12_tool": lambda _: text("valid"),
     "test_mirrored_parameter": lambda request: text(request.params["arguments"]["region"]),
+    "greet": greeting,
+    "slow_compute": computed,
+    "failing_job": failing,
+    "protocol_error_job": breaking,
+    "confirm_delete": confirming("deletion"),
+    "multi_input": confirming("first", "second"),
+    "test_tool_with_task": asking_first,
 }
 
+# What tools say of tasks; of the others it is not known.
+TASKS = {"greet": "forbidden", "slow_compute": "optional", "failing_job": "required", "protocol_error_job": "optional",
+         "confirm_delete": "optional", "multi_input": "optional", "test_tool_with_task": "required"}
+
 SCHEMAS = {
+    "greet": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
+    "slow_compute": {"type": "object", "properties": {"seconds": {"type": "number"}, "label": {"type": "string"}},
+                     "required": ["seconds"]},
+    "confirm_delete": {"type": "object", "properties": {"filename": {"type": "string"}}, "required": ["filename"]},
     "test_sampling": {"type": "object", "properties": {"prompt": {"type": "string"}}, "required": ["prompt"]},
     "test_elicitation": {"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]},
     "test_mirrored_parameter": {"type": "object", "required": ["region"],
@@ -326,7 +390,8 @@ def resource(request):
 def listed_tools():
     names = [*TOOLS, *(["test_extra_tool"] if STATE["tool"] else [])]
     return [{"name": name, "description": name.replace("_", " "),
-             "inputSchema": SCHEMAS.get(name, {"type": "object", "properties": {}})} for name in names]
+             "inputSchema": SCHEMAS.get(name, {"type": "object", "properties": {}}),
+             **({"execution": {"taskSupport": TASKS[name]}} if name in TASKS else {})} for name in names]
 
 
 def listed_prompts():

@@ -1,9 +1,11 @@
 """The client that the official suite measures: toolmux in front of the suite's own server, asked by a caller that
-calls every tool it finds and accepts every question. usage: conformance_client.py URL"""
+calls every tool it finds, accepts every question and allows every token. usage: conformance_client.py URL"""
 
+import http.cookiejar
 import json
 import os
 import pathlib
+import re
 import sys
 import tempfile
 import time
@@ -18,6 +20,7 @@ VERSION = os.environ.get("MCP_CONFORMANCE_PROTOCOL_VERSION", MODERN)
 SCENARIO = os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
 CONTEXT = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
 META = "io.modelcontextprotocol/"
+TABLE = ['names = "bare"', f"url = {json.dumps(URL)}", *(['era = "legacy"'] if VERSION != MODERN else [])]
 CAPABILITIES = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
 
 
@@ -95,22 +98,68 @@ def call(base, name, arguments):
     return answer
 
 
-def listed(base, patience=15):
-    """The tools, as soon as there are any: with many servers at a time one may be late."""
+def listed(base, good=bool, patience=15):
+    """The tools, as soon as there are such: with many servers at a time one may be late."""
     ends = time.monotonic() + patience
     while True:
         tools = ask(base, "tools/list", {})["result"]["tools"]
-        if tools or time.monotonic() > ends:
+        if good(tools) or time.monotonic() > ends:
             return tools
         time.sleep(0.2)
 
 
+def allow(answer):
+    """Plays the user's browser: opens the address that an answer holds and follows it to the end. False when there
+    is none."""
+    found = re.search(r'http://[^"\\s]+/auth/start/[0-9a-f]+', json.dumps(answer))
+    if not found:
+        return False
+    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
+    try:
+        with browser.open(found.group(0), timeout=60) as page:
+            print("allowed:", page.status, file=sys.stderr)
+    except urllib.error.HTTPError as error:
+        print("not allowed:", error.read().decode()[-600:], file=sys.stderr)
+    return True
+
+
+def authorized(base, name, arguments, most=3):
+    """Calls, and allows what is asked for as often as a patient user would."""
+    for _ in range(most):
+        answer = ask(base, "tools/call", {"name": name, "arguments": arguments})
+        print(json.dumps(answer), file=sys.stderr)
+        result = answer.get("result", {})
+        if result.get("resultType") == "complete" and not result.get("isError"):
+            return True
+        # The address comes with the call after the one that the server turned down.
+        allow(answer)
+    return False
+
+
+def with_tokens():
+    """A protected server: the user allows a token, the tools appear, the one of the suite is called."""
+    def has_tool(tools):
+        return any(tool["name"] == "test-tool" for tool in tools)
+
+    authorization, more = "{}", ""
+    if {"issuer", "client_id", "client_secret"} <= CONTEXT.keys():
+        authorization = '{ provider = "known" }'
+        more = f"""[auth.providers.known]
+issuer = {json.dumps(CONTEXT["issuer"])}
+client_id = {json.dumps(CONTEXT["client_id"])}
+client_secret = {json.dumps(CONTEXT["client_secret"])}
+"""
+    with serving.toolmux({"Up": [*TABLE, f"authorization = {authorization}"]}, more=more) as base:
+        listed(base)
+        if authorized(base, "authorize", {}) and has_tool(listed(base, has_tool)):
+            authorized(base, "test-tool", {}, most=6)
+
+
 def main():
     serving.SCRATCH = pathlib.Path(tempfile.mkdtemp())
-    table = ['names = "bare"', f"url = {json.dumps(URL)}"]
-    if VERSION != MODERN:
-        table.append('era = "legacy"')
-    with serving.toolmux({"Up": table}) as base:
+    if SCENARIO.startswith("auth/"):
+        return with_tokens()
+    with serving.toolmux({"Up": TABLE}) as base:
         tools = listed(base)
         print(json.dumps(tools), file=sys.stderr)
         SCHEMAS.update({tool["name"]: tool["inputSchema"] for tool in tools})

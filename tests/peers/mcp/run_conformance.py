@@ -17,6 +17,21 @@ kind = "command"
 names = "bare"
 tools.test_simple_text = { description = "Says it", command = ["printf", "This is a simple text response for testing."] }
 tools.test_error_handling = { description = "Fails", command = ["sh", "-c", "echo it fails >&2; exit 1"] }
+
+[sources.Native.tools.test_mirrored_parameter]
+description = "Says a region"
+command = ["printf", "%s", "{region}"]
+parameters.region = { type = "string", x-mcp-header = "Region" }
+
+[sources.Native.tools.greet]
+description = "Greets"
+command = ["printf", "Hello, %s!", "{name}"]
+parameters.name = { type = "string" }
+
+[sources.Native.tools.slow_compute]
+description = "Takes its time"
+command = ["sh", "-c", 'sleep "$1"; echo computed', "sh", "{seconds}"]
+parameters = { seconds = { type = "number" }, label = { type = "string", default = "" } }
 """
 
 
@@ -70,7 +85,7 @@ def with_own_tools(requirements):
 
 def as_client(requirements):
     client = f"{sys.executable} {HERE / 'conformance_client.py'}"
-    return judged("client", requirements, "client", ["--command", client], 12)
+    return judged("client", requirements, "client", ["--command", client], 150)
 
 
 def main():

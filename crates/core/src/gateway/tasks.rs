@@ -22,6 +22,7 @@ use crate::store::{
     CallKey, ClaimedTask, FoundTask, Listener, NewTask, Store, StoreError, Submitted, frees_key,
 };
 use crate::task::{LONGEST_KEPT, Task, TaskEvent, TaskId, TaskStatus, cancelled};
+use crate::tool::Passthrough;
 
 /// How often a follower looks again although no bell rang; well below the heartbeats of those who serve one.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
@@ -247,6 +248,9 @@ pub(super) struct KeptRequest {
     patience: Option<Duration>,
     #[serde(default)]
     answers: bool,
+    /// What only the caller's protocol can say, such as what the caller can be asked.
+    #[serde(default, skip_serializing_if = "Passthrough::is_empty")]
+    extra: Passthrough,
 }
 
 impl KeptRequest {
@@ -261,6 +265,7 @@ impl KeptRequest {
             trace: call.request.trace.clone(),
             patience: call.request.patience,
             answers: call.request.answers,
+            extra: call.request.extra.clone(),
         };
         serde_json::to_string(&kept).expect("every member can be written")
     }
@@ -279,6 +284,7 @@ impl KeptRequest {
         request.trace = kept.trace;
         request.patience = kept.patience;
         request.answers = kept.answers;
+        request.extra = kept.extra;
         Ok((kept.caller, request, kept.is_record.then(|| task.id.clone())))
     }
 }

@@ -75,6 +75,10 @@ impl Fixture {
             }
             "relay" => return Ok(self.relayed(Passthrough::of)),
             "ask" => return Ok(self.relayed(Passthrough::asking)),
+            "said" => {
+                let said = call.extra().said_by("fixture").map(ToOwned::to_owned);
+                return Ok(Outcome::Returned(Output::value(said.unwrap_or_default())));
+            }
             "panic" => panic!("a tool panics"),
             "fail" => return Ok(Outcome::Failed(ToolError::new("it failed"))),
             "unreached" => return Err(SourceError::NotReached(Message::public("Nobody there"))),

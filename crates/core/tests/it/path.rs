@@ -144,7 +144,7 @@ async fn a_source_that_fails_again_and_again_gets_a_rest() {
 #[tokio::test]
 async fn what_a_tool_needs_comes_from_the_request_or_the_vault() {
     let source = Fixture::with(all_tools());
-    let authorization = vec![Authorization { id: "github".into(), scopes: vec![] }];
+    let authorization = vec![Authorization::new("github", vec![])];
     let secrets = vec!["KEY".into()];
     let requires = Requirements { authorization, secrets, user_id: true, ..Requirements::default() };
     let own = ToolSettings { requires: Some(requires), ..ToolSettings::default() };

@@ -5,15 +5,18 @@ use std::sync::Arc;
 use serde_json::json;
 use tokio::time::timeout;
 use toolmux_core::gateway::{Admission, ApiKey, Credential, Gateway, Settings};
+use toolmux_core::json_text::raw_of;
 use toolmux_core::limits::Limits;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::secret::Secret;
 use toolmux_core::task::{KEPT, TaskChange, TaskId};
+use toolmux_core::tool::Passthrough;
 
 use crate::fixture::{Fixture, LONG, anyone, gateway, line, request, tool};
 
 async fn fixture(limits: Limits) -> (Arc<Fixture>, Arc<Gateway>) {
-    let source = Fixture::with(["run", "wait", "forever", "fail", "unreached", "chatter"].map(tool).into());
+    let source =
+        Fixture::with(["run", "wait", "forever", "fail", "unreached", "chatter", "said"].map(tool).into());
     let gateway = gateway(Settings { limits, ..Settings::default() }, &source).await;
     (source, gateway)
 }
@@ -163,6 +166,22 @@ async fn credentials_of_a_waiting_task_stay_with_it() {
     source.go.notify_one();
     follow(&gateway, &first, 0).await;
     assert_eq!(follow(&gateway, &second, 0).await.last().map(String::as_str), Some("completed 2"));
+}
+
+#[tokio::test]
+async fn what_only_the_protocol_of_a_caller_says_stays_with_a_waiting_task() {
+    let (source, gateway) = fixture(Limits { task_concurrency: 1, ..Limits::default() }).await;
+    let first = submit(&gateway, "Kit_wait").await;
+    let mut request = request("Kit_said", json!({}));
+    request.extra = Passthrough::of("fixture", raw_of(&json!({ "word": "hello" })));
+    let second = gateway.submit(&anyone(&gateway), request, KEPT).await.expect("accepted");
+    while source.ran() == 0 {
+        tokio::task::yield_now().await;
+    }
+    source.go.notify_one();
+    follow(&gateway, &first, 0).await;
+    let told = follow(&gateway, &second, 0).await;
+    assert_eq!(told.last().map(String::as_str), Some(r#"completed {"word":"hello"}"#));
 }
 
 #[tokio::test]

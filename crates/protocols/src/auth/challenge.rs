@@ -7,6 +7,7 @@ use toolmux_core::broker::ChallengeStatus;
 use toolmux_core::store::SealedKey;
 
 use super::broker::Owner;
+use super::provider::Issued;
 use super::seal::hex;
 
 /// How long a challenge waits for its user.
@@ -22,6 +23,17 @@ pub(super) struct ChallengeRecord {
     pub(super) owner: Owner,
     pub(super) scopes: Vec<String>,
     pub(super) status: Status,
+    /// The server that the token is for, when it is to be asked whose tokens it takes.
+    #[serde(default)]
+    pub(super) server: Option<Server>,
+}
+
+/// A server that is asked whose tokens it takes.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Server {
+    pub(super) url: String,
+    /// Where it says that it describes itself.
+    pub(super) metadata: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -48,6 +60,10 @@ pub(super) struct StateRecord {
     pub(super) verifier: String,
     /// SHA-256 of what the browser must show when it comes back.
     pub(super) browser: [u8; 32],
+    /// The scopes that the user is asked for.
+    pub(super) scopes: Vec<String>,
+    /// Where the browser was sent, when a server named it.
+    pub(super) issued: Option<Issued>,
 }
 
 /// Where a challenge is kept.

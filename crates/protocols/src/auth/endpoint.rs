@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use super::provider::{ClientAuth, Endpoints, Provider};
-use crate::http_client::{HttpClient, HttpError};
+use super::provider::{ClientAuth, Met};
+use crate::http_client::{Answer, HttpClient, HttpError};
 
 /// Why a provider gave no token.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +22,11 @@ pub(crate) enum EndpointError {
 }
 
 impl EndpointError {
+    /// The provider does not know us, or not any more.
+    pub(super) fn is_stranger(&self) -> bool {
+        matches!(self, EndpointError::Refused { error, .. } if error == "invalid_client")
+    }
+
     /// The grant is gone for good: only the user can give a new one.
     pub(super) fn is_final(&self) -> bool {
         matches!(self, EndpointError::Refused { error, .. } if error == "invalid_grant")
@@ -46,26 +51,36 @@ struct ErrorResponse {
 /// Asks the token endpoint.
 pub(super) async fn token(
     http: &HttpClient,
-    provider: &Provider,
-    endpoints: &Endpoints,
+    met: &Met,
     form: &[(&str, &str)],
 ) -> Result<TokenResponse, EndpointError> {
-    let body = post(http, provider, (&endpoints.token, endpoints.client_auth), form).await?;
+    let resource = met.issued.as_ref().map(|issued| ("resource", issued.resource.as_str()));
+    let form: Vec<_> = form.iter().copied().chain(resource).collect();
+    let body = post(http, met, &met.endpoints.token, &form).await?;
     read(&body)
 }
 
 /// Asks a provider to forget a token.
-pub(super) async fn revoke(
-    http: &HttpClient,
-    provider: &Provider,
-    endpoints: &Endpoints,
-    token: &str,
-) -> Result<(), EndpointError> {
-    let url = endpoints.revoke.as_ref().ok_or_else(|| {
+pub(super) async fn revoke(http: &HttpClient, met: &Met, token: &str) -> Result<(), EndpointError> {
+    let url = met.endpoints.revoke.as_ref().ok_or_else(|| {
         let what = "it has no address to revoke tokens at, so the token is good until it expires";
         EndpointError::Unusable(what.to_owned())
     })?;
-    post(http, provider, (url, endpoints.client_auth), &[("token", token)]).await.map(drop)
+    post(http, met, url, &[("token", token)]).await.map(drop)
+}
+
+/// Sends a document and reads another.
+pub(super) async fn post_json<T: DeserializeOwned>(
+    http: &HttpClient,
+    url: &Url,
+    document: &serde_json::Value,
+) -> Result<T, EndpointError> {
+    let mut headers = accepting_json();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let body = answered(http.send(Method::POST, url, headers, document.to_string()).await?).await?;
+    // The reason is not quoted: it could hold a secret.
+    serde_json::from_slice(&body)
+        .map_err(|_| EndpointError::Unusable(format!("the answer of `{url}` cannot be read")))
 }
 
 /// Fetches a document.
@@ -80,29 +95,33 @@ pub(super) async fn get_json<T: DeserializeOwned>(http: &HttpClient, url: &str) 
 
 async fn post(
     http: &HttpClient,
-    provider: &Provider,
-    (url, client_auth): (&Url, ClientAuth),
+    met: &Met,
+    url: &Url,
     form: &[(&str, &str)],
 ) -> Result<Vec<u8>, EndpointError> {
     let mut form = form.to_vec();
     let mut headers = accepting_json();
-    match (&provider.client_secret, client_auth) {
+    let id = met.client.id.as_str();
+    match (&met.client.secret, met.endpoints.client_auth) {
         (Some(secret), ClientAuth::Basic) => {
             // RFC 6749: both halves are form-encoded before they are joined.
-            let pair = format!("{}:{}", encoded(&provider.client_id), encoded(secret.expose()));
+            let pair = format!("{}:{}", encoded(id), encoded(secret.expose()));
             let value = HeaderValue::from_str(&format!("Basic {}", STANDARD.encode(pair)));
             let mut value = value.map_err(|error| EndpointError::Unusable(error.to_string()))?;
             value.set_sensitive(true);
             headers.insert(header::AUTHORIZATION, value);
         }
         (Some(secret), ClientAuth::Post) => {
-            form.extend([("client_id", provider.client_id.as_str()), ("client_secret", secret.expose())]);
+            form.extend([("client_id", id), ("client_secret", secret.expose())]);
         }
-        (None, _) => form.push(("client_id", &provider.client_id)),
+        (None, _) => form.push(("client_id", id)),
     }
     let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
     headers.insert(header::CONTENT_TYPE, kind);
-    let answer = http.send(Method::POST, url, headers, written(&form)).await?;
+    answered(http.send(Method::POST, url, headers, written(&form)).await?).await
+}
+
+async fn answered(answer: Answer) -> Result<Vec<u8>, EndpointError> {
     let status = answer.status();
     let body = answer.body().await?;
     if status.is_success() {

@@ -5,9 +5,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use toolmux_core::secret::Secret;
 use toolmux_core::store::{Sealed, SealedKey, Store, StoreError};
 
 use super::endpoint::TokenResponse;
+use super::provider::Issued;
 use super::seal::SealingKey;
 
 /// How long before its end a token is renewed, at most.
@@ -75,11 +77,17 @@ pub(super) struct KeptToken {
     pub(super) scopes: Vec<String>,
     obtained: u64,
     expires: Option<u64>,
+    /// It came for a refresh token, not from the user.
+    #[serde(default)]
+    renewed: bool,
+    /// What it is bound to, when a server named its provider.
+    #[serde(default)]
+    pub(super) issued: Option<Issued>,
 }
 
 impl KeptToken {
     /// What a provider gave; absent scopes mean those that were asked for.
-    pub(super) fn new(given: TokenResponse, asked: &[String]) -> Self {
+    pub(super) fn new(given: TokenResponse, asked: &[String], issued: Option<Issued>) -> Self {
         let scopes = match &given.scope {
             // One large provider separates by commas.
             Some(scopes) => scopes.split([' ', ',']).filter(|s| !s.is_empty()).map(str::to_owned).collect(),
@@ -92,14 +100,22 @@ impl KeptToken {
             scopes,
             obtained,
             expires: given.expires_in.map(|seconds| obtained.saturating_add(seconds)),
+            renewed: false,
+            issued,
         }
     }
 
     /// A renewed token keeps what the provider did not say again.
     pub(super) fn renewed(&self, given: TokenResponse) -> Self {
-        let mut token = KeptToken::new(given, &self.scopes);
+        let mut token = KeptToken::new(given, &self.scopes, self.issued.clone());
+        token.renewed = true;
         token.refresh = token.refresh.or_else(|| self.refresh.clone());
         token
+    }
+
+    /// True for the token that was rejected, if any was.
+    pub(super) fn is(&self, rejected: Option<&Secret>) -> bool {
+        rejected.is_some_and(|rejected| rejected.expose() == self.access)
     }
 
     /// Good for a while yet.
@@ -113,6 +129,11 @@ impl KeptToken {
     /// Good at this moment.
     pub(super) fn is_alive(&self) -> bool {
         self.expires.is_none_or(|expires| now() < expires)
+    }
+
+    /// True for one that was renewed a moment ago: renewing it again helps nobody.
+    pub(super) fn is_just_renewed(&self) -> bool {
+        self.renewed && now() < self.obtained + EARLY.as_secs()
     }
 
     pub(super) fn covers(&self, scopes: &[String]) -> bool {
@@ -136,7 +157,7 @@ mod tests {
             expires_in,
             scope: Some("a,b c".into()),
         };
-        let token = KeptToken::new(given, &[]);
+        let token = KeptToken::new(given, &[], None);
         assert_eq!((token.is_fresh(), token.is_alive()), expect, "{expires_in:?}");
         assert!(token.covers(&["a".into(), "c".into()]) && !token.covers(&["d".into()]));
     }
@@ -153,7 +174,7 @@ mod tests {
             expires_in: Some(600),
             scope: None,
         };
-        let mut token = KeptToken::new(given, &[]);
+        let mut token = KeptToken::new(given, &[], None);
         token.obtained -= 550;
         token.expires = token.expires.map(|expires| expires - 550);
         assert!(!token.is_fresh() && token.is_alive());

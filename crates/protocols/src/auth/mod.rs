@@ -4,9 +4,12 @@
 mod broker;
 mod challenge;
 mod endpoint;
+mod flow;
 mod kept;
 mod page;
 mod provider;
+mod providers;
+mod registration;
 mod renewal;
 mod renewal_lease;
 mod seal;

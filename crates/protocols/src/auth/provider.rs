@@ -1,6 +1,6 @@
 //! A provider of tokens: where it asks for consent, where it gives tokens, and who we are to it.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 use toolmux_core::secret::Secret;
 use url::Url;
@@ -22,14 +22,19 @@ pub enum ClientAuth {
 pub struct Provider {
     issuer: Option<Url>,
     known: OnceCell<Endpoints>,
-    /// Who we are there.
-    pub(super) client_id: String,
-    pub(super) client_secret: Option<Secret>,
+    client: Client,
     /// Scopes asked for beside those of a tool.
     pub(super) scopes: Vec<String>,
     /// More parameters of the consent page, such as `prompt`.
     pub(super) parameters: Vec<(String, String)>,
     client_auth: Option<ClientAuth>,
+}
+
+/// Who we are to a provider.
+#[derive(Clone, Debug)]
+pub(super) struct Client {
+    pub(super) id: String,
+    pub(super) secret: Option<Secret>,
 }
 
 /// Where a provider is reached.
@@ -40,7 +45,23 @@ pub(super) struct Endpoints {
     pub(super) revoke: Option<Url>,
     /// What the provider calls itself when it sends users back.
     pub(super) issuer: Option<String>,
+    /// Whether it always says so (RFC 9207).
+    pub(super) says_issuer: bool,
     pub(super) client_auth: ClientAuth,
+    pub(super) offers: Offers,
+}
+
+/// What a provider offers to clients that nobody registered there.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Offers {
+    /// Where clients register themselves (RFC 7591).
+    pub(super) register: Option<Url>,
+    /// A client may be the address of a document about it.
+    pub(super) documents: bool,
+    /// It checks the proof that a code is brought by who asked for it.
+    pub(super) pkce: bool,
+    pub(super) auth_methods: Vec<String>,
+    pub(super) scopes: Vec<String>,
 }
 
 /// Why a provider cannot be used as configured.
@@ -70,7 +91,9 @@ impl Provider {
             token: address(token_url)?,
             revoke: None,
             issuer: None,
+            says_issuer: false,
             client_auth: ClientAuth::Basic,
+            offers: Offers::default(),
         };
         Ok(Provider::new(None, OnceCell::new_with(Some(endpoints)), client_id))
     }
@@ -79,8 +102,7 @@ impl Provider {
         Provider {
             issuer,
             known,
-            client_id: client_id.to_owned(),
-            client_secret: None,
+            client: Client { id: client_id.to_owned(), secret: None },
             scopes: Vec::new(),
             parameters: Vec::new(),
             client_auth: None,
@@ -89,7 +111,7 @@ impl Provider {
 
     /// With the secret of a confidential client.
     pub fn secret(mut self, secret: Option<Secret>) -> Self {
-        self.client_secret = secret;
+        self.client.secret = secret;
         self
     }
 
@@ -119,26 +141,66 @@ impl Provider {
         Ok(self)
     }
 
-    /// Where it is reached; asked once, and again after a failure.
-    pub(super) async fn endpoints(&self, http: &HttpClient) -> Result<Endpoints, EndpointError> {
-        let known = self.known.get_or_try_init(|| self.discover(http)).await?;
+    /// Where it is reached, asked once, and again after a failure; and who we are there.
+    pub(super) async fn met(&self, http: &HttpClient) -> Result<Met, EndpointError> {
+        let known = self.known.get_or_try_init(async || match &self.issuer {
+            Some(issuer) => discover(http, issuer).await,
+            None => Err(EndpointError::Unusable("it has no issuer".to_owned())),
+        });
+        let known = known.await?;
         let client_auth = self.client_auth.unwrap_or(known.client_auth);
-        Ok(Endpoints { client_auth, ..known.clone() })
+        let endpoints = Endpoints { client_auth, ..known.clone() };
+        Ok(Met { endpoints, client: self.client.clone(), issued: None, scopes: Vec::new() })
     }
+}
 
-    async fn discover(&self, http: &HttpClient) -> Result<Endpoints, EndpointError> {
-        let issuer = self.issuer.as_ref().ok_or(EndpointError::Unusable("it has no issuer".to_owned()))?;
-        let base = issuer.as_str().trim_end_matches('/');
-        let mut last = None;
-        for document in ["openid-configuration", "oauth-authorization-server"] {
-            let url = format!("{base}/.well-known/{document}");
-            match get_json::<Metadata>(http, &url).await {
-                Ok(metadata) => return metadata.endpoints(base),
-                Err(error) => last = Some(error),
-            }
+/// A provider that is ready for a flow.
+pub(super) struct Met {
+    pub(super) endpoints: Endpoints,
+    pub(super) client: Client,
+    /// For tokens of a provider that a server named.
+    pub(super) issued: Option<Issued>,
+    /// Scopes to ask for when a tool names none.
+    pub(super) scopes: Vec<String>,
+}
+
+/// What a token of a provider that a server named is bound to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Issued {
+    /// The address of the server.
+    pub(super) server: String,
+    /// Whose token it is.
+    pub(super) issuer: String,
+    /// What the server calls itself, exactly (RFC 8707).
+    pub(super) resource: String,
+}
+
+/// Where an issuer is reached, as it says itself. With a path, RFC 8414 wants it behind the well-known part and
+/// OpenID before it.
+pub(super) async fn discover(http: &HttpClient, issuer: &Url) -> Result<Endpoints, EndpointError> {
+    let mut last = None;
+    for url in documents(issuer) {
+        match get_json::<Metadata>(http, url.as_str()).await {
+            Ok(metadata) => return metadata.endpoints(issuer.as_str().trim_end_matches('/')),
+            Err(error) => last = Some(error),
         }
-        Err(last.unwrap_or_else(|| EndpointError::Unusable("it tells nothing of itself".to_owned())))
     }
+    Err(last.unwrap_or_else(|| EndpointError::Unusable("it tells nothing of itself".to_owned())))
+}
+
+fn documents(issuer: &Url) -> Vec<Url> {
+    let path = issuer.path().trim_end_matches('/');
+    let (oauth, openid) = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration");
+    let mut places = vec![format!("{oauth}{path}"), format!("{openid}{path}")];
+    if !path.is_empty() {
+        places.extend([format!("{path}{openid}"), format!("{path}{oauth}")]);
+    }
+    let at = |place: String| {
+        let mut url = issuer.clone();
+        url.set_path(&place);
+        url
+    };
+    places.into_iter().map(at).collect()
 }
 
 #[derive(Deserialize)]
@@ -147,7 +209,16 @@ struct Metadata {
     authorization_endpoint: String,
     token_endpoint: String,
     revocation_endpoint: Option<String>,
+    registration_endpoint: Option<String>,
     token_endpoint_auth_methods_supported: Option<Vec<String>>,
+    #[serde(default)]
+    code_challenge_methods_supported: Vec<String>,
+    #[serde(default)]
+    scopes_supported: Vec<String>,
+    #[serde(default)]
+    authorization_response_iss_parameter_supported: bool,
+    #[serde(default)]
+    client_id_metadata_document_supported: bool,
 }
 
 impl Metadata {
@@ -164,17 +235,30 @@ impl Metadata {
             token: url(&self.token_endpoint)?,
             revoke: self.revocation_endpoint.as_deref().map(url).transpose()?,
             issuer: Some(self.issuer),
+            says_issuer: self.authorization_response_iss_parameter_supported,
             client_auth: if post { ClientAuth::Post } else { ClientAuth::Basic },
+            offers: Offers {
+                register: self.registration_endpoint.as_deref().map(url).transpose()?,
+                documents: self.client_id_metadata_document_supported,
+                pkce: self.code_challenge_methods_supported.iter().any(|method| method == "S256"),
+                auth_methods: methods,
+                scopes: self.scopes_supported,
+            },
         })
     }
 }
 
-fn address(text: &str) -> Result<Url, ProviderError> {
+/// True for an address on this machine.
+pub(super) fn is_here(url: &Url) -> bool {
+    matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"))
+}
+
+/// An address that tokens may travel to.
+pub(super) fn address(text: &str) -> Result<Url, ProviderError> {
     let url: Url = text.parse().map_err(|_| ProviderError::Address(text.to_owned()))?;
-    let here = matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"));
     match url.scheme() {
         "https" => Ok(url),
-        "http" if here => Ok(url),
+        "http" if is_here(&url) => Ok(url),
         "http" => Err(ProviderError::NotSafe(text.to_owned())),
         _ => Err(ProviderError::Address(text.to_owned())),
     }
@@ -186,6 +270,31 @@ mod tests {
 
     fn check(text: &str, expect: &str) {
         assert_eq!(address(text).map_or_else(|error| error.to_string(), |url| url.to_string()), expect);
+    }
+
+    fn check_documents(issuer: &str, expect: &[&str]) {
+        let found: Vec<String> = documents(&issuer.parse().unwrap()).iter().map(Url::to_string).collect();
+        assert_eq!(found, expect);
+    }
+
+    #[test]
+    fn a_provider_describes_itself_at_well_known_places() {
+        check_documents(
+            "https://a.test/",
+            &[
+                "https://a.test/.well-known/oauth-authorization-server",
+                "https://a.test/.well-known/openid-configuration",
+            ],
+        );
+        check_documents(
+            "https://a.test/tenant",
+            &[
+                "https://a.test/.well-known/oauth-authorization-server/tenant",
+                "https://a.test/.well-known/openid-configuration/tenant",
+                "https://a.test/tenant/.well-known/openid-configuration",
+                "https://a.test/tenant/.well-known/oauth-authorization-server",
+            ],
+        );
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Renewal of tokens, one at a time per owner over all servers that share a store.
 
-use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +12,7 @@ use toolmux_core::secret::Secret;
 use super::broker::{Owner, trouble, unavailable};
 use super::endpoint::{self, EndpointError};
 use super::kept::{Kept, KeptToken};
-use super::provider::Provider;
+use super::providers::Providers;
 use super::renewal_lease::Lease;
 use crate::http_client::HttpClient;
 
@@ -28,38 +27,42 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 pub(super) struct Renewer {
     kept: Arc<Kept>,
     http: HttpClient,
-    providers: Arc<HashMap<String, Provider>>,
+    providers: Arc<Providers>,
     turns: Vec<Semaphore>,
 }
 
 impl Renewer {
-    pub(super) fn new(kept: Arc<Kept>, http: HttpClient, providers: Arc<HashMap<String, Provider>>) -> Self {
+    pub(super) fn new(kept: Arc<Kept>, http: HttpClient, providers: Arc<Providers>) -> Self {
         let turns = (0..TURNS).map(|_| Semaphore::new(1)).collect();
         Renewer { kept, http, providers, turns }
     }
 
-    /// Renews a token, one at a time per owner: a refresh token is often good once. `None` when only the
-    /// user can help.
-    pub(super) async fn renew(&self, owner: &Owner) -> Result<Option<Secret>, Refusal> {
-        let Some(provider) = self.providers.get(&owner.provider) else { return Ok(None) };
+    /// Renews a token, one at a time per owner: a refresh token is often good once. One that was rejected is
+    /// renewed although it seems to be good. `None` when only the user can help.
+    pub(super) async fn renew(
+        &self,
+        owner: &Owner,
+        rejected: Option<&Secret>,
+    ) -> Result<Option<Secret>, Refusal> {
         let _turn = self.turn(owner).acquire().await.ok();
         let (place, lease) = (owner.place(), Lease::of(owner));
         loop {
             let kept: Option<KeptToken> = self.kept.find(&place).await.map_err(unavailable)?;
             let Some(token) = kept else { return Ok(None) };
-            if token.is_fresh() || (token.refresh.is_none() && token.is_alive()) {
+            let good = !token.is(rejected);
+            if good && (token.is_fresh() || (token.refresh.is_none() && token.is_alive())) {
                 return Ok(Some(Secret::new(token.access)));
             }
             if token.refresh.is_none() {
                 return Ok(None);
             }
             if lease.take(&self.kept).await.map_err(unavailable)? {
-                let renewed = self.renew_alone(owner, provider).await;
+                let renewed = self.renew_alone(owner, rejected).await;
                 lease.give_back(&self.kept).await;
                 return renewed;
             }
             // Another server is at it.
-            if token.is_alive() {
+            if good && token.is_alive() {
                 return Ok(Some(Secret::new(token.access)));
             }
             sleep(LOOK_AGAIN).await;
@@ -67,15 +70,17 @@ impl Renewer {
     }
 
     /// While no other server renews the same token.
-    async fn renew_alone(&self, owner: &Owner, provider: &Provider) -> Result<Option<Secret>, Refusal> {
+    async fn renew_alone(&self, owner: &Owner, rejected: Option<&Secret>) -> Result<Option<Secret>, Refusal> {
         let place = owner.place();
         let kept: Option<(Vec<u8>, KeptToken)> = self.kept.look(&place).await.map_err(unavailable)?;
         let Some((seen, token)) = kept else { return Ok(None) };
+        let good = !token.is(rejected);
         let refresh = match &token.refresh {
-            Some(refresh) if !token.is_fresh() => refresh,
+            Some(refresh) if !good || !token.is_fresh() => refresh,
+            None if !good => return Ok(None),
             _ => return Ok(Some(Secret::new(token.access))),
         };
-        match self.refresh(provider, refresh).await {
+        match self.refresh(owner, &token, refresh).await {
             Ok(given) => {
                 let renewed = token.renewed(given);
                 if self.kept.replace(&place, &seen, &renewed).await.map_err(unavailable)? {
@@ -83,30 +88,40 @@ impl Renewer {
                 }
                 self.kept_instead(owner).await
             }
-            Err(error) => self.not_renewed(owner, (&seen, &token), &error).await,
+            Err(error) => {
+                let left = (good && token.is_alive()).then(|| Secret::new(token.access.as_str()));
+                self.not_renewed(owner, (&seen, &token), left, &error).await
+            }
         }
     }
 
     async fn refresh(
         &self,
-        provider: &Provider,
+        owner: &Owner,
+        token: &KeptToken,
         refresh: &str,
     ) -> Result<endpoint::TokenResponse, EndpointError> {
         let asked = async {
-            let endpoints = provider.endpoints(&self.http).await?;
+            let met = self.providers.meet_again(&owner.provider, token.issued.as_ref()).await?;
             let form = [("grant_type", "refresh_token"), ("refresh_token", refresh)];
-            endpoint::token(&self.http, provider, &endpoints, &form).await
+            let given = endpoint::token(&self.http, &met, &form).await;
+            if given.as_ref().is_err_and(EndpointError::is_stranger) {
+                // What the store says does not matter here: the provider turns us down again.
+                self.providers.forget_client(&met).await.ok();
+            }
+            given
         };
         let late = |_| EndpointError::Unusable(format!("it did not answer within {PATIENCE:?}"));
         timeout(PATIENCE, asked).await.map_err(late)?
     }
 
-    /// Another replica may have been quicker; a token that still lives is used; otherwise the user or time
+    /// Another replica may have been quicker; a token that is still good is used; otherwise the user or time
     /// must help.
     async fn not_renewed(
         &self,
         owner: &Owner,
         (seen, token): (&[u8], &KeptToken),
+        left: Option<Secret>,
         error: &EndpointError,
     ) -> Result<Option<Secret>, Refusal> {
         let place = owner.place();
@@ -114,14 +129,15 @@ impl Renewer {
         if let Some(other) = now.filter(|other| other.access != token.access && other.is_alive()) {
             return Ok(Some(Secret::new(other.access)));
         }
-        if error.is_final() {
+        // Where we registered ourselves, the user can begin anew with another registration.
+        if error.is_final() || (error.is_stranger() && token.issued.is_some()) {
             let gone = self.kept.store.sealed_swap(&place, Some(seen), None).await.map_err(unavailable)?;
             return if gone { Ok(None) } else { self.kept_instead(owner).await };
         }
         let message = trouble(&owner.provider, error);
-        if token.is_alive() {
+        if left.is_some() {
             tracing::warn!(provider = owner.provider, developer = message.developer, "{}", message.public);
-            return Ok(Some(Secret::new(token.access.clone())));
+            return Ok(left);
         }
         Err(Refusal::Unavailable { message, retry_after: None })
     }

@@ -1,5 +1,5 @@
-//! `/auth/start`, `/auth/callback` for the user's browser, `/auth/check` for a client that polls. They ask
-//! for no key: a browser has none, and the ids of challenges cannot be guessed.
+//! `/auth/start`, `/auth/callback` for the user's browser, `/auth/check` for a client that polls, `/auth/client.json`
+//! for providers. They ask for no key: a browser has none, and the ids of challenges cannot be guessed.
 
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ use toolmux_core::message::Message;
 use url::Url;
 
 use super::page::page;
+use super::registration::DOCUMENT;
 use crate::registry::Served;
 use crate::version_header::stamp;
 use crate::web::{Web, json};
@@ -30,6 +31,7 @@ fn routes() -> Router<Arc<Web>> {
         .route("/auth/start/{challenge}", get(start))
         .route("/auth/callback", get(callback))
         .route("/auth/check/{challenge}", get(check))
+        .route(DOCUMENT, get(about_us))
 }
 
 async fn start(State(web): State<Arc<Web>>, Path(challenge): Path<String>, headers: HeaderMap) -> Response {
@@ -82,6 +84,14 @@ async fn check(State(web): State<Arc<Web>>, Path(challenge): Path<String>) -> Re
         ChallengeStatus::Failed => "failed",
     };
     stamp(json(StatusCode::OK, format!(r#"{{"status":"{word}"}}"#)))
+}
+
+/// For providers that know clients by the address of a document about them.
+async fn about_us(State(web): State<Arc<Web>>) -> Response {
+    match web.gateway.broker().and_then(|broker| broker.about_us()) {
+        Some(document) => stamp(json(StatusCode::OK, document)),
+        None => told(no_provider()),
+    }
 }
 
 /// Sends the browser to the provider, with something to remember.

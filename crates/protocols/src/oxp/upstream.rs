@@ -344,7 +344,7 @@ fn listed(item: &Value) -> Result<ListedTool, String> {
     let id = ToolRef::id(&definition.id).map_err(|error| error.to_string())?;
     let named = definition.version.map(|version| version.parse::<Version>()).transpose();
     let version = named.map_err(|error| error.to_string())?.or(id.version).unwrap_or(Version::FIRST);
-    let scopes = |needed: ListedAuthorization| Authorization { id: needed.id, scopes: needed.oauth2.scopes };
+    let scopes = |needed: ListedAuthorization| Authorization::new(needed.id, needed.oauth2.scopes);
     Ok(ListedTool {
         toolkit: id.toolkit.unwrap_or_default().into(),
         tool: id.tool.into(),

@@ -32,10 +32,10 @@ fn settings(broker: Arc<OAuthBroker>) -> Settings {
     let key = |name: &str| ApiKey { name: name.into(), sha256: Secret::new(name).sha256(), toolset: None };
     let needs = |scopes: &[&str]| ToolSettings {
         requires: Some(Requirements {
-            authorization: vec![Authorization {
-                id: "github".into(),
-                scopes: scopes.iter().map(ToString::to_string).collect(),
-            }],
+            authorization: vec![Authorization::new(
+                "github",
+                scopes.iter().map(ToString::to_string).collect(),
+            )],
             ..Requirements::default()
         }),
         ..ToolSettings::default()
@@ -107,7 +107,7 @@ fn url(challenge: &Value, member: &str) -> String {
     challenge[member].as_str().unwrap_or_else(|| panic!("{challenge}")).to_owned()
 }
 
-async fn get(url: &str, cookie: Option<&str>) -> (StatusCode, HeaderMap, String) {
+pub(crate) async fn get(url: &str, cookie: Option<&str>) -> (StatusCode, HeaderMap, String) {
     let mut headers = HeaderMap::new();
     if let Some(cookie) = cookie {
         headers.insert("cookie", cookie.parse().expect("a cookie"));
@@ -257,7 +257,7 @@ async fn of_several_servers_one_renews_a_token_and_all_use_it() {
     stage.life(3_600);
     let base: Base = Arc::new(OnceLock::new());
     let servers: Vec<_> = (0..8).map(|_| broker(&stage.provider, &stage.store, &base)).collect();
-    let needed = Authorization { id: "github".into(), scopes: vec!["repo".into()] };
+    let needed = Authorization::new("github", vec!["repo".into()]);
     let wanted = Wanted { caller: "alice", user: "", needed: &needed };
     for token in futures_util::future::join_all(servers.iter().map(|server| server.token(&wanted))).await {
         match token {

@@ -11,7 +11,7 @@ use axum::routing::{get, post};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use http::{HeaderMap, StatusCode};
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tokio::task::JoinHandle;
 
@@ -37,6 +37,21 @@ pub(crate) struct Seen {
     pub(crate) denies: bool,
     /// Done when a token is to be renewed, before the answer is sent.
     pub(crate) at_renewal: Option<Box<dyn FnOnce() + Send>>,
+    /// What clients said when they registered themselves.
+    pub(crate) registered: Vec<Value>,
+    /// What tokens were asked for, at the consent page and at the token endpoint.
+    pub(crate) resources: Vec<String>,
+    /// More of its description of itself, over the usual.
+    pub(crate) says: Value,
+    /// What it calls itself when it sends users back.
+    pub(crate) iss: Option<String>,
+}
+
+impl Seen {
+    /// Leaves out the numbers of some tokens.
+    pub(crate) fn skip(&mut self, tokens: usize) {
+        self.given += tokens;
+    }
 }
 
 pub(crate) type Shared = Arc<Mutex<Seen>>;
@@ -60,6 +75,7 @@ impl Provider {
             .route("/authorize", get(authorize))
             .route("/token", post(token))
             .route("/revoke", post(revoke))
+            .route("/register", post(register))
             .route("/.well-known/openid-configuration", get(configuration))
             .with_state(Arc::clone(&seen));
         let (base, serving) = listen(router).await;
@@ -71,18 +87,28 @@ impl Provider {
     }
 }
 
-async fn configuration(headers: HeaderMap) -> String {
+async fn configuration(State(seen): State<Shared>, headers: HeaderMap) -> String {
     let base = format!("http://{}", headers["host"].to_str().expect("text"));
-    json!({ "issuer": base, "authorization_endpoint": format!("{base}/authorize"),
+    let mut said = json!({ "issuer": base, "authorization_endpoint": format!("{base}/authorize"),
         "token_endpoint": format!("{base}/token"), "revocation_endpoint": format!("{base}/revoke"),
-        "token_endpoint_auth_methods_supported": ["client_secret_basic"] })
-    .to_string()
+        "registration_endpoint": format!("{base}/register"), "code_challenge_methods_supported": ["S256"],
+        "token_endpoint_auth_methods_supported": ["client_secret_basic"] });
+    if let Some(more) = seen.lock().expect("not poisoned").says.as_object() {
+        said.as_object_mut().expect("an object").extend(more.clone());
+    }
+    said.to_string()
+}
+
+async fn register(State(seen): State<Shared>, body: String) -> (StatusCode, String) {
+    seen.lock().expect("not poisoned").registered.push(serde_json::from_str(&body).expect("JSON"));
+    (StatusCode::CREATED, json!({ "client_id": CLIENT, "client_secret": SECRET }).to_string())
 }
 
 async fn authorize(State(seen): State<Shared>, Query(asked): Query<HashMap<String, String>>) -> Redirect {
     let mut seen = seen.lock().expect("not poisoned");
     assert_eq!((asked["client_id"].as_str(), asked["code_challenge_method"].as_str()), (CLIENT, "S256"));
     seen.scopes_asked.push(asked.get("scope").cloned().unwrap_or_default());
+    seen.resources.extend(asked.get("resource").cloned());
     let (back, state) = (&asked["redirect_uri"], &asked["state"]);
     if seen.denies {
         return Redirect::to(&format!(
@@ -91,7 +117,8 @@ async fn authorize(State(seen): State<Shared>, Query(asked): Query<HashMap<Strin
     }
     let code = format!("code{}", seen.codes.len());
     seen.codes.insert(code.clone(), asked["code_challenge"].clone());
-    Redirect::to(&format!("{back}?state={state}&code={code}"))
+    let iss = seen.iss.as_ref().map(|iss| format!("&iss={iss}")).unwrap_or_default();
+    Redirect::to(&format!("{back}?state={state}&code={code}{iss}"))
 }
 
 async fn token(
@@ -104,6 +131,7 @@ async fn token(
     if headers.get("authorization").is_none_or(|sent| sent.as_bytes() != basic.as_bytes()) {
         return refused("invalid_client");
     }
+    seen.resources.extend(form.get("resource").cloned());
     let good = match form["grant_type"].as_str() {
         "authorization_code" => {
             let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(form["code_verifier"].as_bytes()));

@@ -11,6 +11,7 @@ mod mcp_http;
 mod mcp_old_http;
 mod mcp_protected;
 mod mcp_questions;
+mod mcp_registered;
 mod mcp_relay;
 mod mcp_stdio;
 mod mcp_streams;

@@ -71,8 +71,7 @@ impl Source for Kit {
         echo.hints.read_only = Some(true);
         let number = Schema::new(json!({ "type": "number" }));
         let count = Tool { returns: Returns::Matching(number), ..tool("count", &json!({})) };
-        let authorization =
-            vec![toolmux_core::requirements::Authorization { id: "github".into(), scopes: vec![] }];
+        let authorization = vec![toolmux_core::requirements::Authorization::new("github", vec![])];
         let requires = Requirements { authorization, ..Requirements::default() };
         let guarded = Tool { requires, ..tool("guarded", &json!({})) };
         let routed = tool("routed", &json!({ "region": { "type": "string", "x-mcp-header": "Region" } }));

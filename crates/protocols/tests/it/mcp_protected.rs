@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use toolmux_core::gateway::{Settings, SourceStatus};
 use toolmux_core::secret::Secret;
-use toolmux_core::store::MemoryStore;
+use toolmux_core::store::{MemoryStore, Store};
 use toolmux_protocols::auth::{OAuthBroker, Provider as Registered, SealingKey};
 
 use crate::auth::complete;
@@ -24,15 +24,19 @@ use crate::oxp::listen;
 
 /// What the server has seen of `authorization` headers, and whom it names as its authorization server.
 #[derive(Default)]
-struct Seen {
-    tokens: Vec<String>,
-    issuer: String,
+pub(crate) struct Seen {
+    pub(crate) tokens: Vec<String>,
+    pub(crate) issuer: String,
+    /// What it calls itself; its address when absent.
+    pub(crate) resource: Option<String>,
+    /// Tokens that it no longer takes.
+    pub(crate) rejects: Vec<String>,
 }
 
 type Shared = Arc<Mutex<Seen>>;
 
-struct Protected {
-    base: String,
+pub(crate) struct Protected {
+    pub(crate) base: String,
     seen: Shared,
     serving: JoinHandle<()>,
 }
@@ -44,7 +48,11 @@ impl Drop for Protected {
 }
 
 impl Protected {
-    async fn start(issuer: &str) -> Self {
+    pub(crate) fn seen<T>(&self, read: impl FnOnce(&mut Seen) -> T) -> T {
+        read(&mut self.seen.lock().expect("not poisoned"))
+    }
+
+    pub(crate) async fn start(issuer: &str) -> Self {
         let seen = Arc::new(Mutex::new(Seen { issuer: issuer.to_owned(), ..Seen::default() }));
         let router = Router::new()
             .route("/mcp", post(answer))
@@ -57,7 +65,8 @@ impl Protected {
 
 async fn metadata(State(seen): State<Shared>, headers: HeaderMap) -> String {
     let resource = format!("http://{}/mcp", headers["host"].to_str().expect("text"));
-    let issuer = &seen.lock().expect("not poisoned").issuer;
+    let seen = seen.lock().expect("not poisoned");
+    let (issuer, resource) = (&seen.issuer, seen.resource.as_ref().unwrap_or(&resource));
     json!({ "resource": resource, "authorization_servers": [issuer], "scopes_supported": ["read"] })
         .to_string()
 }
@@ -67,7 +76,8 @@ async fn answer(State(seen): State<Shared>, headers: HeaderMap, body: String) ->
     let token = headers.get("authorization").map(|value| value.to_str().expect("text").to_owned());
     seen.lock().expect("not poisoned").tokens.extend(token.clone());
     let token = token.unwrap_or_default();
-    if !token.starts_with("Bearer access") {
+    let rejected = seen.lock().expect("not poisoned").rejects.contains(&token);
+    if rejected || !token.starts_with("Bearer access") {
         return refused(StatusCode::UNAUTHORIZED, r#"Bearer scope="read""#);
     }
     let message: Value = serde_json::from_str(&body).expect("JSON");
@@ -96,15 +106,22 @@ fn refused(status: StatusCode, challenge: &str) -> Response {
 async fn behind(protected: &Protected, provider: &Provider) -> Served {
     let registered = Registered::discovered(&provider.base, CLIENT).expect("an address");
     let registered = registered.secret(Some(Secret::new(SECRET)));
+    let providers = HashMap::from([("files".to_owned(), registered)]);
+    let authorization = json!({ "provider": "files", "scopes": ["read"] });
+    fronted(protected, providers, authorization, Arc::new(MemoryStore::default())).await
+}
+
+/// The same with other settings.
+pub(crate) async fn fronted(
+    protected: &Protected,
+    providers: HashMap<String, Registered>,
+    authorization: Value,
+    store: Arc<dyn Store>,
+) -> Served {
     let base = Arc::new(OnceLock::new());
-    let broker = OAuthBroker::new(
-        HashMap::from([("files".to_owned(), registered)]),
-        Arc::new(MemoryStore::default()),
-        SealingKey::new([1; 32]),
-        Arc::clone(&base),
-    );
+    let broker = OAuthBroker::new(providers, store, SealingKey::new([1; 32]), Arc::clone(&base));
     let source = open(json!({ "url": format!("{}/mcp", protected.base), "max_restart_pause_ms": 1,
-        "authorization": { "provider": "files", "scopes": ["read"] } }));
+        "authorization": authorization }));
     let settings = Settings { broker: Some(Arc::new(broker)), ..locked() };
     let served = serve(settings, vec![("Up", source)]).await;
     base.set(served.url.trim_end_matches("/mcp").to_owned()).expect("set once");
@@ -112,19 +129,19 @@ async fn behind(protected: &Protected, provider: &Provider) -> Served {
 }
 
 /// What alice is answered.
-async fn alice(served: &Served, method: &str, params: Value) -> String {
+pub(crate) async fn alice(served: &Served, method: &str, params: Value) -> String {
     let (mut headers, body) = modern(method, params);
     headers.push(("authorization".to_owned(), "Bearer hunter2".to_owned()));
     let headers: Vec<(&str, &str)> = headers.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
     text(send(&served.url, Method::POST, &headers, body).await).await.1
 }
 
-async fn alice_calls(served: &Served, tool: &str) -> String {
+pub(crate) async fn alice_calls(served: &Served, tool: &str) -> String {
     alice(served, "tools/call", json!({ "name": tool })).await
 }
 
 /// Asks until the answer has this in it.
-async fn until_said(expect: &str, mut ask: impl AsyncFnMut() -> String) -> String {
+pub(crate) async fn until_said(expect: &str, mut ask: impl AsyncFnMut() -> String) -> String {
     let begun = Instant::now();
     loop {
         let said = ask().await;
@@ -136,11 +153,17 @@ async fn until_said(expect: &str, mut ask: impl AsyncFnMut() -> String) -> Strin
     }
 }
 
-/// The user allows what the answer asks for.
-async fn allow(said: &str) {
+/// The address that an answer asks the user to open.
+pub(crate) fn link(said: &str) -> &str {
     let start = said.find("http://").expect("an address");
     let end = said[start..].find(['"', ' ', '\\', ')']).expect("its end");
-    assert_eq!(complete(&said[start..start + end]).await.0, StatusCode::OK);
+    &said[start..start + end]
+}
+
+/// The user allows what the answer asks for.
+pub(crate) async fn allow(said: &str) {
+    let (status, page) = complete(link(said)).await;
+    assert_eq!(status, StatusCode::OK, "{page}");
 }
 
 #[tokio::test]

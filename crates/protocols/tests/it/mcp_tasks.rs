@@ -30,13 +30,18 @@ pub(crate) struct Held(pub(crate) Semaphore);
 impl Source for Held {
     fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
         let tool = |name: &str| Tool::new(name, name, Schema::no_parameters());
-        Box::pin(std::future::ready(Ok(vec![tool("wait"), tool("fail")].into())))
+        Box::pin(std::future::ready(Ok(vec![tool("wait"), tool("fail"), tool("ask")].into())))
     }
 
-    fn call<'a>(&'a self, call: &'a Call, _: &'a Progress) -> BoxFuture<'a, Result<Outcome, SourceError>> {
+    fn call<'a>(
+        &'a self,
+        call: &'a Call,
+        progress: &'a Progress,
+    ) -> BoxFuture<'a, Result<Outcome, SourceError>> {
         Box::pin(async move {
             self.0.acquire().await.expect("never closed").forget();
             Ok(match call.tool_name() {
+                "ask" => return Kit.call(call, progress).await,
                 "wait" => Outcome::Returned(Output::value(raw_of(&json!("done")))),
                 _ => Outcome::Failed(ToolError::new("It did not work")),
             })
@@ -257,7 +262,8 @@ async fn the_header_names_the_task() {
 #[tokio::test]
 async fn a_task_asks_its_client_and_goes_on_with_the_answer() {
     let tasks = Tasks::serve(Settings::default()).await;
-    let id = tasks.begin("Kit_ask").await;
+    let id = tasks.begin("Held_ask").await;
+    tasks.held.0.add_permits(1);
     let asking = tasks.until(&id, "input_required").await;
     let requests = asking["inputRequests"].as_object().expect("questions");
     let (key, question) = requests.iter().next().expect("one question");
@@ -270,6 +276,38 @@ async fn a_task_asks_its_client_and_goes_on_with_the_answer() {
     assert_eq!(ack["result"]["resultType"], "complete", "{ack}");
     let ended = tasks.until(&id, "completed").await;
     assert_eq!(ended["result"]["structuredContent"]["result"]["content"]["name"], "Ada", "{ended}");
+}
+
+#[tokio::test]
+async fn a_call_that_asks_at_once_asks_by_its_result_and_may_be_a_task_after_that() {
+    let tasks = Tasks::serve(Settings::default()).await;
+    tasks.held.0.add_permits(1);
+    let call = json!({ "name": "Held_ask" });
+    let (_, answer) = tasks.ask("tools/call", call.clone()).await;
+    let (mut result, mut rounds) = (answer["result"].clone(), 0);
+    // A machine that is slow makes a task of it before it asks.
+    while result["resultType"] != "input_required" {
+        rounds += 1;
+        assert!(rounds < 100, "it asks at once: {result}");
+        tasks.held.0.add_permits(1);
+        result = tasks.ask("tools/call", call.clone()).await.1["result"].clone();
+    }
+    assert_eq!(result.get("taskId"), None);
+    let requests = result["inputRequests"].as_object().expect("questions");
+    let (key, question) = requests.iter().next().expect("one question");
+    assert_eq!((requests.len(), &question["method"]), (1, &json!("elicitation/create")));
+    let answers = json!({ key: { "action": "accept", "content": { "name": "Ada" } } });
+    let again = |tool: &str, answers: &Value| json!({ "name": tool, "inputResponses": answers, "requestState": result["requestState"] });
+    let (_, refused) = tasks.ask("tools/call", again("Held_wait", &answers)).await;
+    assert_eq!(refused["error"]["code"], -32602, "the state is of another tool: {refused}");
+    let (_, still) = tasks.ask("tools/call", again("Held_ask", &json!({}))).await;
+    assert_eq!(still["result"]["inputRequests"], result["inputRequests"], "the question stays: {still}");
+    let (_, answer) = tasks.ask("tools/call", again("Held_ask", &answers)).await;
+    let ended = match &answer["result"]["taskId"] {
+        Value::Null => answer["result"].clone(),
+        id => tasks.until(id, "completed").await["result"].clone(),
+    };
+    assert_eq!(ended["structuredContent"]["result"]["content"]["name"], "Ada", "{ended}");
 }
 
 #[tokio::test]

@@ -59,7 +59,7 @@ fn tools() -> Vec<Tool> {
     nothing.returns = Returns::Nothing;
     let mut needy = tool("Needy", json!({}));
     needy.requires = Requirements {
-        authorization: vec![Authorization { id: "github".into(), scopes: vec!["repo".into()] }],
+        authorization: vec![Authorization::new("github", vec!["repo".into()])],
         secrets: vec!["SHOP_TOKEN".into()],
         user_id: true,
         ..Requirements::default()

@@ -26,7 +26,7 @@ fn needs(deliver: &[(GrantName, Place)]) -> ToolSettings {
         deliver.iter().map(|(grant, place)| Delivery { grant: grant.clone(), place: place.clone() });
     ToolSettings {
         requires: Some(Requirements {
-            authorization: vec![Authorization { id: "github".into(), scopes: Vec::new() }],
+            authorization: vec![Authorization::new("github", Vec::new())],
             secrets: vec!["SHOP".into()],
             user_id: true,
             ..Requirements::default()

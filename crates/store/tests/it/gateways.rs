@@ -5,14 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use serde_json::value::RawValue;
 use toolmux_core::call::Request;
 use toolmux_core::gateway::{Credential, Gateway};
 use toolmux_core::progress::Progress;
 use toolmux_core::requirements::Grants;
 use toolmux_core::secret::Secret;
 use toolmux_core::task::{KEPT, TaskId};
-use toolmux_core::tool::Passthrough;
 
 use crate::contract::settings;
 use crate::contract_calls::text;
@@ -132,8 +130,7 @@ async fn credentials_are_kept_nowhere() {
     let credential = || vec![("github".to_owned(), Secret::new("hunter2"))];
     let with_credentials = |id: &str| {
         let grants = Grants { authorization: credential(), secrets: credential(), user_id: None };
-        let extra = Passthrough::of("mcp", RawValue::from_string(r#"{"token":"hunter2"}"#.into()).unwrap());
-        Request { id: Some(id.into()), grants, extra, ..request("Kit_once", 7) }
+        Request { id: Some(id.into()), grants, ..request("Kit_once", 7) }
     };
     gateway.call(&caller, with_credentials("call"), &Progress::unheard()).await.unwrap();
     let task = gateway.submit(&caller, with_credentials("task"), KEPT).await.unwrap();

@@ -82,9 +82,12 @@ impl Auth {
 async fn broker(config: &Path) -> Result<Arc<OAuthBroker>, Failure> {
     let config = Config::load(config)?;
     let store = store(&config.store, config.retention).await?;
-    authorization::broker(config.auth.as_ref(), &store, &Base::default())?.ok_or_else(|| {
+    // Providers that servers name know us by our address.
+    let base = Base::default();
+    base.set(config.public_url.clone().unwrap_or_else(|| format!("http://{}", config.listen))).ok();
+    authorization::broker(config.auth.as_ref(), &store, &base)?.ok_or_else(|| {
         Failure::refused(anyhow::anyhow!("no provider of tokens is configured"))
-            .hint("add an [auth.providers.NAME] table")
+            .hint("add an [auth.providers.NAME] table, or `authorization = {}` to an MCP source")
     })
 }
 

@@ -11,7 +11,7 @@ use toolmux_protocols::registry::SecretSetting;
 
 use super::believe::Reader;
 use super::fault::ConfigFault;
-use super::secrets;
+use super::{SourceConfig, secrets};
 
 /// The file of the sealing key when nothing else is said.
 const KEY_FILE: &str = "toolmux.key";
@@ -119,8 +119,18 @@ impl ProviderConfig {
 
 impl Reader<'_> {
     /// `None` when no provider is configured.
-    pub(super) fn auth(&self, raw: Option<RawAuth>) -> Result<Option<AuthConfig>, ConfigFault> {
-        let Some(raw) = raw.filter(|raw| !raw.providers.is_empty()) else { return Ok(None) };
+    /// None when nobody needs tokens of users: a source may ask its server for a provider itself.
+    pub(super) fn auth(
+        &self,
+        raw: Option<RawAuth>,
+        sources: &[SourceConfig],
+    ) -> Result<Option<AuthConfig>, ConfigFault> {
+        let raw = raw.unwrap_or_default();
+        if raw.providers.is_empty()
+            && !sources.iter().any(|source| source.table.get("authorization").is_some())
+        {
+            return Ok(None);
+        }
         let key = match &raw.key {
             None => SealingKeyAt::File(self.folder.join(KEY_FILE)),
             Some(setting) => SealingKeyAt::Text(self.sealing_text(setting)?),

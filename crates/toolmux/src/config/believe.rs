@@ -38,17 +38,18 @@ impl Reader<'_> {
             .map(|(name, set)| Toolset { name, tools: set.tools.into_iter().map(Pattern::new).collect() })
             .collect();
         let limits = raw.limits.unwrap_or_default();
+        let sources = self.sources(raw.sources)?;
         let config = Config {
             listen,
             store: self.store(raw.store)?,
-            sources: self.sources(raw.sources)?,
             tools: raw.tools.into_iter().map(|(name, tool)| (Pattern::new(name), tool.settings())).collect(),
             keys: self.keys(raw.keys, &toolsets)?,
             toolsets,
             jwt: self.jwt(raw.jwt)?,
             vault: self.vault(&raw.secrets)?,
             public_url: self.public_url(raw.auth.as_ref())?,
-            auth: self.auth(raw.auth)?,
+            auth: self.auth(raw.auth, &sources)?,
+            sources,
             limits: limits.of_calls(),
             web: limits.of_bodies(),
             connections: limits.of_connections(),

@@ -141,7 +141,7 @@ struct RawAuthorization {
 impl RawRequirements {
     fn requirements(self) -> Requirements {
         let authorization =
-            self.authorization.into_iter().map(|a| Authorization { id: a.id, scopes: a.scopes }).collect();
+            self.authorization.into_iter().map(|a| Authorization::new(a.id, a.scopes)).collect();
         Requirements {
             authorization,
             secrets: self.secrets,

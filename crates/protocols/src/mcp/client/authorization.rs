@@ -9,52 +9,85 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toolmux_core::call::Call;
-use toolmux_core::message::Message;
 use toolmux_core::refusal::{Challenge, Refusal};
-use toolmux_core::requirements;
+use toolmux_core::requirements::{self, TokenServer};
 use toolmux_core::schema::Schema;
 use toolmux_core::source::{Listing, SourceError};
 use toolmux_core::tool::Tool;
+use url::Url;
+
+use crate::mcp::MCP;
 
 /// The tool that stands for those that cannot be listed yet.
 pub(super) const AUTHORIZE: &str = "authorize";
 
 /// Tokens of users for a server that wants them.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AuthorizationSetting {
-    /// A name under `[auth.providers]`, whose `issuer` is the server's authorization server.
-    provider: String,
-    /// Scopes that every call needs.
+    /// A name under `[auth.providers]`, whose `issuer` is the server's authorization server. Without it, the server
+    /// is asked whose tokens it takes, and toolmux registers itself there.
+    #[serde(default)]
+    provider: Option<String>,
+    /// Scopes that every call needs; without a provider, those that the server names unless given.
     #[serde(default)]
     scopes: Vec<String>,
 }
 
 #[derive(Debug)]
 pub(super) struct Authorization {
-    setting: AuthorizationSetting,
-    /// More scopes that the server asked for, by tool.
-    wanted: Mutex<BTreeMap<String, Vec<String>>>,
-    /// The token that lists are read with: that of whoever used the server last.
+    /// Whose tokens: a provider of the configuration, or the one that the server names.
+    id: String,
+    server: Arc<TokenServer>,
+    scopes: Vec<String>,
+    wanted: Mutex<Scopes>,
+    /// The token that lists are read with: one that the server took from somebody.
     listing: ArcSwapOption<HeaderValue>,
 }
 
+/// Scopes that the server asked for.
+#[derive(Debug, Default)]
+struct Scopes {
+    /// For everything, unless the configuration names some.
+    all: Vec<String>,
+    /// More of them, by tool.
+    by_tool: BTreeMap<String, Vec<String>>,
+}
+
 impl Authorization {
-    pub(super) fn new(setting: AuthorizationSetting) -> Self {
-        Authorization { setting, wanted: Mutex::default(), listing: ArcSwapOption::empty() }
+    pub(super) fn new(source: &str, url: &Url, setting: AuthorizationSetting) -> Self {
+        Authorization {
+            // No provider of the configuration is named so by chance.
+            id: setting.provider.unwrap_or_else(|| format!("{MCP}:{source}")),
+            server: Arc::new(TokenServer::new(url.as_str())),
+            scopes: setting.scopes,
+            wanted: Mutex::default(),
+            listing: ArcSwapOption::empty(),
+        }
     }
 
     /// What a tool requires, by what is known now.
     pub(super) fn require(&self, tool: &mut Tool) {
         let wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut scopes = self.setting.scopes.clone();
-        for scope in wanted.get(&*tool.name).into_iter().flatten() {
+        let mut scopes = if self.scopes.is_empty() { wanted.all.clone() } else { self.scopes.clone() };
+        for scope in wanted.by_tool.get(&*tool.name).into_iter().flatten() {
             if !scopes.contains(scope) {
                 scopes.push(scope.clone());
             }
         }
+        let server = Some(Arc::clone(&self.server));
         tool.requires.authorization =
-            vec![requirements::Authorization { id: self.setting.provider.clone(), scopes }];
+            vec![requirements::Authorization { id: self.id.clone(), scopes, server }];
+    }
+
+    /// The server wants a token before it says anything.
+    pub(super) fn learn(&self, wanted: &TokenWanted) {
+        if let Some(metadata) = &wanted.metadata {
+            self.server.describes_itself_at(metadata.clone());
+        }
+        if !wanted.scopes.is_empty() {
+            self.wanted.lock().unwrap_or_else(PoisonError::into_inner).all.clone_from(&wanted.scopes);
+        }
     }
 
     /// What there is before anybody allowed a token: a tool that asks for one.
@@ -67,7 +100,7 @@ impl Authorization {
 
     /// The user's token for this call, as a header. The gateway let nobody through without.
     pub(super) fn token(&self, call: &Call) -> Option<HeaderValue> {
-        let token = call.grants().token(&self.setting.provider)?;
+        let token = call.grants().token(&self.id)?;
         let mut value = HeaderValue::from_str(&format!("Bearer {}", token.expose())).ok()?;
         value.set_sensitive(true);
         Some(value)
@@ -77,22 +110,31 @@ impl Authorization {
         self.listing.load_full()
     }
 
+    /// A token that the server took: lists can be read with it.
+    pub(super) fn used(&self, credentials: &HeaderMap) {
+        if self.listing.load().is_none() {
+            self.list_with(credentials.get(header::AUTHORIZATION).cloned());
+        }
+    }
+
     pub(super) fn list_with(&self, token: Option<HeaderValue>) {
         self.listing.store(token.map(Arc::new));
     }
 
-    /// The server did not take the token of a call. Scopes that it names are required from now on: the next
-    /// call asks the user for them.
-    pub(super) fn refused(&self, tool: &str, wanted: TokenWanted) -> SourceError {
-        if wanted.scopes.is_empty() {
-            return SourceError::Refused(Refusal::Unavailable {
-                message: Message::public("The server does not accept the user's token"),
-                retry_after: None,
-            });
+    /// The server did not take the token of a call: the next call brings another, or asks the user. Scopes that it
+    /// names are required from now on.
+    pub(super) fn refused(&self, call: &Call, wanted: TokenWanted) -> SourceError {
+        if let Some(metadata) = wanted.metadata {
+            self.server.describes_itself_at(metadata);
         }
-        let mut known = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(tool.to_owned(), wanted.scopes);
-        let challenge = Challenge { id: self.setting.provider.clone(), url: None, check_url: None };
+        if let (Why::Token, Some(token)) = (wanted.why, call.grants().token(&self.id)) {
+            self.server.reject(token);
+        }
+        if !wanted.scopes.is_empty() {
+            let mut known = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+            known.by_tool.insert(call.tool_name().to_owned(), wanted.scopes);
+        }
+        let challenge = Challenge { id: self.id.clone(), url: None, check_url: None };
         SourceError::Refused(Refusal::Challenged {
             authorization: vec![challenge],
             secrets: Vec::new(),
@@ -107,6 +149,17 @@ pub(super) struct TokenWanted {
     /// Where it describes itself (RFC 9728).
     pub(super) metadata: Option<String>,
     pub(super) scopes: Vec<String>,
+    pub(super) why: Why,
+}
+
+/// What is wrong with the token that a server was shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Why {
+    /// It is no good, or there was none.
+    #[default]
+    Token,
+    /// It lacks scopes.
+    Scopes,
 }
 
 impl TokenWanted {
@@ -116,15 +169,16 @@ impl TokenWanted {
             headers.get_all(header::WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
         let bearer = said.find_map(|said| said.trim().strip_prefix("Bearer")).unwrap_or_default();
         let insufficient = parameter(bearer, "error").as_deref() == Some("insufficient_scope");
-        let refused = match status {
-            StatusCode::UNAUTHORIZED => true,
-            StatusCode::FORBIDDEN => insufficient,
-            _ => false,
+        let why = match status {
+            StatusCode::UNAUTHORIZED => Why::Token,
+            StatusCode::FORBIDDEN if insufficient => Why::Scopes,
+            _ => return None,
         };
         let scopes = parameter(bearer, "scope").unwrap_or_default();
-        refused.then(|| TokenWanted {
+        Some(TokenWanted {
             metadata: parameter(bearer, "resource_metadata"),
             scopes: scopes.split_whitespace().map(str::to_owned).collect(),
+            why,
         })
     }
 }
@@ -156,6 +210,7 @@ mod tests {
         let expect = expect.map(|(metadata, scopes)| TokenWanted {
             metadata: metadata.map(str::to_owned),
             scopes: scopes.iter().map(ToString::to_string).collect(),
+            why: if status == 403 { Why::Scopes } else { Why::Token },
         });
         assert_eq!(wanted, expect, "{status} {challenge}");
     }

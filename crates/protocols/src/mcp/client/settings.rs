@@ -33,8 +33,8 @@ pub(super) struct McpSettings {
     /// Headers for every request to it. The caller's own credentials are never among them.
     #[serde(default)]
     headers: BTreeMap<String, SecretSetting>,
-    /// The server wants a token of the user: `{ provider = "github", scopes = ["repo"] }`. Every tool requires it,
-    /// and it goes along with every call.
+    /// The server wants a token of the user: `{}` asks the server whose and toolmux registers itself there, `{ provider =
+    /// "github", scopes = ["repo"] }` says it. Every tool requires it, and it goes along with every call.
     #[serde(default)]
     authorization: Option<AuthorizationSetting>,
     /// Which era to speak; found out by asking unless given.
@@ -114,8 +114,9 @@ impl McpSettings {
                     let (name, value) = header(name, &secret(value)?)?;
                     headers.insert(name, value);
                 }
-                let authorization = self.authorization.map(|setting| Arc::new(Authorization::new(setting)));
-                Address::Url { url, headers, authorization }
+                let authorization =
+                    self.authorization.map(|setting| Authorization::new(opening.name, &url, setting));
+                Address::Url { url, headers, authorization: authorization.map(Arc::new) }
             }
             (None, false) => {
                 let env = self.env.iter().map(|(name, value)| Ok((name.clone(), secret(value)?)));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use futures_util::future::join_all;
 use http::{HeaderMap, HeaderValue};
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -133,9 +134,16 @@ impl Upstream {
         }
         let authorization = self.place.authorization();
         let mut listed = match (self.read_all().await, authorization) {
-            (Err(Broken::Unauthorized(_)), Some(authorization)) if self.listed.load().is_none() => {
+            (Err(Broken::Unauthorized(wanted)), Some(authorization)) => {
                 authorization.list_with(None);
-                return Ok(authorization.only_authorize());
+                match self.listed.load_full() {
+                    // Whoever calls next brings a token that lists can be read with again.
+                    Some(listed) => (*listed).clone(),
+                    None => {
+                        authorization.learn(&wanted);
+                        return Ok(authorization.only_authorize());
+                    }
+                }
             }
             (listed, _) => listed?,
         };
@@ -161,11 +169,18 @@ impl Upstream {
     }
 
     /// Lists with the token that a user has just allowed.
-    async fn authorize(&self, token: Option<HeaderValue>) -> Result<Outcome, SourceError> {
+    async fn authorize(&self, call: &Call, token: Option<HeaderValue>) -> Result<Outcome, SourceError> {
         if let Some(authorization) = self.place.authorization() {
             authorization.list_with(token);
         }
-        let (listing, _) = self.read_all().await?;
+        let (listing, _) = match (self.read_all().await, self.place.authorization()) {
+            (Err(Broken::Unauthorized(wanted)), Some(authorization)) => {
+                self.relist.notify_one();
+                self.opened.notify_one();
+                return Err(authorization.refused(call, wanted));
+            }
+            (listed, _) => listed?,
+        };
         self.relist.notify_one();
         let words = format!("Access was given: {} tools are there now.", listing.tools.len());
         Ok(Outcome::Returned(Output::value(raw_of(&json!(words)))))
@@ -176,7 +191,7 @@ impl Upstream {
         let authorization = self.place.authorization();
         let token = authorization.and_then(|authorization| authorization.token(call));
         if authorization.is_some() && self.listed.load().is_none() && call.tool_name() == AUTHORIZE {
-            return Box::pin(self.authorize(token)).await;
+            return Box::pin(self.authorize(call, token)).await;
         }
         let mut credentials = credential_headers(call)?;
         credentials.extend(token.map(|token| (http::header::AUTHORIZATION, token)));
@@ -197,11 +212,15 @@ impl Upstream {
                 authorization,
             ) {
                 (Err(Broken::Unauthorized(wanted)), Some(authorization)) => {
+                    self.relist.notify_one();
                     self.opened.notify_one();
-                    return Err(authorization.refused(call.tool_name(), wanted));
+                    return Err(authorization.refused(call, wanted));
                 }
                 (answer, _) => answer?,
             };
+            if let Some(authorization) = authorization {
+                authorization.used(&asking.credentials);
+            }
             let (whole, requests, state) = match answer.map(decode::result) {
                 Err(error) => return Ok(decode::error(error)),
                 Ok(Called::Ended(outcome)) => return Ok(outcome),
@@ -366,13 +385,13 @@ fn with_answers<'a>(mut members: Members<'a>, more: Option<&(RawJson, Option<Str
     members
 }
 
-/// Puts every question to the caller; none when one of them cannot be answered.
+/// Puts every question to the caller, all at a time; none when one of them cannot be answered.
 async fn answers(requests: &serde_json::Value, following: &Following<'_>) -> Option<RawJson> {
-    let mut answers = serde_json::Map::new();
-    for (key, request) in requests.as_object()? {
+    let asked = requests.as_object()?.iter().map(async |(key, request)| {
         let params = request.get("params").map(raw_of);
         let answer = following.asked(request["method"].as_str()?, params.as_deref()).await.ok()?;
-        answers.insert(key.clone(), serde_json::from_str(answer.get()).ok()?);
-    }
-    Some(raw_of(&serde_json::Value::Object(answers)))
+        Some((key.clone(), serde_json::from_str(answer.get()).ok()?))
+    });
+    let answers: Option<serde_json::Map<_, _>> = join_all(asked).await.into_iter().collect();
+    answers.map(|answers| raw_of(&serde_json::Value::Object(answers)))
 }

@@ -114,6 +114,8 @@ impl Exchange {
             meta.remove(VERSION);
             members.put_raw("_meta", meta.write());
             members.remove("task");
+            // It is kept beside the task, which has the arguments already.
+            members.remove("arguments");
         })
     }
 }

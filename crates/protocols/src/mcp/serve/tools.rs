@@ -49,6 +49,9 @@ fn tools<'a>(catalog: &'a Catalog, peer: &'a Peer) -> impl Iterator<Item = RawJs
 pub(super) async fn call(exchange: Exchange) -> Reply {
     let params = exchange.params()?;
     if let Some(state) = Suspended::named(&params, &exchange) {
+        if let Some(task) = tasks::named(state, &exchange) {
+            return tasks::resume(&task, &params, &exchange).await;
+        }
         return Suspended::resume(state, &params, &exchange).await;
     }
     let (request, structure, plan) = request(&exchange, &params)?;

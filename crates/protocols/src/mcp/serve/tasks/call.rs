@@ -4,19 +4,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde_json::json;
 use tokio::time::{Instant, timeout_at};
 use toolmux_core::call::Request;
 use toolmux_core::catalog::Entry;
 use toolmux_core::refusal::Refusal;
-use toolmux_core::task::{KEPT, TaskId};
+use toolmux_core::task::{KEPT, LONGEST_KEPT, TaskId};
 
 use super::super::encode;
 use super::super::exchange::Exchange;
 use super::super::teller::Teller;
+use super::early;
 use super::shape::{Shown, created};
 use super::watch::{Seen, Watch};
 use crate::mcp::MCP;
-use crate::mcp::wire::{Fault, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Params, Reply};
+use crate::mcp::wire::{Fault, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Params, Reply, TASKS};
 
 /// How long a client of 2026-07-28 that takes tasks waits for a plain result before it gets a task: what is
 /// quick should not cost a second request.
@@ -27,6 +29,8 @@ const QUICK: Duration = Duration::from_millis(500);
 enum Support {
     Forbidden,
     Optional,
+    /// Its server runs it in no other way.
+    Required,
 }
 
 impl Support {
@@ -45,7 +49,8 @@ impl Support {
         let Some(said) = entry.tool.extra.said_by(MCP) else { return Some(Support::Optional) };
         let listed: Option<Listed> = serde_json::from_str(said.get()).ok();
         match listed?.execution?.task_support?.as_str() {
-            "optional" | "required" => Some(Support::Optional),
+            "optional" => Some(Support::Optional),
+            "required" => Some(Support::Required),
             _ => Some(Support::Forbidden),
         }
     }
@@ -69,19 +74,23 @@ impl Plan {
     ) -> Result<Option<Plan>, Fault> {
         let revision = exchange.peer.revision;
         let plan = match &params.task {
-            Some(task) if revision.has_tasks() => Plan::Asked(task.ttl.map_or(KEPT, Duration::from_millis)),
-            _ if revision.is_modern() && exchange.peer.capabilities.takes_tasks() => Plan::IfSlow,
-            _ => return Ok(None),
+            Some(task) if revision.has_tasks() => {
+                Some(Plan::Asked(task.ttl.map_or(KEPT, Duration::from_millis)))
+            }
+            _ if revision.is_modern() && exchange.peer.capabilities.takes_tasks() => Some(Plan::IfSlow),
+            _ => None,
         };
         // A tool that is not there is refused as such.
         let Some(entry) = entry else { return Ok(None) };
+        let refused = |why: &str| Err(Fault::new(METHOD_NOT_FOUND, format!("Tool `{}` {why}", entry.flat)));
         match (plan, Support::of(entry)) {
-            (Plan::IfSlow, None) | (_, Some(Support::Optional)) => Ok(Some(plan)),
-            (Plan::IfSlow, Some(Support::Forbidden)) => Ok(None),
-            (Plan::Asked(_), None | Some(Support::Forbidden)) => {
-                let text = format!("Tool `{}` cannot be run as a task", entry.flat);
-                Err(Fault::new(METHOD_NOT_FOUND, text))
+            (None, Some(Support::Required)) if revision.is_modern() => {
+                Err(Fault::missing(&json!({ "extensions": { TASKS: {} } })))
             }
+            (None, Some(Support::Required)) if revision.has_tasks() => refused("can only be run as a task"),
+            (None, _) | (Some(Plan::IfSlow), Some(Support::Forbidden)) => Ok(None),
+            (Some(Plan::IfSlow), None) | (_, Some(Support::Optional | Support::Required)) => Ok(plan),
+            (Some(Plan::Asked(_)), None | Some(Support::Forbidden)) => refused("cannot be run as a task"),
         }
     }
 }
@@ -102,16 +111,19 @@ pub(in super::super) async fn call(exchange: &Exchange, mut request: Request, pl
         Err(refusal) => return refused(exchange, &refusal, plan),
     };
     let mut unknown = Unknown { exchange, id: Some(id.clone()).filter(|_| !findable) };
-    let end = match plan {
-        Plan::Asked(_) => None,
-        Plan::IfSlow => quick(exchange, &id).await?,
+    let reply = match plan {
+        Plan::Asked(_) => create(exchange, &id).await,
+        Plan::IfSlow => quick(exchange, &id).await,
     };
-    let reply = match end {
-        Some(end) => end,
-        None => shown(exchange, &id).await?.map(|shown| created(&shown)).ok_or_else(gone),
-    };
-    unknown.id = None;
+    // An error says nothing of the task, so nobody knows it.
+    if reply.is_ok() {
+        unknown.id = None;
+    }
     reply
+}
+
+async fn create(exchange: &Exchange, id: &TaskId) -> Reply {
+    shown(exchange, id).await?.map(|shown| created(&shown)).ok_or_else(gone)
 }
 
 /// Where a task was asked for, words that are no task would be taken for a broken answer.
@@ -123,28 +135,29 @@ fn refused(exchange: &Exchange, refusal: &Refusal, plan: Plan) -> Reply {
     }
 }
 
-/// What a task ends with, if it is quick and asks nothing.
-async fn quick(exchange: &Exchange, id: &TaskId) -> Result<Option<Reply>, Fault> {
-    let deadline = Instant::now() + QUICK;
+/// What a task ends with or asks, if it does so quickly; otherwise the task, where the client takes one.
+pub(super) async fn quick(exchange: &Exchange, id: &TaskId) -> Reply {
+    let patience = if exchange.peer.capabilities.takes_tasks() { QUICK } else { LONGEST_KEPT };
+    let deadline = Instant::now() + patience;
     let watch = Watch::open(&exchange.gateway, &exchange.peer.caller, id).await;
-    let Some(mut watch) = watch.map_err(|refusal| unavailable(&refusal))? else { return Ok(None) };
+    let mut watch = watch.map_err(|refusal| unavailable(&refusal))?.ok_or_else(gone)?;
     let mut teller = Teller::new(exchange);
     while let Ok(seen) = timeout_at(deadline, watch.next()).await {
         match seen.map_err(|refusal| unavailable(&refusal))? {
             Some(Seen::Update(update)) => teller.tell(update).await,
             Some(Seen::State(task, questions)) => {
-                if task.status.is_ended() {
-                    let end = Shown::new(exchange, task, questions).end;
-                    return Ok(Some(end.unwrap_or_else(|| Err(gone()))));
+                let shown = Shown::new(exchange, task, questions);
+                if shown.task.status.is_ended() {
+                    return shown.end.unwrap_or_else(|| Err(gone()));
                 }
-                if !questions.is_empty() {
-                    return Ok(None);
+                if !shown.questions.is_empty() {
+                    return Ok(early::asked(exchange, &shown));
                 }
             }
-            None => return Ok(None),
+            None => break,
         }
     }
-    Ok(None)
+    create(exchange, id).await
 }
 
 /// A task of the caller's as it is now.

@@ -2,9 +2,11 @@
 //! They are the tasks of every other protocol too: an id is good wherever its caller asks.
 
 mod call;
+mod early;
 mod methods;
 mod shape;
 mod watch;
 
 pub(super) use self::call::{Plan, call};
+pub(super) use self::early::{named, resume};
 pub(super) use self::methods::{answer, declared, tell};

@@ -85,12 +85,17 @@ impl Shown {
             None => {}
         }
         if self.status() == "input_required" {
-            let asked = |question: &TaskQuestion| {
-                (key(question), serde_json::from_str(question.asked.get()).unwrap_or_default())
-            };
-            members.put("inputRequests", &self.questions.iter().map(asked).collect::<Map<String, Value>>());
+            members.put("inputRequests", &self.requests());
         }
         members
+    }
+
+    /// What it asks, by the keys given to the client.
+    pub(super) fn requests(&self) -> Map<String, Value> {
+        let asked = |question: &TaskQuestion| {
+            (key(question), serde_json::from_str(question.asked.get()).unwrap_or_default())
+        };
+        self.questions.iter().map(asked).collect()
     }
 
     /// A task is kept for a time after its end; until then the end is as far away as it can be.

@@ -1,0 +1,66 @@
+//! A call that asks its client something before the client knows that it is a task: the client is asked by a
+//! result, as by any call, and asks again with the answers. What takes long after that is a task to it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use toolmux_core::task::TaskId;
+
+use super::super::exchange::Exchange;
+use super::super::suspended::said;
+use super::call::{quick, shown};
+use super::shape::{Shown, key, modern};
+use crate::mcp::members::Members;
+use crate::mcp::wire::{Fault, INVALID_PARAMS, Params, Reply};
+
+/// How long a question waits for its answer; nobody could cancel the task later.
+const PATIENCE: Duration = Duration::from_mins(10);
+
+/// What stands behind our mark in the state of such a call, before the id of its task.
+const KIND: &str = "task:";
+
+/// The task that a state of ours stands for, if it is one of these.
+pub(in super::super) fn named(state: &str, exchange: &Exchange) -> Option<TaskId> {
+    state.strip_prefix(&exchange.desk.mark)?.strip_prefix(KIND).map(TaskId::new)
+}
+
+/// Tells the client what is asked.
+pub(super) fn asked(exchange: &Exchange, shown: &Shown) -> Bytes {
+    let id = shown.task.id.clone();
+    let mut result = Members::default();
+    result.put("inputRequests", &shown.requests());
+    result.put("requestState", &format!("{}{KIND}{}", exchange.desk.mark, id.as_str()));
+    forget(exchange, id, shown.questions.iter().map(|question| question.number).collect());
+    modern(result, "input_required")
+}
+
+/// Goes on with a call. Only the caller it belongs to can, with the same tool. Dropping the future leaves the
+/// task as it is.
+pub(in super::super) async fn resume(id: &TaskId, params: &Params<'_>, exchange: &Exchange) -> Reply {
+    let unknown = || Fault::new(INVALID_PARAMS, "The `requestState` is not known or has expired");
+    let shown = shown(exchange, id).await?.ok_or_else(unknown)?;
+    if params.name.as_deref() != Some(&*shown.task.tool) {
+        return Err(unknown());
+    }
+    let answers = params.input_responses.map_or_else(|| Some(Members::default()), Members::read);
+    let answers = answers.ok_or_else(|| Fault::new(INVALID_PARAMS, "`inputResponses` must be an object"))?;
+    for question in &shown.questions {
+        if let Some(answer) = answers.get(&key(question)) {
+            exchange.gateway.task_answer(&shown.task, question.number, Some(said(answer)));
+        }
+    }
+    quick(exchange, id).await
+}
+
+/// Cancels a task whose client does not come back.
+fn forget(exchange: &Exchange, id: TaskId, asked: Vec<u64>) {
+    let (gateway, caller) = (Arc::clone(&exchange.gateway), exchange.peer.caller.clone());
+    exchange.desk.tasks.spawn(async move {
+        tokio::time::sleep(PATIENCE).await;
+        let Ok(Some(task)) = gateway.task(&caller, &id).await else { return };
+        if gateway.task_questions(&task).iter().any(|question| asked.contains(&question.number)) {
+            gateway.task_cancel(&caller, &id).await.ok();
+        }
+    });
+}
