@@ -18,7 +18,7 @@ use crate::task::TaskId;
 use crate::tool::Passthrough;
 
 /// The id a caller gives a call, and by that its idempotency key.
-pub type CallId = Box<str>;
+pub type CallId = Arc<str>;
 
 /// Who asks. Made by [`crate::gateway::Gateway::admit`] alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -104,7 +104,7 @@ pub const LONGEST_CALL_ID: usize = 256;
 
 /// The key of a call that was opened, when it has one.
 pub fn idempotency_key(headers: &HeaderMap) -> Option<CallId> {
-    headers.get(&IDEMPOTENCY_KEY).and_then(|key| key.to_str().ok()).map(Box::from)
+    headers.get(&IDEMPOTENCY_KEY).and_then(|key| key.to_str().ok()).map(CallId::from)
 }
 
 /// The caller's trace, when it has one.

@@ -39,7 +39,7 @@ pub(super) async fn record(
         Some(id) if call.task.is_none() && call.entry.hints.read_only != Some(true) => id.clone(),
         _ => return dispatch(gateway, &call, progress).await,
     };
-    let key = CallKey { caller: call.caller.name.as_ref().into(), id };
+    let key = CallKey { caller: Arc::clone(&call.caller.name), id };
     // On the heap: most calls have no id, and should not carry the room for one.
     Box::pin(once(gateway, key, Arc::new(call), progress)).await
 }
@@ -89,7 +89,7 @@ async fn begin(
         Begun::Abandoned if call.entry.hints.repeatable() => run(gateway, key, &call, &progress).await,
         Begun::Abandoned => note_surely(gateway, key, Ok(may_have_run())).await,
         Begun::Ended(outcome) => Ok(Stands::Ended(outcome)),
-        Begun::Conflict => Err(Refusal::Conflict { call_id: key.id.into() }),
+        Begun::Conflict => Err(Refusal::Conflict { call_id: key.id.to_string() }),
         Begun::Running => Ok(Stands::Elsewhere),
         Begun::Task(id) => Ok(Stands::Task(id)),
     }

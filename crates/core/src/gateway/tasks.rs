@@ -88,7 +88,7 @@ impl Gateway {
                 match other.map_err(unavailable)? {
                     Submitted::Known(known) => Ok(known),
                     Submitted::Fresh | Submitted::Called | Submitted::Conflict => {
-                        Err(Refusal::Conflict { call_id: call.request.id.unwrap_or_default().into() })
+                        Err(Refusal::Conflict { call_id: call.request.id.unwrap_or_default().to_string() })
                     }
                 }
             }

@@ -3,12 +3,14 @@
 mod bells;
 mod memory;
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 pub use self::bells::{Bells, Listener};
 pub use self::memory::MemoryStore;
 use crate::BoxFuture;
 use crate::audit::AuditRecord;
+use crate::call::CallId;
 use crate::message::Message;
 use crate::outcome::{Outcome, Retry};
 use crate::progress::Update;
@@ -18,9 +20,9 @@ use crate::task::{LONGEST_KEPT, Task, TaskEvent, TaskId};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CallKey {
     /// The caller's name; ids of different callers never meet.
-    pub caller: Box<str>,
+    pub caller: Arc<str>,
     /// The id the caller gave.
-    pub id: Box<str>,
+    pub id: CallId,
 }
 
 /// A digest of tool and arguments: the same id with another digest is a conflict.

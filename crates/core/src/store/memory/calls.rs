@@ -20,17 +20,32 @@ pub(super) struct Calls {
 #[derive(Debug)]
 struct Record {
     digest: CallDigest,
-    outcome: watch::Sender<Option<Outcome>>,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// With a way to tell whoever waits, once somebody does.
+    Running(Option<watch::Sender<Option<Outcome>>>),
+    Ended(Outcome),
+}
+
+impl Record {
+    fn outcome(&self) -> Option<&Outcome> {
+        match &self.state {
+            State::Running(_) => None,
+            State::Ended(outcome) => Some(outcome),
+        }
+    }
 }
 
 impl Calls {
     pub(super) fn begin(&mut self, key: &CallKey, digest: &CallDigest) -> Begun {
         match self.calls.get(key) {
             Some(record) if record.digest != *digest => Begun::Conflict,
-            Some(record) => record.outcome.borrow().clone().map_or(Begun::Running, Begun::Ended),
+            Some(record) => record.outcome().cloned().map_or(Begun::Running, Begun::Ended),
             None => {
-                let outcome = watch::Sender::new(None);
-                self.calls.insert(key.clone(), Record { digest: *digest, outcome });
+                self.calls.insert(key.clone(), Record { digest: *digest, state: State::Running(None) });
                 Begun::Fresh
             }
         }
@@ -41,11 +56,13 @@ impl Calls {
     }
 
     pub(super) fn finish(&mut self, key: &CallKey, outcome: &Outcome, most: u64) -> bool {
-        let Some(record) = self.calls.get(key) else { return false };
-        if let Some(known) = &*record.outcome.borrow() {
-            return written(known) == written(outcome);
+        let Some(record) = self.calls.get_mut(key) else { return false };
+        match &record.state {
+            State::Ended(known) => return written(known) == written(outcome),
+            State::Running(Some(waiting)) => drop(waiting.send_replace(Some(outcome.clone()))),
+            State::Running(None) => {}
         }
-        record.outcome.send_replace(Some(outcome.clone()));
+        record.state = State::Ended(outcome.clone());
         self.ended.push_back((key.clone(), Instant::now()));
         if self.ended.len() as u64 > most {
             self.drop_oldest();
@@ -57,13 +74,16 @@ impl Calls {
         self.calls.remove(key);
     }
 
-    pub(super) fn watch(&self, key: &CallKey) -> Option<watch::Receiver<Option<Outcome>>> {
-        self.calls.get(key).map(|record| record.outcome.subscribe())
+    pub(super) fn watch(&mut self, key: &CallKey) -> Option<watch::Receiver<Option<Outcome>>> {
+        self.calls.get_mut(key).map(|record| match &mut record.state {
+            State::Running(waiting) => waiting.get_or_insert_with(|| watch::Sender::new(None)).subscribe(),
+            State::Ended(outcome) => watch::Sender::new(Some(outcome.clone())).subscribe(),
+        })
     }
 
     /// All, and those that run.
     pub(super) fn count(&self) -> [u64; 2] {
-        let running = self.calls.values().filter(|record| record.outcome.borrow().is_none()).count();
+        let running = self.calls.values().filter(|record| record.outcome().is_none()).count();
         [self.calls.len() as u64, running as u64]
     }
 
