@@ -132,7 +132,7 @@ async fn until_said(expect: &str, mut ask: impl AsyncFnMut() -> String) -> Strin
             return said;
         }
         assert!(begun.elapsed() < Duration::from_secs(30), "waited for {expect}: {said}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        tokio::task::yield_now().await;
     }
 }
 
