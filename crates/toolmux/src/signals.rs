@@ -2,12 +2,14 @@
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Ends when the process is told to end: SIGTERM, or SIGINT from a terminal.
-pub(crate) async fn told_to_end() {
+/// Ends when the process is told to end, from now on: SIGTERM, or SIGINT from a terminal.
+pub(crate) fn told_to_end() -> impl Future<Output = ()> {
     let (mut term, mut int) = (stream(SignalKind::terminate()), stream(SignalKind::interrupt()));
-    tokio::select! {
-        () = next(&mut term) => {}
-        () = next(&mut int) => {}
+    async move {
+        tokio::select! {
+            () = next(&mut term) => {}
+            () = next(&mut int) => {}
+        }
     }
 }
 

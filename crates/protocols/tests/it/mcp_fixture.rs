@@ -39,7 +39,7 @@ pub(crate) async fn serve(settings: Settings, sources: Vec<(&str, Arc<dyn Source
     for (name, source) in sources {
         gateway.mount(Mount::new(name, name, Naming::Prefixed, source));
     }
-    gateway.settled(Duration::from_secs(20)).await;
+    gateway.settled(Duration::from_mins(1)).await;
     let web = Arc::new(Web { gateway: Arc::clone(&gateway), limits: WebLimits::default(), stop: None });
     let routes = toolmux_protocols::SERVED
         .iter()

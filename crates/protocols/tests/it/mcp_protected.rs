@@ -149,7 +149,7 @@ pub(crate) async fn until_said(expect: &str, mut ask: impl AsyncFnMut() -> Strin
             return said;
         }
         assert!(begun.elapsed() < Duration::from_secs(30), "waited for {expect}: {said}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        tokio::task::yield_now().await;
     }
 }
 

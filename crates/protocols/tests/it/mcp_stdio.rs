@@ -7,19 +7,33 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use toolmux_core::gateway::{Settings, SourceStatus};
 use toolmux_core::limits::Limits;
+use toolmux_core::mount::ToolSettings;
 use toolmux_core::source::Source;
+use toolmux_core::toolset::Pattern;
 
 use crate::mcp_client::{ask, call, modern};
 use crate::mcp_fixture::{Kit, Served, serve, upstream};
 
 async fn behind(arguments: &[&str]) -> Served {
-    serve(patient(Duration::from_secs(20)), vec![("Up", upstream(arguments, &json!({})))]).await
+    serve(patient(), vec![("Up", upstream(arguments, &json!({})))]).await
 }
 
-/// Rules with this limit for a call, and without rests: here failures are wanted.
-fn patient(call_timeout: Duration) -> Settings {
-    let limits = Limits { call_timeout, breaker_failures: u32::MAX, ..Limits::default() };
+/// How long anything may take before a test fails.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How quickly a list is answered that waits for nobody.
+const AT_ONCE: Duration = Duration::from_millis(50);
+
+/// Rules for calls that take their time, and without rests: here failures are wanted.
+fn patient() -> Settings {
+    let limits = Limits { call_timeout: PATIENCE, breaker_failures: u32::MAX, ..Limits::default() };
     Settings { limits, ..Settings::default() }
+}
+
+/// The same for all but this tool, which never answers.
+fn impatient_with(tool: &str) -> Settings {
+    let own = ToolSettings { timeout: Some(Duration::from_millis(300)), ..ToolSettings::default() };
+    Settings { tools: vec![(Pattern::new(tool), own)], ..patient() }
 }
 
 #[tokio::test]
@@ -39,11 +53,10 @@ async fn noise_on_the_output_is_skipped() {
 async fn check_lists(mode: &str, tool: &'static str, more: &Value) {
     let sources: Vec<(&str, Arc<dyn Source>)> =
         vec![("Up", upstream(&["legacy", mode], more)), ("Kit", Arc::new(Kit))];
-    let call_timeout = Duration::from_millis(if tool == "Up_wrong_id" { 300 } else { 20_000 });
     let silent = ["mute", "dead"].contains(&mode);
-    let list_timeout = Duration::from_millis(if silent { 300 } else { 30_000 });
-    let limits = Limits { call_timeout, list_timeout, breaker_failures: u32::MAX, ..Limits::default() };
-    let served = serve(Settings { limits, ..Settings::default() }, sources).await;
+    let mut settings = impatient_with("Up.wrong_id");
+    settings.limits.list_timeout = if silent { Duration::from_millis(300) } else { PATIENCE };
+    let served = serve(settings, sources).await;
     let mut going_on = tokio::task::JoinSet::new();
     let url = served.url.clone();
     going_on.spawn(async move {
@@ -51,8 +64,10 @@ async fn check_lists(mode: &str, tool: &'static str, more: &Value) {
             call(&url, tool).await;
         }
     });
-    let mut fastest = Duration::MAX;
-    for _ in 0..20 {
+    let (started, mut rounds, mut fastest) = (Instant::now(), 0, Duration::MAX);
+    // The machine may be slow; it is not slow every time.
+    while rounds < 20 || (fastest >= AT_ONCE && started.elapsed() < PATIENCE) {
+        rounds += 1;
         let begun = Instant::now();
         let (_, body) = ask(&served.url, modern("tools/list", json!({}))).await;
         fastest = fastest.min(begun.elapsed());
@@ -60,8 +75,7 @@ async fn check_lists(mode: &str, tool: &'static str, more: &Value) {
         assert_eq!(body.contains(r#""name":"Up_echo""#), !silent, "{mode} {tool}");
         assert!(call(&served.url, "Kit_count").await.contains('7'), "{mode} {tool}");
     }
-    // The machine may be slow; it is not slow twenty times.
-    assert!(fastest < Duration::from_millis(50), "{mode} {tool}: {fastest:?}");
+    assert!(fastest < AT_ONCE, "{mode} {tool}: {fastest:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -103,10 +117,12 @@ async fn a_server_that_tells_of_changes_all_the_time_is_asked_from_time_to_time(
     let asked = async || told(&call(&served.url, "Up_listed").await).parse::<u32>().expect("a number");
     let (begun, before) = (Instant::now(), asked().await);
     while asked().await < before + 3 {
-        assert!(begun.elapsed() < Duration::from_secs(30), "it is asked no more");
+        assert!(begun.elapsed() < PATIENCE, "it is asked no more");
     }
+    let more = asked().await - before;
+    // Looked at afterwards: however long the answer took, no more than that can have been asked.
     let most = begun.elapsed().as_millis() / 100 + 2;
-    assert!(u128::from(asked().await - before) <= most, "within {:?}", begun.elapsed());
+    assert!(u128::from(more) <= most, "{more} within {:?}", begun.elapsed());
 }
 
 #[tokio::test]
@@ -128,19 +144,19 @@ async fn an_answer_that_is_too_long_is_lost_and_the_next_is_not() {
 
 #[tokio::test]
 async fn an_answer_to_another_question_is_no_answer() {
-    let served =
-        serve(patient(Duration::from_millis(300)), vec![("Up", upstream(&["legacy"], &json!({})))]).await;
+    let served = serve(impatient_with("Up.wrong_id"), vec![("Up", upstream(&["legacy"], &json!({})))]).await;
     assert!(call(&served.url, "Up_wrong_id").await.contains("did not answer within 300ms"));
     assert!(call(&served.url, "Up_echo").await.contains("content"));
 }
 
 #[tokio::test]
 async fn a_call_that_takes_too_long_is_cancelled_at_the_server() {
-    let served =
-        serve(patient(Duration::from_millis(300)), vec![("Up", upstream(&["legacy"], &json!({})))]).await;
+    let served = serve(impatient_with("Up.hang"), vec![("Up", upstream(&["legacy"], &json!({})))]).await;
     assert!(call(&served.url, "Up_hang").await.contains("did not answer within 300ms"));
-    let body = call(&served.url, "Up_cancelled").await;
-    assert!(!body.contains(r#""text":"""#), "{body}");
+    let begun = Instant::now();
+    while call(&served.url, "Up_cancelled").await.contains(r#""text":"""#) {
+        assert!(begun.elapsed() < PATIENCE, "the server hears of it");
+    }
 }
 
 #[tokio::test]
@@ -170,7 +186,7 @@ async fn gone(pid: &str) -> bool {
             .is_ok_and(|stat| !stat.contains(") Z "))
     };
     let begun = Instant::now();
-    while there() && begun.elapsed() < Duration::from_secs(10) {
+    while there() && begun.elapsed() < PATIENCE {
         tokio::task::yield_now().await;
     }
     !there()
@@ -185,7 +201,7 @@ async fn grandchildren_go_with_their_server() {
             if manners == "plain" {
                 call(&served.url, "Up_die").await;
             } else {
-                served.gateway.close(Duration::from_secs(20)).await;
+                served.gateway.close(PATIENCE).await;
             }
             assert!(gone(&pid).await, "{manners} {tool}");
         }
@@ -195,7 +211,7 @@ async fn grandchildren_go_with_their_server() {
 #[tokio::test]
 async fn a_server_nobody_calls_rests_until_it_is_called() {
     let source = upstream(&["legacy"], &json!({ "idle_stop_ms": 200 }));
-    let served = serve(patient(Duration::from_secs(20)), vec![("Up", source)]).await;
+    let served = serve(patient(), vec![("Up", source)]).await;
     for _ in 0..2 {
         let pid = told(&call(&served.url, "Up_pid").await);
         assert!(gone(&pid).await);

@@ -28,7 +28,7 @@ use toolmux_core::version::Version;
 use toolmux_protocols::http_client::{HttpClient, HttpLimits};
 use toolmux_protocols::web::{Web, WebLimits};
 
-pub(crate) const SETTLE: Duration = Duration::from_secs(10);
+pub(crate) const SETTLE: Duration = Duration::from_mins(1);
 
 /// A source whose tools do what their names say.
 pub(crate) struct Scripted {

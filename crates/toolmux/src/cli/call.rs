@@ -1,11 +1,13 @@
 //! `toolmux call`: one call from the command line.
 
 use std::path::PathBuf;
+use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use tokio::time::timeout;
 use toolmux_core::arguments::Arguments;
 use toolmux_core::call::Request;
 use toolmux_core::gateway::Gateway;
@@ -20,12 +22,13 @@ use toolmux_protocols::oxp::{ListedTool, ToolCall};
 use super::connecting::there;
 use super::failure::Failure;
 use super::progress::follow;
-use super::remote::{KeyOptions, Remote, unasked};
+use super::remote::{GRACE, KeyOptions, Remote, unasked};
 use super::terminal::{Terminal, print_line};
 use crate::assembly::Assembly;
 use crate::config::Config;
 use crate::signals;
 
+const CANCELLED: &str = "the call was cancelled";
 /// How long sources get to end.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -96,19 +99,22 @@ impl CallTool {
             tool: found.tool.as_str().into(),
             version: wanted.version,
         };
-        if self.background || terminal.is_live() {
-            match (server.submit(&id.to_string(), arguments.text()).await?, self.background) {
-                (Some(task), true) => {
-                    print_line(&task);
-                    return Ok(ExitCode::SUCCESS);
-                }
-                (Some(task), false) => return print(watched(server, &task, terminal).await?),
-                (None, true) => return Err(Failure::refused(anyhow::anyhow!("the server has no tasks"))),
-                (None, false) => {}
-            }
+        if self.background {
+            let task = server.submit(&id.to_string(), arguments.text()).await?;
+            print_line(&task.ok_or_else(|| Failure::refused(anyhow::anyhow!("the server has no tasks")))?);
+            return Ok(ExitCode::SUCCESS);
+        }
+        if terminal.is_live()
+            && let Some(outcome) = watched(server, &id, &arguments, terminal).await?
+        {
+            return print(outcome);
         }
         let call = ToolCall::new(id.to_string(), arguments.value());
-        print(server.oxp.call(&call).await.map_err(unasked)?.outcome)
+        tokio::select! {
+            answered = server.oxp.call(&call) => print(answered.map_err(unasked)?.outcome),
+            // Whoever hangs up does not want the call any more, which a server sees.
+            () = signals::told_to_end() => Err(Failure::tool(CANCELLED)),
+        }
     }
 
     async fn answer(
@@ -150,14 +156,33 @@ pub(super) fn print(outcome: Outcome) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Follows a task that is cancelled when we are told to end, since only we know of it.
-async fn watched(server: &Remote, task: &str, terminal: &Terminal) -> Result<Outcome, Failure> {
+/// Calls a tool as a task and follows it; nothing where a server has no tasks. When we are told to end, the
+/// task is cancelled, since only we know of it.
+async fn watched(
+    server: &Remote,
+    tool: &ToolRef,
+    arguments: &Arguments,
+    terminal: &Terminal,
+) -> Result<Option<Outcome>, Failure> {
+    let tool = tool.to_string();
+    let mut submitting = pin!(server.submit(&tool, arguments.text()));
+    let mut told_to_end = pin!(signals::told_to_end());
+    let task = tokio::select! {
+        submitted = &mut submitting => submitted?,
+        () = &mut told_to_end => {
+            if let Ok(Ok(Some(task))) = timeout(GRACE, submitting).await {
+                server.cancel(&task).await;
+            }
+            return Err(Failure::tool(CANCELLED));
+        }
+    };
+    let Some(task) = task else { return Ok(None) };
     tokio::select! {
-        outcome = server.follow(task, terminal) => outcome,
-        () = signals::told_to_end() => {
+        outcome = server.follow(&task, terminal) => outcome.map(Some),
+        () = told_to_end => {
             terminal.clear();
-            server.cancel(task).await;
-            Err(Failure::tool("the call was cancelled"))
+            server.cancel(&task).await;
+            Err(Failure::tool(CANCELLED))
         }
     }
 }

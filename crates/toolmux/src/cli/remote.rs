@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tokio::time::timeout;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::refusal::Refusal;
 use toolmux_core::secret::Secret;
@@ -20,6 +21,8 @@ use crate::config::{near_file, read_secret};
 const KEY_ENV: &str = "TOOLMUX_KEY";
 /// What to do about a server that asks who we are.
 const KEY_HINT: &str = "give the key of the server: export TOOLMUX_KEY, or --key-file FILE";
+/// How long a server gets to take note that nobody wants a task any more.
+pub(super) const GRACE: Duration = Duration::from_secs(2);
 /// How long the events of a task may come.
 const LONGEST_TASK: Duration = Duration::from_hours(24);
 
@@ -104,7 +107,7 @@ impl Remote {
 
     /// Cancels a task that nobody waits for any more; a server that is gone has ended it or will go on.
     pub(super) async fn cancel(&self, task: &str) {
-        self.ats.cancel(task).await.ok();
+        timeout(GRACE, self.ats.cancel(task)).await.ok();
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::process::{ECHO, Serving, folder, request, stderr, stdout, toolmux, until, write};
 
-const SLOW: &str = r#"
+pub(crate) const SLOW: &str = r#"
 [sources.Slow]
 kind = "command"
 
@@ -154,7 +154,7 @@ fn a_changed_address_takes_a_restart() {
     assert!(serving.call("Shell_echo", &json!({ "text": "hi" })).contains("hi"));
 }
 
-fn children(parent: u32) -> Vec<u32> {
+pub(crate) fn children(parent: u32) -> Vec<u32> {
     let tasks = std::fs::read_dir(format!("/proc/{parent}/task")).expect("our child lives");
     tasks
         .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("children")).ok())

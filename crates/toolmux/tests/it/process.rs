@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 /// How long anything may take before a test fails.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_toolmux");
 

@@ -1,9 +1,10 @@
 //! Calls of a running server from the command line: keys, tasks, and what is shown while they run.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
-use crate::process::{BINARY, ECHO, Serving, folder, stderr, stdout, toolmux};
+use crate::life::{SLOW, children};
+use crate::process::{BINARY, ECHO, Serving, folder, stderr, stdout, toolmux, until};
 
 const STEPS: &str = r#"{ "openworkflow": "1.0.0", "info": { "title": "T", "version": "1" }, "workflow": {
     "start": { "function": "Shell.echo", "arguments": { "text": "hello" }, "results": { "result": "" }, "next": "" } } }"#;
@@ -17,13 +18,17 @@ fn telling() -> (tempfile::TempDir, Serving, String) {
     (folder, serving, url)
 }
 
-/// Runs a command as a person at a terminal does; both streams are the terminal.
-fn at_a_terminal(folder: &Path, arguments: &[&str]) -> Output {
-    let line = [&[BINARY], arguments].concat().join(" ");
+/// A command as a person at a terminal runs it; both streams are the terminal.
+fn terminal(folder: &Path, arguments: &[&str]) -> Command {
+    let line = [&["exec", BINARY], arguments].concat().join(" ");
     let mut script = Command::new("script");
     script.args(["--quiet", "--return", "--command", &line, "/dev/null"]).current_dir(folder);
     script.env("TERM", "xterm").env_remove("RUST_LOG").env_remove("COLUMNS");
-    script.output().expect("`script` of bsdutils runs")
+    script
+}
+
+fn at_a_terminal(folder: &Path, arguments: &[&str]) -> Output {
+    terminal(folder, arguments).output().expect("`script` of bsdutils runs")
 }
 
 #[test]
@@ -37,6 +42,23 @@ fn progress_over_there_is_shown_on_a_terminal_and_nowhere_else() {
     assert!(watched.status.success(), "{told}");
     assert!(told.contains("[0/1] start: Shell.echo"), "{told:?}");
     assert!(told.ends_with("\r\u{1b}[2K\"hello\"\r\n"), "the line is gone when the value comes: {told:?}");
+}
+
+#[test]
+fn a_call_that_is_interrupted_is_cancelled_over_there() {
+    let folder = folder(SLOW);
+    let serving = Serving::start(folder.path());
+    let url = format!("http://{}", serving.address);
+    let mut command = terminal(folder.path(), &["call", "Slow.wait", "--url", &url]);
+    let script = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("`script` runs");
+    until("the tool to start", || folder.path().join("started").exists().then_some(()));
+    let calling = until("the command", || children(script.id()).first().copied());
+    let sent = Command::new("kill").args(["-s", "INT", &calling.to_string()]).status();
+    assert!(sent.expect("kill runs").success());
+    let ended = script.wait_with_output().expect("our child");
+    assert!(stdout(&ended).contains("the call was cancelled"), "{}", stdout(&ended));
+    assert_eq!(ended.status.code(), Some(1));
+    until("the tool to end", || children(serving.id()).is_empty().then_some(()));
 }
 
 #[test]
