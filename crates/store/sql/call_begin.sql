@@ -1,4 +1,3 @@
 INSERT INTO calls (id, caller, digest, holder, turn, began)
-VALUES ($1, $2, $3, $4, $5, $6) /* and so on */
+VALUES ($3, $4, $5, $1, $6, $2) /* and so on */
 ON CONFLICT (id) DO NOTHING
-RETURNING turn

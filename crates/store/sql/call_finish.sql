@@ -1,8 +1,7 @@
-WITH finished (id, holder, ended, outcome) AS (
-    VALUES ($1, $2, $3, $4) /* and so on */
+WITH finished (id, outcome) AS (
+    VALUES ($3, $4) /* and so on */
 )
-UPDATE calls SET ended = finished.ended, outcome = finished.outcome
+UPDATE calls SET ended = $2, outcome = finished.outcome
 FROM finished
-WHERE calls.id = finished.id AND calls.holder = finished.holder
+WHERE calls.id = finished.id AND calls.holder = $1
   AND (calls.outcome IS NULL OR calls.outcome = finished.outcome)
-RETURNING calls.id

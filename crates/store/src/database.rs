@@ -28,6 +28,8 @@ pub(crate) struct Engine {
     pub(crate) migrations: &'static [(i64, &'static str, &'static str)],
     pub(crate) writers: u32,
     pub(crate) readers: u32,
+    /// Whether a connection may have died while nobody used it.
+    pub(crate) remote: bool,
     /// Behind a `SELECT` whose rows others may be taking.
     pub(crate) skip_locked: &'static str,
     /// Tells other servers which bells to ring.
@@ -70,7 +72,7 @@ impl Database {
         settings: StoreSettings,
     ) -> Result<Self, OpenError> {
         install_default_drivers();
-        let connect = |most| pool(url, engine.setup, most, settings.patience);
+        let connect = |most| pool(url, engine, engine.setup, (most, settings.patience));
         let write = connect(engine.writers).await.map_err(OpenError::Connect)?;
         let migrations = engine.migrations.iter().map(|(version, name, text)| {
             let kind = MigrationType::Simple;
@@ -89,7 +91,8 @@ impl Database {
         settings: StoreSettings,
     ) -> Result<Self, OpenError> {
         install_default_drivers();
-        let read = pool(url, engine.looking, 1, settings.patience).await.map_err(OpenError::Connect)?;
+        let read =
+            pool(url, engine, engine.looking, (1, settings.patience)).await.map_err(OpenError::Connect)?;
         Ok(Database::on(url, engine, settings, [read.clone(), read]))
     }
 
@@ -188,14 +191,15 @@ impl Engine {
 
 async fn pool(
     url: &str,
+    engine: &Engine,
     setup: &'static [&'static str],
-    most: u32,
-    patience: Duration,
+    (most, patience): (u32, Duration),
 ) -> Result<AnyPool, sqlx::Error> {
     AnyPoolOptions::new()
         .max_connections(most)
         .min_connections(1)
         .acquire_timeout(patience)
+        .test_before_acquire(engine.remote)
         .idle_timeout(None)
         .max_lifetime(None)
         .after_connect(move |connection, _| {

@@ -17,6 +17,7 @@ mod sql;
 mod sqlite;
 mod store;
 mod tasks;
+mod together;
 mod upkeep;
 mod write;
 mod writer;

@@ -22,6 +22,7 @@ pub(crate) const POSTGRES: Engine = Engine {
     ],
     writers: 8,
     readers: 8,
+    remote: true,
     skip_locked: "FOR UPDATE SKIP LOCKED",
     announce: Some("SELECT pg_notify('toolmux', $1)::text"),
     clock: Some("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"),

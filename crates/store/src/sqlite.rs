@@ -35,6 +35,7 @@ pub(crate) const SQLITE: Engine = Engine {
     ],
     writers: 1,
     readers: 4,
+    remote: false,
     skip_locked: "",
     announce: None,
     clock: None,

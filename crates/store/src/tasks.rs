@@ -30,6 +30,7 @@ impl SqlStore {
             portable: task.portable,
             key,
             keep: span(task.keep),
+            start: None,
         };
         if self.writer.write(Write::TaskSubmit(Box::new(row))).await? {
             return Ok(Submitted::Fresh);
@@ -123,8 +124,12 @@ impl SqlStore {
         let task = read_task(&row)?;
         let (caller, seq): (String, i64) = (row.try_get(7).map_err(failed)?, row.try_get(8).map_err(failed)?);
         let states: [Option<i64>; 2] = [row.try_get(9).map_err(failed)?, row.try_get(10).map_err(failed)?];
-        let mut events = status_events(&task, seq, states, after);
-        if u64::try_from(seq).unwrap_or_default() > after {
+        let mut events = status_events(&task, seq, states);
+        let seq_of_all = u64::try_from(seq).unwrap_or_default();
+        // Every number is a state's or an update's.
+        let has_updates = (events.len() as u64) < seq_of_all;
+        events.retain(|event| event.seq > after);
+        if has_updates && seq_of_all > after {
             events.extend(self.task_updates(id, after, seq).await?);
             events.sort_by_key(|event| event.seq);
         }
@@ -201,7 +206,7 @@ fn read_task(row: &AnyRow) -> Result<Task, StoreError> {
 
 /// The states a task went through are not rows of their own: its numbers tell when it was accepted, when it
 /// was last put back among the pending, and when it last began to run.
-fn status_events(task: &Task, seq: i64, [pending, running]: [Option<i64>; 2], after: u64) -> Vec<TaskEvent> {
+fn status_events(task: &Task, seq: i64, [pending, running]: [Option<i64>; 2]) -> Vec<TaskEvent> {
     let number = |seq: i64| u64::try_from(seq).unwrap_or_default();
     let states =
         [(Some(1), TaskStatus::Pending), (pending, TaskStatus::Pending), (running, TaskStatus::Running)];
@@ -213,6 +218,5 @@ fn status_events(task: &Task, seq: i64, [pending, running]: [Option<i64>; 2], af
         let change = TaskChange::Ended(task.status, task.outcome.clone());
         events.push(TaskEvent { seq: number(seq), change });
     }
-    events.retain(|event| event.seq > after);
     events
 }

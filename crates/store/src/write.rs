@@ -6,7 +6,7 @@ use toolmux_core::task::{TaskId, TaskStatus};
 
 use crate::database::Database;
 use crate::sql::{SIZES, sql};
-use crate::writer::CALL_BEGIN;
+use crate::together::CALL_BEGIN;
 
 /// The bell of whoever looks for tasks to run.
 pub(crate) const WORK: &str = "w";
@@ -33,6 +33,8 @@ pub(crate) struct TaskRow {
     pub(crate) portable: bool,
     pub(crate) key: Option<(RecordId, Vec<u8>)>,
     pub(crate) keep: i64,
+    /// The turn by which it is taken to run here at once.
+    pub(crate) start: Option<i64>,
 }
 
 impl Write {
@@ -54,7 +56,8 @@ impl Write {
     pub(crate) fn bell(&self) -> Option<String> {
         match self {
             Write::CallBegin { .. } => None,
-            Write::TaskSubmit(_) => Some(WORK.to_owned()),
+            // One that runs already is nobody's to look for, and nobody knows it yet.
+            Write::TaskSubmit(row) => row.start.is_none().then(|| WORK.to_owned()),
             Write::CallFinish { id, .. } | Write::CallForget { id } => Some(call_bell(id)),
             Write::TaskStart { id, .. } | Write::TaskTell { id, .. } | Write::TaskFinish { id, .. } => {
                 Some(task_bell(id))
@@ -62,7 +65,20 @@ impl Write {
         }
     }
 
-    /// Writes it alone. Those that come in hundreds are written by `writer.rs` together.
+    /// True for what one statement writes, which needs no transaction of its own.
+    pub(crate) fn is_one_statement(&self) -> bool {
+        match self {
+            Write::TaskSubmit(row) => row.key.is_none(),
+            Write::TaskTell { .. } => false,
+            Write::CallBegin { .. }
+            | Write::CallFinish { .. }
+            | Write::CallForget { .. }
+            | Write::TaskStart { .. }
+            | Write::TaskFinish { .. } => true,
+        }
+    }
+
+    /// Writes it alone. Those that come in hundreds are written by `together.rs`.
     pub(crate) async fn apply(
         &self,
         database: &Database,
@@ -78,7 +94,7 @@ impl Write {
             Write::TaskSubmit(row) => row.insert(now, holder, connection).await?,
             Write::TaskStart { id, turn } => {
                 let start = sqlx::query(sql!("task_start")).bind(holder).bind(*turn).bind(now);
-                start.bind(id.as_str()).fetch_optional(connection).await?.is_some()
+                start.bind(id.as_str()).execute(connection).await?.rows_affected() > 0
             }
             Write::TaskTell { id, body } => {
                 let tell = sqlx::query(sql!("task_tell")).bind(now).bind(id.as_str()).bind(holder);
@@ -91,7 +107,7 @@ impl Write {
                 let finish = sqlx::query(sql!("task_finish")).bind(status.as_str()).bind(now);
                 let finish = finish.bind(outcome.as_str()).bind(id.as_str()).bind(holder);
                 let finish = finish.bind(i64::from(*frees_key));
-                finish.fetch_optional(connection).await?.is_some()
+                finish.execute(connection).await?.rows_affected() > 0
             }
         };
         Ok(written)
@@ -106,12 +122,16 @@ impl TaskRow {
         connection: &mut AnyConnection,
     ) -> Result<bool, sqlx::Error> {
         if let Some((call, digest)) = &self.key {
-            let keep = sqlx::query(CALL_BEGIN[SIZES.len() - 1].as_str()).bind(call.to_vec());
-            let keep = keep.bind(self.caller.as_str()).bind(digest.clone()).bind(task_holder(&self.id));
-            if keep.bind(0_i64).bind(now).fetch_optional(&mut *connection).await?.is_none() {
+            let keep = sqlx::query(CALL_BEGIN[SIZES.len() - 1].as_str()).bind(task_holder(&self.id));
+            let keep = keep.bind(now).bind(call.to_vec()).bind(self.caller.as_str()).bind(digest.clone());
+            if keep.bind(0_i64).execute(&mut *connection).await?.rows_affected() == 0 {
                 return Ok(false);
             }
         }
+        let (status, seq) = match self.start {
+            Some(_) => (TaskStatus::Running, 2),
+            None => (TaskStatus::Pending, 1),
+        };
         let inserted = sqlx::query(sql!("task_submit"))
             .bind(self.id.as_str())
             .bind(self.caller.as_str())
@@ -123,9 +143,13 @@ impl TaskRow {
             .bind(holder)
             .bind(now)
             .bind(self.keep)
-            .fetch_optional(connection)
+            .bind(status.as_str())
+            .bind(self.start.unwrap_or_default())
+            .bind(seq)
+            .bind(self.start.map(|_| seq))
+            .execute(connection)
             .await?;
-        Ok(inserted.is_some())
+        Ok(inserted.rows_affected() > 0)
     }
 }
 

@@ -1,30 +1,45 @@
 //! Group commit: one task takes whatever waits, writes it in one transaction, and answers all at once.
 //! While a commit waits for the disk, the next batch gathers.
 
-use std::collections::HashSet;
-use std::sync::{Arc, LazyLock};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use sqlx::query::Query;
-use sqlx::{Any, AnyConnection, Row};
+use sqlx::pool::PoolConnection;
+use sqlx::{Any, AnyConnection, Connection};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 use toolmux_core::message::Message;
 use toolmux_core::store::StoreError;
+use toolmux_core::task::TaskId;
 
 use crate::database::{Database, failed};
-use crate::sql::{SIZES, repeated, sql};
+use crate::together::{begin_calls, finish_calls};
 use crate::write::Write;
 
 /// How many writes wait before callers do.
 const QUEUE: usize = 4_096;
 /// How many are written in one transaction.
 const MOST_TOGETHER: usize = 512;
+/// How long a connection is kept for the next batch, which those just answered are about to make.
+const IDLE: Duration = Duration::from_millis(2);
+/// How long it is kept however many batches come: others wait for it.
+const LONGEST_HELD: Duration = Duration::from_millis(50);
 
-pub(crate) static CALL_BEGIN: LazyLock<[String; 3]> = LazyLock::new(|| repeated(sql!("call_begin")));
-static CALL_FINISH: LazyLock<[String; 3]> = LazyLock::new(|| repeated(sql!("call_finish")));
+type Reply = oneshot::Sender<Result<bool, StoreError>>;
 
 struct Job {
     write: Write,
-    reply: oneshot::Sender<Result<bool, StoreError>>,
+    reply: Reply,
+    /// Who started the task that this submits, and by which turn.
+    start: Option<(Reply, i64)>,
+}
+
+/// What was written of a job, and whether the start that came with it was.
+#[derive(Clone, Copy)]
+struct Written {
+    it: bool,
+    start: bool,
 }
 
 /// The one door that keyed writes go through.
@@ -42,31 +57,89 @@ impl Writer {
     pub(crate) async fn write(&self, write: Write) -> Result<bool, StoreError> {
         let (reply, answer) = oneshot::channel();
         let closed = || StoreError(Message::public("The record store is closed"));
-        self.0.send(Job { write, reply }).await.map_err(|_| closed())?;
+        self.0.send(Job { write, reply, start: None }).await.map_err(|_| closed())?;
         answer.await.map_err(|_| closed())?
     }
 }
 
 async fn work(database: Arc<Database>, mut jobs: mpsc::Receiver<Job>) {
     let mut batch = Vec::with_capacity(MOST_TOGETHER);
-    while jobs.recv_many(&mut batch, MOST_TOGETHER).await > 0 {
-        batch.sort_by(|a, b| a.write.order().cmp(&b.write.order()));
-        match commit(&database, &batch).await {
-            Ok(written) => answer(&database, batch.drain(..).zip(written)),
-            Err(error) if batch.len() == 1 => refuse(batch.drain(..), &failed(error)),
-            Err(error) => {
-                tracing::debug!(%error, "a batch of records failed");
-                one_by_one(&database, batch.drain(..)).await;
+    let mut held: Option<(PoolConnection<Any>, Instant)> = None;
+    loop {
+        let next = jobs.recv_many(&mut batch, MOST_TOGETHER);
+        let next = if held.is_some() { timeout(IDLE, next).await } else { Ok(next.await) };
+        match next {
+            Ok(0) => return,
+            Err(_idle) => held = None,
+            Ok(_) => {
+                join_starts(&mut batch);
+                batch.sort_by(|a, b| a.write.order().cmp(&b.write.order()));
+                held = write_batch(&database, held, &mut batch).await;
+                held = held.filter(|(_, since)| since.elapsed() < LONGEST_HELD);
             }
         }
     }
+}
+
+/// A task that is started as soon as it is submitted is one write.
+fn join_starts(batch: &mut Vec<Job>) {
+    if !batch.iter().any(|job| matches!(job.write, Write::TaskStart { .. })) {
+        return;
+    }
+    let mut started: HashMap<TaskId, (Reply, i64)> = HashMap::new();
+    let submitted: HashSet<TaskId> = batch.iter().filter_map(Job::submits).cloned().collect();
+    for job in batch
+        .extract_if(.., |job| matches!(&job.write, Write::TaskStart { id, .. } if submitted.contains(id)))
+    {
+        if let Write::TaskStart { id, turn } = job.write {
+            started.insert(id, (job.reply, turn));
+        }
+    }
+    for job in batch {
+        if let Write::TaskSubmit(row) = &mut job.write {
+            job.start = started.remove(&row.id);
+            row.start = job.start.as_ref().map(|(_, turn)| *turn);
+        }
+    }
+}
+
+/// Gives the connection back when it is good for more.
+async fn write_batch(
+    database: &Database,
+    held: Option<(PoolConnection<Any>, Instant)>,
+    batch: &mut Vec<Job>,
+) -> Option<(PoolConnection<Any>, Instant)> {
+    let written = async {
+        let (mut connection, since) = match held {
+            Some(held) => held,
+            None => (database.write.acquire().await?, Instant::now()),
+        };
+        let written = commit(database, &mut connection, batch).await?;
+        Ok::<_, sqlx::Error>((written, (connection, since)))
+    };
+    match written.await {
+        Ok((written, held)) => {
+            answer(database, batch.drain(..).zip(written));
+            return Some(held);
+        }
+        Err(error) if batch.len() == 1 => refuse(batch.drain(..), &failed(error)),
+        Err(error) => {
+            tracing::debug!(%error, "a batch of records failed");
+            one_by_one(database, batch.drain(..)).await;
+        }
+    }
+    None
 }
 
 /// One bad write must not fail those that happened to come with it. When the database is away, all fail
 /// at the first.
 async fn one_by_one(database: &Database, mut batch: impl Iterator<Item = Job>) {
     while let Some(job) = batch.next() {
-        match commit(database, std::slice::from_ref(&job)).await {
+        let written = async {
+            let mut connection = database.write.acquire().await?;
+            commit(database, &mut connection, std::slice::from_ref(&job)).await
+        };
+        match written.await {
             Ok(written) => answer(database, std::iter::once(job).zip(written)),
             Err(error) => {
                 let gone = !matches!(error, sqlx::Error::Database(_));
@@ -80,103 +153,96 @@ async fn one_by_one(database: &Database, mut batch: impl Iterator<Item = Job>) {
     }
 }
 
-fn answer(database: &Database, written: impl Iterator<Item = (Job, bool)>) {
+fn answer(database: &Database, written: impl Iterator<Item = (Job, Written)>) {
     for (job, written) in written {
-        if let Some(bell) = job.write.bell().filter(|_| written) {
+        if let Some(bell) = job.write.bell().filter(|_| written.it) {
             database.bells.ring(&bell);
         }
         // Whoever asked may have left.
-        job.reply.send(Ok(written)).ok();
+        job.reply.send(Ok(written.it)).ok();
+        if let Some((reply, _)) = job.start {
+            reply.send(Ok(written.start)).ok();
+        }
     }
 }
 
 fn refuse(jobs: impl Iterator<Item = Job>, error: &StoreError) {
     for job in jobs {
         job.reply.send(Err(error.clone())).ok();
+        if let Some((reply, _)) = job.start {
+            reply.send(Err(error.clone())).ok();
+        }
     }
 }
 
-async fn commit(database: &Database, batch: &[Job]) -> Result<Vec<bool>, sqlx::Error> {
-    let mut transaction = database.write.begin().await?;
-    let mut written = begin_calls(database, &mut transaction, batch).await?;
-    let begun = written.len();
-    let rest = &batch[begun..];
-    let finished = |job: &Job| matches!(job.write, Write::CallFinish { .. });
-    let before = rest.iter().position(finished).unwrap_or(rest.len());
-    let after = before + rest[before..].iter().take_while(|job| finished(job)).count();
-    for job in &rest[..before] {
-        written.push(job.write.apply(database, &mut transaction).await?);
+async fn commit(
+    database: &Database,
+    connection: &mut AnyConnection,
+    batch: &[Job],
+) -> Result<Vec<Written>, sqlx::Error> {
+    let mut bells: Vec<String> = match database.engine.announce {
+        Some(_) => batch.iter().filter_map(|job| job.write.bell()).collect(),
+        None => Vec::new(),
+    };
+    if let [job] = batch
+        && job.write.is_one_statement()
+        && bells.is_empty()
+    {
+        return apply_all(database, connection, batch).await;
     }
-    written.extend(finish_calls(database, &mut transaction, &rest[before..after]).await?);
-    for job in &rest[after..] {
-        written.push(job.write.apply(database, &mut transaction).await?);
-    }
-    if database.engine.announce.is_some() {
-        let mut bells: Vec<String> = batch.iter().filter_map(|job| job.write.bell()).collect();
-        bells.dedup();
-        database.announce(&mut transaction, &bells).await?;
-    }
+    let mut transaction = connection.begin().await?;
+    let written = apply_all(database, &mut transaction, batch).await?;
+    bells.dedup();
+    database.announce(&mut transaction, &bells).await?;
     transaction.commit().await?;
     Ok(written)
 }
 
-/// Which of the calls that stand at the front of the batch are ours now.
-async fn begin_calls(
+/// Runs of calls that begin or end are written together, all else alone.
+async fn apply_all(
     database: &Database,
     connection: &mut AnyConnection,
     batch: &[Job],
-) -> Result<Vec<bool>, sqlx::Error> {
-    let count = batch.iter().take_while(|job| matches!(job.write, Write::CallBegin { .. })).count();
-    let (now, mut ours) = (database.now(), HashSet::new());
-    for (statement, rows) in pieces(&CALL_BEGIN, &batch[..count]) {
-        let mut query = sqlx::query(statement);
-        for job in rows {
-            if let Write::CallBegin { id, caller, digest, turn } = &job.write {
-                query = query.bind(id.to_vec()).bind(caller.as_str()).bind(digest.clone());
-                query = query.bind(database.holder.as_str()).bind(*turn).bind(now);
+) -> Result<Vec<Written>, sqlx::Error> {
+    let mut written = Vec::with_capacity(batch.len());
+    for run in batch.chunk_by(|a, b| std::mem::discriminant(&a.write) == std::mem::discriminant(&b.write)) {
+        let writes: Vec<&Write> = run.iter().map(|job| &job.write).collect();
+        let together = match writes[0] {
+            Write::CallBegin { .. } => begin_calls(database, connection, &writes).await?,
+            Write::CallFinish { .. } => finish_calls(database, connection, &writes).await?,
+            _ => {
+                for job in run {
+                    written.push(job.apply(database, connection).await?);
+                }
+                continue;
             }
-        }
-        for row in query.fetch_all(&mut *connection).await? {
-            ours.insert(row.try_get::<i64, _>(0)?);
-        }
+        };
+        written.extend(together.into_iter().map(|it| Written { it, start: false }));
     }
-    let is_ours = |job: &Job| matches!(&job.write, Write::CallBegin { turn, .. } if ours.contains(turn));
-    Ok(batch[..count].iter().map(is_ours).collect())
+    Ok(written)
 }
 
-/// Which of these calls were still ours to finish.
-async fn finish_calls(
-    database: &Database,
-    connection: &mut AnyConnection,
-    batch: &[Job],
-) -> Result<Vec<bool>, sqlx::Error> {
-    let (now, mut finished) = (database.now(), HashSet::new());
-    for (statement, rows) in pieces(&CALL_FINISH, batch) {
-        let mut query: Query<'_, Any, _> = sqlx::query(statement);
-        for job in rows {
-            if let Write::CallFinish { id, outcome } = &job.write {
-                query = query.bind(id.to_vec()).bind(database.holder.as_str());
-                query = query.bind(now).bind(outcome.as_str());
-            }
-        }
-        for row in query.fetch_all(&mut *connection).await? {
-            finished.insert(row.try_get::<Vec<u8>, _>(0)?);
+impl Job {
+    fn submits(&self) -> Option<&TaskId> {
+        match &self.write {
+            Write::TaskSubmit(row) => Some(&row.id),
+            _ => None,
         }
     }
-    let is_finished =
-        |job: &Job| matches!(&job.write, Write::CallFinish { id, .. } if finished.contains(id.as_slice()));
-    Ok(batch.iter().map(is_finished).collect())
-}
 
-/// Cuts a batch into pieces for which there is a statement.
-fn pieces<'a>(statements: &'static [String; 3], mut batch: &'a [Job]) -> Vec<(&'static str, &'a [Job])> {
-    let mut pieces = Vec::new();
-    for (size, statement) in SIZES.into_iter().zip(statements) {
-        while batch.len() >= size {
-            let (piece, rest) = batch.split_at(size);
-            pieces.push((statement.as_str(), piece));
-            batch = rest;
-        }
+    async fn apply(
+        &self,
+        database: &Database,
+        connection: &mut AnyConnection,
+    ) -> Result<Written, sqlx::Error> {
+        let it = self.write.apply(database, connection).await?;
+        let start = match (&self.start, self.submits()) {
+            // It may have been submitted by a write whose answer was lost.
+            (Some((_, turn)), Some(id)) if !it => {
+                Write::TaskStart { id: id.clone(), turn: *turn }.apply(database, connection).await?
+            }
+            _ => it,
+        };
+        Ok(Written { it, start })
     }
-    pieces
 }

@@ -18,7 +18,7 @@ use crate::limits::Limits;
 use crate::outcome::{Content, Outcome, ToolError};
 use crate::progress::Progress;
 use crate::refusal::Refusal;
-use crate::store::ClaimedTask;
+use crate::store::{ClaimedTask, Listener, StoreError};
 use crate::task::{TaskId, refused};
 
 /// How often waiting tasks are looked for although no bell rang.
@@ -41,6 +41,16 @@ pub(super) enum Kept {
     /// It has none of its own.
     Anywhere,
 }
+
+/// Room for a task that is just being accepted.
+pub(super) struct Place {
+    pub(super) slot: OwnedSemaphorePermit,
+    /// Rings for whatever happens to it.
+    pub(super) bell: Listener,
+}
+
+/// Whether a task that was just accepted is ours to run.
+pub(super) type Started = Result<bool, StoreError>;
 
 /// What runs here.
 pub(super) struct Runner {
@@ -79,9 +89,21 @@ impl Runner {
         Arc::clone(&self.slots).try_acquire_owned().ok()
     }
 
+    fn free_slots(&self) -> Vec<OwnedSemaphorePermit> {
+        std::iter::from_fn(|| self.free_slot()).collect()
+    }
+
     /// Tells whether tasks wait in the store.
     pub(super) fn set_waiting(&self, waiting: bool) {
         self.waiting.store(waiting, Ordering::SeqCst);
+    }
+
+    /// Gives a slot back; whoever waits in the store is looked for.
+    fn free(&self, slot: OwnedSemaphorePermit) {
+        drop(slot);
+        if self.waiting.load(Ordering::SeqCst) {
+            self.freed.notify_one();
+        }
     }
 
     pub(super) fn hold(&self, id: &TaskId, call: Call) {
@@ -108,16 +130,16 @@ impl Gateway {
     pub(super) fn begin_here(
         self: &Arc<Self>,
         id: TaskId,
-        call: Call,
-        kept: Kept,
-        slot: OwnedSemaphorePermit,
+        started: Started,
+        (call, kept): (Call, Kept),
+        mut place: Place,
     ) {
         let gateway = Arc::clone(self);
         self.tasks.spawn(async move {
-            match gateway.store.task_start(&id).await {
+            match started {
                 Ok(true) => {
                     gateway.runner.held(&id);
-                    gateway.run_task(&id, &call, kept).await;
+                    gateway.run_task(&id, (&call, kept), &mut place.bell).await;
                 }
                 // Claimed here in its turn, which needs what is held, or cancelled.
                 Ok(false) => {
@@ -128,8 +150,7 @@ impl Gateway {
                 // A store that went away has it claimed again later.
                 Err(_) => gateway.runner.set_waiting(true),
             }
-            drop(slot);
-            gateway.runner.freed.notify_one();
+            gateway.runner.free(place.slot);
         });
     }
 
@@ -153,7 +174,12 @@ impl Gateway {
         if (1..runner.most.div_ceil(4)).contains(&runner.slots.available_permits()) {
             sleep(GATHER).await;
         }
-        let slots: Vec<_> = std::iter::from_fn(|| runner.free_slot()).collect();
+        let mut slots = runner.free_slots();
+        if slots.is_empty() {
+            // Whoever gives one back from here on has us look.
+            runner.set_waiting(true);
+            slots = runner.free_slots();
+        }
         if slots.is_empty() {
             return;
         }
@@ -183,11 +209,10 @@ impl Gateway {
                 None => gateway.rebuilt(&task).await.map(|call| (call, Kept::Anywhere)),
             };
             match call {
-                Ok((call, kept)) => gateway.run_task(&task.id, &call, kept).await,
+                Ok((call, kept)) => gateway.run_claimed(&task.id, (&call, kept)).await,
                 Err(refusal) => gateway.put_off(&task, &refusal).await,
             }
-            drop(slot);
-            gateway.runner.freed.notify_one();
+            gateway.runner.free(slot);
         });
     }
 
@@ -207,16 +232,22 @@ impl Gateway {
         }
     }
 
-    async fn run_task(self: &Arc<Self>, id: &TaskId, call: &Call, kept: Kept) {
+    async fn run_claimed(self: &Arc<Self>, id: &TaskId, call: (&Call, Kept)) {
         let mut bell = self.store.task_bell(id);
         // Whatever happens from here on rings; what happened before is seen here.
-        if !self.is_ours(id).await {
-            return;
+        if self.is_ours(id).await {
+            self.run_task(id, call, &mut bell).await;
         }
+    }
+
+    /// Runs a task that is ours; the bell has been heard since it is.
+    async fn run_task(self: &Arc<Self>, id: &TaskId, (call, kept): (&Call, Kept), bell: &mut Listener) {
         let answer = tokio::select! {
+            // The bell also rings for what we ourselves wrote: a tool that ends at once needs no look.
+            biased;
             answer = self.dispatch_told(id, call) => answer,
             // Somebody cancelled it, or took it over because we seemed dead: dropping the call ends it.
-            () = self.taken_away(id, &mut bell) => return,
+            () = self.taken_away(id, bell) => return,
         };
         match answer {
             Ok(outcome) => self.finish(id, &self.bounded(&outcome)).await,
@@ -263,7 +294,7 @@ impl Gateway {
         tokio::join!(run, self.tell(id, updates), self.runner.questions.keep(id, questions)).0
     }
 
-    async fn taken_away(&self, id: &TaskId, bell: &mut crate::store::Listener) {
+    async fn taken_away(&self, id: &TaskId, bell: &mut Listener) {
         loop {
             bell.heard().await;
             if let Ok(false) = self.store.task_is_ours(id).await {

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use super::Gateway;
 use super::record::{digest, unavailable};
-use super::runner::Kept;
+use super::runner::{Kept, Place, Started};
 use crate::arguments::Arguments;
 use crate::audit::{AuditAction, AuditRecord};
 use crate::call::{Call, CallId, Caller, Request};
@@ -59,8 +59,8 @@ impl Gateway {
             let key = CallKey { caller: caller.name().into(), id };
             (key, digest(&call))
         });
-        let slot = self.runner.slot();
-        if slot.is_none() {
+        let place = self.runner.slot().map(|slot| Place { slot, bell: self.store.task_bell(&id) });
+        if place.is_none() {
             self.check_backlog(caller).await?;
         }
         let task = NewTask {
@@ -73,11 +73,11 @@ impl Gateway {
             key,
             keep: keep.min(LONGEST_KEPT),
         };
-        match self.keep_task(task, &mut call).await {
-            Ok(Submitted::Fresh) => {
+        match self.keep_task(task, &mut call, place.as_ref()).await {
+            Ok((Submitted::Fresh, started)) => {
                 let kept = if portable { Kept::Anywhere } else { Kept::Here };
-                match slot {
-                    Some(slot) => self.begin_here(id.clone(), call, kept, slot),
+                match place {
+                    Some(place) => self.begin_here(id.clone(), started, (call, kept), place),
                     None => self.runner.set_waiting(true),
                 }
                 self.run_tasks();
@@ -85,7 +85,7 @@ impl Gateway {
             }
             other => {
                 self.runner.held(&id);
-                match other.map_err(unavailable)? {
+                match other.map_err(unavailable)?.0 {
                     Submitted::Known(known) => Ok(known),
                     Submitted::Fresh | Submitted::Called | Submitted::Conflict => {
                         Err(Refusal::Conflict { call_id: call.request.id.unwrap_or_default().to_string() })
@@ -95,7 +95,12 @@ impl Gateway {
         }
     }
 
-    async fn keep_task(&self, task: NewTask, call: &mut Call) -> Result<Submitted, StoreError> {
+    async fn keep_task(
+        &self,
+        task: NewTask,
+        call: &mut Call,
+        place: Option<&Place>,
+    ) -> Result<(Submitted, Started), StoreError> {
         // Whoever claims it first, ourselves included, finds its credentials.
         let hold = |call: &Call| {
             if !task.portable {
@@ -103,15 +108,32 @@ impl Gateway {
             }
         };
         hold(call);
-        let submitted = self.store.task_submit(&task).await?;
-        if submitted != Submitted::Called {
-            return Ok(submitted);
+        let kept = self.submit_and_start(&task, place).await?;
+        if kept.0 != Submitted::Called {
+            return Ok(kept);
         }
         // A call answers for the key, and what runs as the task asks the ledger for it.
         call.task = None;
         hold(call);
         let request = KeptRequest::write(call).into();
-        self.store.task_submit(&NewTask { request, key: None, ..task }).await
+        self.submit_and_start(&NewTask { request, key: None, ..task }, place).await
+    }
+
+    /// Keeps a task, and takes it to run here when there is a place for it. Both are asked for at once, so
+    /// that a store which writes what came together makes them durable together.
+    async fn submit_and_start(
+        &self,
+        task: &NewTask,
+        place: Option<&Place>,
+    ) -> Result<(Submitted, Started), StoreError> {
+        if place.is_none() {
+            return Ok((self.store.task_submit(task).await?, Ok(false)));
+        }
+        match tokio::join!(self.store.task_submit(task), self.store.task_start(&task.id)) {
+            // Whatever was heard of keeping it, it is there and ours.
+            (_, Ok(true)) => Ok((Submitted::Fresh, Ok(true))),
+            (submitted, started) => Ok((submitted?, started)),
+        }
     }
 
     async fn check_backlog(&self, caller: &Caller) -> Result<(), Refusal> {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use toolmux_core::json_text::raw_of;
 use toolmux_core::outcome::{Outcome, Retry, ToolError};
 use toolmux_core::progress::Update;
 use toolmux_core::store::{NewTask, Retention, Store, Submitted};
@@ -14,6 +15,7 @@ use crate::facts;
 
 pub(crate) const FACTS: &[(&str, Fact)] = facts![
     a_task_goes_from_pending_to_its_end,
+    a_task_is_submitted_and_started_at_once,
     a_task_is_claimed_once,
     callers_are_claimed_in_turn,
     a_cancelled_task_stays_cancelled,
@@ -98,6 +100,36 @@ async fn a_task_goes_from_pending_to_its_end(store: Arc<dyn Store>) {
     );
     assert_eq!(store.status().await.unwrap().tasks, [0, 0, 2]);
     assert!(store.task_find(&TaskId::new("nobody"), 0).await.unwrap().is_none());
+}
+
+async fn begin(store: &Arc<dyn Store>, task: &NewTask) -> (Submitted, bool) {
+    let (submitted, started) = tokio::join!(store.task_submit(task), store.task_start(&task.id));
+    (submitted.unwrap(), started.unwrap())
+}
+
+async fn a_task_is_submitted_and_started_at_once(store: Arc<dyn Store>) {
+    let keyed = || NewTask { key: Some((key("k"), [1; 32])), ..new("alice") };
+    let first = keyed();
+    assert_eq!(begin(&store, &first).await, (Submitted::Fresh, true));
+    check(&store, &first.id, &["pending", "running"]).await;
+    assert_eq!(events(&store, &first.id, 1).await, ["running"]);
+    assert!(store.task_is_ours(&first.id).await.unwrap());
+    assert_eq!(begin(&store, &keyed()).await, (Submitted::Known(first.id.clone()), false));
+    let other = NewTask { key: Some((key("k"), [2; 32])), ..new("alice") };
+    assert_eq!(begin(&store, &other).await, (Submitted::Conflict, false));
+    assert!(store.task_claim(9).await.unwrap().is_empty());
+    let told = Update::Log { level: "info".to_owned(), data: raw_of(&1.into()) };
+    store.task_tell(&first.id, &told).await.unwrap();
+    assert!(store.task_finish(&first.id, &returned(3)).await.unwrap());
+    assert_eq!(events(&store, &first.id, 0).await.len(), 4);
+    let many = (0..100).map(|_| {
+        let store = Arc::clone(&store);
+        tokio::spawn(async move { begin(&store, &new("alice")).await })
+    });
+    for begun in many.collect::<Vec<_>>() {
+        assert_eq!(begun.await.unwrap(), (Submitted::Fresh, true));
+    }
+    assert_eq!(store.status().await.unwrap().tasks, [0, 100, 1]);
 }
 
 async fn a_task_is_claimed_once(store: Arc<dyn Store>) {
