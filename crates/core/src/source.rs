@@ -7,6 +7,7 @@ use crate::message::Message;
 use crate::outcome::Outcome;
 use crate::progress::Progress;
 use crate::refusal::Refusal;
+use crate::requirements::Authorization;
 use crate::tool::{Passthrough, Tool};
 
 /// Where tools come from. A source only lists and calls: deadlines, limits, retries and records are the
@@ -87,6 +88,8 @@ pub enum SourceError {
     Lost(Message),
     /// The other side answered that it did not run the tool.
     Refused(Refusal),
+    /// The other side did not run the tool: it wants another token of the user, such as this.
+    WantsToken(Authorization),
 }
 
 impl SourceError {
@@ -95,6 +98,7 @@ impl SourceError {
         match self {
             SourceError::NotReached(message) | SourceError::Lost(message) => message.clone(),
             SourceError::Refused(refusal) => refusal.message(),
+            SourceError::WantsToken(_) => Message::public("The server does not accept the user's token"),
         }
     }
 }

@@ -9,14 +9,14 @@ use futures_util::FutureExt;
 use tokio::time::{Instant, sleep, timeout_at};
 use tracing::Instrument;
 
-use super::Gateway;
+use super::{Gateway, require};
 use crate::call::Call;
-use crate::limits::Limits;
 use crate::message::Message;
 use crate::metrics::ToolMetrics;
 use crate::outcome::{Outcome, ToolError};
 use crate::progress::Progress;
 use crate::refusal::Refusal;
+use crate::requirements::Authorization;
 use crate::source::SourceError;
 
 /// How often a call is tried when its source was not reached.
@@ -32,13 +32,12 @@ pub(super) async fn dispatch(
 ) -> Result<Outcome, Refusal> {
     let entry = &call.entry;
     let metrics = entry.metrics.get_or_init(|| gateway.metrics.of_tool(&entry.flat));
-    let limits = gateway.settings.load().limits;
     let started = Instant::now();
     let deadline = started + call.time_limit();
     let running = Running::begin(metrics);
     let run = pin!(async {
         let _turn = entry.gate.enter(deadline).await?;
-        attempts(&limits, call, progress, deadline).await
+        attempts(gateway, call, progress, deadline).await
     });
     let span =
         tracing::debug_span!("call", tool = %entry.flat, caller = call.caller.name(), trace = call.trace());
@@ -55,30 +54,42 @@ pub(super) async fn dispatch(
 }
 
 async fn attempts(
-    limits: &Limits,
+    gateway: &Arc<Gateway>,
     call: &Call,
     progress: &Progress,
     deadline: Instant,
 ) -> Result<Outcome, Refusal> {
+    let limits = gateway.settings.load().limits;
     let mut attempt = 1;
+    // Rare, so it is kept out of the way of every call.
+    let mut with_other_token: Option<Box<Call>> = None;
     loop {
         let breaker = &call.entry.mount.breaker;
-        breaker.check(limits).map_err(|rest| resting(call, rest))?;
-        let running = AssertUnwindSafe(call.entry.mount.source.call(call, progress)).catch_unwind();
+        breaker.check(&limits).map_err(|rest| resting(call, rest))?;
+        let now = with_other_token.as_deref().unwrap_or(call);
+        let running = AssertUnwindSafe(call.entry.mount.source.call(now, progress)).catch_unwind();
         let error = match timeout_at(deadline, running).await {
             Ok(Ok(Ok(outcome))) => {
                 breaker.succeeded();
                 return Ok(outcome);
             }
             Ok(Ok(Err(SourceError::Refused(refusal)))) => return Err(refusal),
+            Ok(Ok(Err(SourceError::WantsToken(needed)))) => {
+                let other = Box::pin(other_token(gateway, now, &needed, deadline)).await?;
+                if with_other_token.is_some() {
+                    return give_up(SourceError::WantsToken(needed));
+                }
+                with_other_token = Some(Box::new(other));
+                continue;
+            }
             Ok(Ok(Err(error))) => error,
             Ok(Err(_panic)) => return Ok(Outcome::Failed(ToolError::new("The tool failed unexpectedly"))),
             Err(_elapsed) => {
-                breaker.failed(limits);
+                breaker.failed(&limits);
                 return Ok(Outcome::Failed(timed_out(call)));
             }
         };
-        breaker.failed(limits);
+        breaker.failed(&limits);
         let pause = PAUSE * 2u32.pow(attempt - 1);
         if attempt == ATTEMPTS || !may_repeat(call, &error) || Instant::now() + pause >= deadline {
             return give_up(error);
@@ -88,17 +99,38 @@ async fn attempts(
     }
 }
 
+/// The same call with the token that its source wants, or where the user can allow it.
+async fn other_token(
+    gateway: &Arc<Gateway>,
+    call: &Call,
+    needed: &Authorization,
+    deadline: Instant,
+) -> Result<Call, Refusal> {
+    let settings = gateway.settings.load_full();
+    let asking = require::other_token(&settings, &call.caller, &call.request.grants, needed);
+    let grants = timeout_at(deadline, asking).await.map_err(|_| Refusal::Unavailable {
+        message: Message::public("The user's token was not renewed in time"),
+        retry_after: None,
+    })??;
+    let mut call = call.clone();
+    call.request.grants = grants;
+    Ok(call)
+}
+
 fn may_repeat(call: &Call, error: &SourceError) -> bool {
     match error {
         SourceError::NotReached(_) => true,
         SourceError::Lost(_) => call.entry.hints.repeatable(),
-        SourceError::Refused(_) => false,
+        SourceError::Refused(_) | SourceError::WantsToken(_) => false,
     }
 }
 
 fn give_up(error: SourceError) -> Result<Outcome, Refusal> {
+    let message = error.message();
     match error {
-        SourceError::NotReached(message) => Err(Refusal::Unavailable { message, retry_after: None }),
+        SourceError::NotReached(_) | SourceError::WantsToken(_) => {
+            Err(Refusal::Unavailable { message, retry_after: None })
+        }
         SourceError::Refused(refusal) => Err(refusal),
         SourceError::Lost(Message { public, developer }) => {
             let public = format!("{public}; the tool may have run");

@@ -7,6 +7,7 @@ use crate::call::Caller;
 use crate::catalog::Entry;
 use crate::refusal::{Challenge, Refusal};
 use crate::requirements::{AskedBy, Authorization, Grants};
+use crate::source::SourceError;
 
 /// Completes the grants, or says what is missing.
 pub(super) async fn require(
@@ -48,6 +49,35 @@ pub(super) async fn require(
         Ok(())
     } else {
         Err(Refusal::Challenged { authorization, secrets, user_id })
+    }
+}
+
+/// The grants of a call with another token in place of one that its source turned down, or where the user can
+/// allow it.
+pub(super) async fn other_token(
+    settings: &Settings,
+    caller: &Caller,
+    grants: &Grants,
+    needed: &Authorization,
+) -> Result<Grants, Refusal> {
+    let challenged = |challenge| Refusal::Challenged {
+        authorization: vec![challenge],
+        secrets: Vec::new(),
+        user_id: false,
+    };
+    match ask(settings, caller, grants, needed).await? {
+        Brokered::Token(token) if grants.token(&needed.id) == Some(&token) => Err(Refusal::Unavailable {
+            message: SourceError::WantsToken(needed.clone()).message(),
+            retry_after: None,
+        }),
+        Brokered::Token(token) => {
+            let mut grants = grants.clone();
+            grants.authorization.retain(|(id, _)| *id != needed.id);
+            grants.authorization.push((needed.id.clone(), token));
+            Ok(grants)
+        }
+        Brokered::Challenge(challenge) => Err(challenged(challenge)),
+        Brokered::UnknownProvider => Err(challenged(unknown(needed))),
     }
 }
 

@@ -9,7 +9,6 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toolmux_core::call::Call;
-use toolmux_core::refusal::{Challenge, Refusal};
 use toolmux_core::requirements::{self, TokenServer};
 use toolmux_core::schema::Schema;
 use toolmux_core::source::{Listing, SourceError};
@@ -68,16 +67,19 @@ impl Authorization {
 
     /// What a tool requires, by what is known now.
     pub(super) fn require(&self, tool: &mut Tool) {
+        tool.requires.authorization = vec![self.needed(&tool.name)];
+    }
+
+    fn needed(&self, tool: &str) -> requirements::Authorization {
         let wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
         let mut scopes = if self.scopes.is_empty() { wanted.all.clone() } else { self.scopes.clone() };
-        for scope in wanted.by_tool.get(&*tool.name).into_iter().flatten() {
+        for scope in wanted.by_tool.get(tool).into_iter().flatten() {
             if !scopes.contains(scope) {
                 scopes.push(scope.clone());
             }
         }
         let server = Some(Arc::clone(&self.server));
-        tool.requires.authorization =
-            vec![requirements::Authorization { id: self.id.clone(), scopes, server }];
+        requirements::Authorization { id: self.id.clone(), scopes, server }
     }
 
     /// The server wants a token before it says anything.
@@ -121,8 +123,7 @@ impl Authorization {
         self.listing.store(token.map(Arc::new));
     }
 
-    /// The server did not take the token of a call: the next call brings another, or asks the user. Scopes that it
-    /// names are required from now on.
+    /// The server did not take the token of a call. Scopes that it names are required from now on.
     pub(super) fn refused(&self, call: &Call, wanted: TokenWanted) -> SourceError {
         if let Some(metadata) = wanted.metadata {
             self.server.describes_itself_at(metadata);
@@ -134,12 +135,7 @@ impl Authorization {
             let mut known = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
             known.by_tool.insert(call.tool_name().to_owned(), wanted.scopes);
         }
-        let challenge = Challenge { id: self.id.clone(), url: None, check_url: None };
-        SourceError::Refused(Refusal::Challenged {
-            authorization: vec![challenge],
-            secrets: Vec::new(),
-            user_id: false,
-        })
+        SourceError::WantsToken(self.needed(call.tool_name()))
     }
 }
 
