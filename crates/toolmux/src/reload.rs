@@ -45,10 +45,21 @@ pub(crate) struct Calls {
     pub(crate) wishes: mpsc::Receiver<Wish>,
 }
 
-/// A file, and what the command line says over it each time it is read.
+/// A file that was read.
 pub(crate) struct File {
     pub(crate) path: PathBuf,
-    pub(crate) flags: Flags,
+    /// Before it was read: what changes from then on is a change.
+    seen: Option<Stamp>,
+}
+
+/// What tells one state of a file from another.
+type Stamp = (SystemTime, u64);
+
+impl File {
+    /// The file as it is, to be read only now.
+    pub(crate) fn now(path: PathBuf) -> Self {
+        File { seen: stamp(&path), path }
+    }
 }
 
 /// What the command line says over the file.
@@ -70,9 +81,8 @@ impl Flags {
 }
 
 /// Follows a file for ever. Dropping the future ends it.
-pub(crate) async fn follow(file: &File, assembly: Assembly, running: &Config, mut calls: Calls) {
-    let mut follower = Follower { file, assembly, running, waiting: Vec::new() };
-    let mut seen = stamp(&file.path);
+pub(crate) async fn follow(file: &File, mut follower: Follower<'_>, mut calls: Calls) {
+    let mut seen = file.seen;
     loop {
         let (reopen, wish) = tokio::select! {
             () = next(&mut calls.hang_up) => (Reopen::Everything, None),
@@ -83,7 +93,7 @@ pub(crate) async fn follow(file: &File, assembly: Assembly, running: &Config, mu
         if wish.is_some() || reopen == Reopen::Everything || (now != seen && now.is_some()) {
             seen = now;
             // Looking at thousands of tools again must not keep this thread from answering.
-            let taken = tokio::task::block_in_place(|| follower.reload(reopen));
+            let taken = tokio::task::block_in_place(|| follower.reload(file, reopen));
             if let Some(wish) = wish {
                 wish.send(taken).ok();
             }
@@ -91,18 +101,23 @@ pub(crate) async fn follow(file: &File, assembly: Assembly, running: &Config, mu
     }
 }
 
-struct Follower<'a> {
-    file: &'a File,
+/// Whom a changed file concerns.
+pub(crate) struct Follower<'a> {
     assembly: Assembly,
     /// What the server was started with.
     running: &'a Config,
+    flags: Flags,
     /// Keys that wait for a restart, and were told of.
     waiting: Vec<&'static str>,
 }
 
-impl Follower<'_> {
-    fn reload(&mut self, reopen: Reopen) -> Result<(), Message> {
-        let taken = self.read().and_then(|config| self.assembly.change(&config, reopen).map(|()| config));
+impl<'a> Follower<'a> {
+    pub(crate) fn new(assembly: Assembly, running: &'a Config, flags: Flags) -> Self {
+        Follower { assembly, running, flags, waiting: Vec::new() }
+    }
+
+    fn reload(&mut self, file: &File, reopen: Reopen) -> Result<(), Message> {
+        let taken = self.read(file).and_then(|config| self.assembly.change(&config, reopen).map(|()| config));
         match taken {
             Ok(config) => {
                 tracing::info!("the configuration was read again");
@@ -129,18 +144,17 @@ impl Follower<'_> {
     }
 
     /// The new configuration, unless it would open to others what we listen on now.
-    fn read(&self) -> anyhow::Result<Config> {
-        let config = Config::load(&self.file.path)
+    fn read(&self, file: &File) -> anyhow::Result<Config> {
+        let config = Config::load(&file.path)
             .and_then(|config| config.check_exposed_at(self.running.listen).map(|()| config));
-        config.map(|config| self.file.flags.over(config)).map_err(|fault| match &fault.hint {
+        config.map(|config| self.flags.over(config)).map_err(|fault| match &fault.hint {
             Some(hint) => anyhow::anyhow!("{fault} (hint: {hint})"),
             None => fault.into(),
         })
     }
 }
 
-/// What tells one state of a file from another.
-fn stamp(path: &Path) -> Option<(SystemTime, u64)> {
+fn stamp(path: &Path) -> Option<Stamp> {
     let about = std::fs::metadata(path).ok()?;
     Some((about.modified().ok()?, about.len()))
 }

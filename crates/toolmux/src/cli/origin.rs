@@ -1,13 +1,12 @@
 //! What a command works on: a configuration, or anything that tools can come from.
 
-use std::path::PathBuf;
-
 use clap::ValueEnum;
 use toolmux_core::mount::Naming;
 
 use super::detect::{Found, Named, detect};
 use super::failure::Failure;
 use crate::config::Config;
+use crate::reload::File;
 
 /// The configuration when none is named.
 pub(super) const CONFIG: &str = "toolmux.toml";
@@ -39,7 +38,7 @@ enum Names {
 pub(super) struct Originated {
     pub(super) config: Config,
     /// The file, when there is one to follow.
-    pub(super) file: Option<PathBuf>,
+    pub(super) file: Option<File>,
     /// What was found, when there is none.
     pub(super) found: Vec<Found>,
 }
@@ -55,8 +54,9 @@ impl Origin {
         let nothing = self.words.is_empty() && self.command.is_empty();
         let words = if nothing { &usual[..] } else { &self.words };
         match detect(words, &self.command, naming).await? {
-            Named::Config(file) => {
-                Ok(Originated { config: Config::load(&file)?, file: Some(file), found: Vec::new() })
+            Named::Config(path) => {
+                let file = File::now(path);
+                Ok(Originated { config: Config::load(&file.path)?, file: Some(file), found: Vec::new() })
             }
             Named::Sources(found) => {
                 let sources = found.iter().flat_map(|found| found.sources.clone()).collect();

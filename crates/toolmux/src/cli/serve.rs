@@ -15,7 +15,7 @@ use super::origin::Origin;
 use super::terminal::Terminal;
 use crate::assembly::{Assembly, store};
 use crate::config::{Config, LISTEN};
-use crate::reload::{self, File, Flags};
+use crate::reload::{self, File, Flags, Follower};
 use crate::server::{ListenOn, Running};
 use crate::signals;
 
@@ -55,8 +55,7 @@ impl Serve {
         let flags = self.flags()?;
         let config = flags.over(origin.config);
         config.check_exposure()?;
-        let file = origin.file.map(|path| File { path, flags });
-        let manner = Manner { version: None, file, found: origin.found };
+        let manner = Manner { version: None, file: origin.file, flags, found: origin.found };
         serve(&config, manner, terminal).await
     }
 
@@ -86,6 +85,8 @@ pub(super) struct Manner {
     pub(super) version: Option<String>,
     /// The file to follow.
     pub(super) file: Option<File>,
+    /// What the command line says over the file each time it is read.
+    pub(super) flags: Flags,
     /// What the configuration was made of, when there is no file.
     pub(super) found: Vec<Found>,
 }
@@ -118,7 +119,10 @@ pub(super) async fn serve(config: &Config, manner: Manner, terminal: &Terminal) 
         refuse_silence(&gateway, &manner.found)?;
         announce(&gateway, &running.url(), terminal);
         match manner.file.as_ref().zip(calls) {
-            Some((file, calls)) => reload::follow(file, assembly, config, calls).await,
+            Some((file, calls)) => {
+                let follower = Follower::new(assembly, config, manner.flags.clone());
+                reload::follow(file, follower, calls).await;
+            }
             None => std::future::pending().await,
         }
         Ok::<(), Failure>(())
