@@ -17,6 +17,7 @@ use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::{Outcome, Output, ToolError};
 use toolmux_core::progress::{Progress, Update};
 use toolmux_core::refusal::Refusal;
+use toolmux_core::requirements::Authorization;
 use toolmux_core::schema::Schema;
 use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_core::store::MemoryStore;
@@ -75,6 +76,9 @@ impl Fixture {
             }
             "relay" => return Ok(self.relayed(Passthrough::of)),
             "ask" => return Ok(self.relayed(Passthrough::asking)),
+            "picky" if call.grants().token("github").is_none_or(|token| token.expose() != "good") => {
+                return Err(SourceError::WantsToken(Authorization::new("github", vec!["more".into()])));
+            }
             "said" => {
                 let said = call.extra().said_by("fixture").map(ToOwned::to_owned);
                 return Ok(Outcome::Returned(Output::value(said.unwrap_or_default())));

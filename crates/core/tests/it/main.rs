@@ -6,3 +6,4 @@ mod fixture;
 mod ledger;
 mod path;
 mod tasks;
+mod tokens;

@@ -172,3 +172,19 @@ fn the_callers_token_goes_no_further() {
         assert!(!request.to_ascii_lowercase().contains("authorization"), "{request}");
     }
 }
+
+#[test]
+fn a_source_asks_users_for_tokens_although_no_provider_is_configured() {
+    let (url, heard) = upstream();
+    let source = format!("\n[sources.Up]\nkind = \"mcp\"\nurl = \"{url}\"\nauthorization = {{}}\n");
+    let folder = folder(&format!("{ECHO}{source}"));
+    let serving = Serving::start(folder.path());
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "Up_hear" } });
+    let answer = until("the source to be there", || {
+        let (_, body) = serving.post("/mcp", "", call.to_string().as_bytes());
+        (!body.contains("was not found")).then_some(body)
+    });
+    assert!(answer.contains("/auth/start/"), "{answer}");
+    let heard = heard.lock().expect("no panic");
+    assert!(!heard.iter().any(|request| request.contains("tools/call")), "{heard:?}");
+}
