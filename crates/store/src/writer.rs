@@ -72,11 +72,28 @@ async fn work(database: Arc<Database>, mut jobs: mpsc::Receiver<Job>) {
             Ok(0) => return,
             Err(_idle) => held = None,
             Ok(_) => {
+                gather(&mut jobs, &mut batch).await;
                 join_starts(&mut batch);
                 batch.sort_by(|a, b| a.write.order().cmp(&b.write.order()));
                 held = write_batch(&database, held, &mut batch).await;
                 held = held.filter(|(_, since)| since.elapsed() < LONGEST_HELD);
             }
+        }
+    }
+}
+
+/// Lets those who are about to write come along, as long as some do: a commit costs far more than their turn.
+async fn gather(jobs: &mut mpsc::Receiver<Job>, batch: &mut Vec<Job>) {
+    loop {
+        let before = batch.len();
+        tokio::task::yield_now().await;
+        while batch.len() < MOST_TOGETHER
+            && let Ok(job) = jobs.try_recv()
+        {
+            batch.push(job);
+        }
+        if batch.len() == before {
+            return;
         }
     }
 }
