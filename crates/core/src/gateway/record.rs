@@ -1,11 +1,12 @@
 //! The ledger around a call: an id that comes again gets the answer of the first time.
 
-use std::fmt::Write;
+use std::io::Write;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::runtime::Handle;
@@ -200,36 +201,42 @@ pub(super) fn unavailable(error: StoreError) -> Refusal {
 /// another's answer. Delivered credentials are not part of it: a token that was renewed between two tries
 /// does not make another call.
 pub(super) fn digest(call: &Call) -> CallDigest {
-    let mut text = call.entry.id.to_string();
+    let mut text = Vec::with_capacity(256);
+    // Writing to memory cannot fail.
+    write!(text, "{}", call.entry.id).unwrap_or_default();
     write_sorted(call.given().value(), &mut text);
     if let Some(user) = &call.request.grants.user_id {
-        write_sorted(&Value::from(user.as_str()), &mut text);
+        write_scalar(user, &mut text);
     }
     Sha256::digest(text).into()
 }
 
 /// Writes a value with its keys in order. Each part begins with a sign of its own, so that no two values
 /// are written alike.
-fn write_sorted(value: &Value, text: &mut String) {
+fn write_sorted(value: &Value, text: &mut Vec<u8>) {
     match value {
         Value::Object(map) => {
             let mut members: Vec<_> = map.iter().collect();
             members.sort_unstable_by_key(|(key, _)| key.as_str());
-            text.push('{');
+            text.push(b'{');
             for (key, value) in members {
-                write_sorted(&Value::from(key.as_str()), text);
+                write_scalar(key, text);
                 write_sorted(value, text);
             }
-            text.push('}');
+            text.push(b'}');
         }
         Value::Array(items) => {
-            text.push('[');
+            text.push(b'[');
             for item in items {
                 write_sorted(item, text);
             }
-            text.push(']');
+            text.push(b']');
         }
-        // Writing to a string cannot fail.
-        scalar => write!(text, ",{scalar}").unwrap_or_default(),
+        scalar => write_scalar(scalar, text),
     }
+}
+
+fn write_scalar(scalar: &impl Serialize, text: &mut Vec<u8>) {
+    text.push(b',');
+    serde_json::to_writer(text, scalar).unwrap_or_default();
 }
