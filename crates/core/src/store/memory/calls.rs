@@ -1,5 +1,6 @@
 //! Calls in memory.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
 
@@ -27,7 +28,8 @@ struct Record {
 enum State {
     /// With a way to tell whoever waits, once somebody does.
     Running(Option<watch::Sender<Option<Outcome>>>),
-    Ended(Outcome),
+    /// Boxed, so that records lie close together.
+    Ended(Box<Outcome>),
 }
 
 impl Record {
@@ -41,11 +43,11 @@ impl Record {
 
 impl Calls {
     pub(super) fn begin(&mut self, key: &CallKey, digest: &CallDigest) -> Begun {
-        match self.calls.get(key) {
-            Some(record) if record.digest != *digest => Begun::Conflict,
-            Some(record) => record.outcome().cloned().map_or(Begun::Running, Begun::Ended),
-            None => {
-                self.calls.insert(key.clone(), Record { digest: *digest, state: State::Running(None) });
+        match self.calls.entry(key.clone()) {
+            Entry::Occupied(known) if known.get().digest != *digest => Begun::Conflict,
+            Entry::Occupied(known) => known.get().outcome().cloned().map_or(Begun::Running, Begun::Ended),
+            Entry::Vacant(place) => {
+                place.insert(Record { digest: *digest, state: State::Running(None) });
                 Begun::Fresh
             }
         }
@@ -62,7 +64,7 @@ impl Calls {
             State::Running(Some(waiting)) => drop(waiting.send_replace(Some(outcome.clone()))),
             State::Running(None) => {}
         }
-        record.state = State::Ended(outcome.clone());
+        record.state = State::Ended(Box::new(outcome.clone()));
         self.ended.push_back((key.clone(), Instant::now()));
         if self.ended.len() as u64 > most {
             self.drop_oldest();
@@ -77,7 +79,7 @@ impl Calls {
     pub(super) fn watch(&mut self, key: &CallKey) -> Option<watch::Receiver<Option<Outcome>>> {
         self.calls.get_mut(key).map(|record| match &mut record.state {
             State::Running(waiting) => waiting.get_or_insert_with(|| watch::Sender::new(None)).subscribe(),
-            State::Ended(outcome) => watch::Sender::new(Some(outcome.clone())).subscribe(),
+            State::Ended(outcome) => watch::Sender::new(Some(Outcome::clone(outcome))).subscribe(),
         })
     }
 
