@@ -1,6 +1,5 @@
 //! The ledger around a call: an id that comes again gets the answer of the first time.
 
-use std::io::Write;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -41,30 +40,28 @@ pub(super) async fn record(
         _ => return dispatch(gateway, &call, progress).await,
     };
     let key = CallKey { caller: Arc::clone(&call.caller.name), id };
-    // On the heap: most calls have no id, and should not carry the room for one.
-    Box::pin(once(gateway, key, Arc::new(call), progress)).await
-}
-
-async fn once(
-    gateway: &Arc<Gateway>,
-    key: CallKey,
-    call: Arc<Call>,
-    progress: &Progress,
-) -> Result<Outcome, Refusal> {
+    let call = Arc::new(call);
     loop {
         let begun = begin(Arc::clone(gateway), key.clone(), Arc::clone(&call), progress.clone());
         let begun = Unstoppable { running: Some(Box::pin(begun)), tasks: gateway.tasks.clone() };
-        let waited = match begun.await? {
+        // On the heap: most calls have no id, and nobody else runs them.
+        let elsewhere = match begun.await? {
             Stands::Ended(outcome) => return Ok(outcome),
-            Stands::Elsewhere => {
-                timeout(call.time_limit(), async { gateway.store.call_wait(&key).await.map_err(unavailable) })
-                    .await
-            }
-            Stands::Task(id) => timeout(call.time_limit(), gateway.task_ended(&id)).await,
+            elsewhere => Box::pin(wait(gateway, &key, elsewhere)),
         };
-        if let Some(outcome) = waited.map_err(|_| still_running(&call))?? {
+        let waited = timeout(call.time_limit(), elsewhere).await.map_err(|_| still_running(&call))?;
+        if let Some(outcome) = waited? {
             return Ok(outcome);
         }
+    }
+}
+
+/// What came of a call that somebody else runs; nothing when it has to be begun again.
+async fn wait(gateway: &Gateway, key: &CallKey, stands: Stands) -> Result<Option<Outcome>, Refusal> {
+    match stands {
+        Stands::Ended(outcome) => Ok(Some(outcome)),
+        Stands::Elsewhere => gateway.store.call_wait(key).await.map_err(unavailable),
+        Stands::Task(id) => gateway.task_ended(&id).await,
     }
 }
 
@@ -201,9 +198,15 @@ pub(super) fn unavailable(error: StoreError) -> Refusal {
 /// another's answer. Delivered credentials are not part of it: a token that was renewed between two tries
 /// does not make another call.
 pub(super) fn digest(call: &Call) -> CallDigest {
+    let id = &call.entry.id;
     let mut text = Vec::with_capacity(256);
-    // Writing to memory cannot fail.
-    write!(text, "{}", call.entry.id).unwrap_or_default();
+    for name in [&id.toolkit, &id.tool] {
+        text.extend_from_slice(name.as_bytes());
+        text.push(0);
+    }
+    for number in [id.version.major, id.version.minor, id.version.patch] {
+        text.extend_from_slice(&number.to_le_bytes());
+    }
     write_sorted(call.given().value(), &mut text);
     if let Some(user) = &call.request.grants.user_id {
         write_scalar(user, &mut text);
@@ -238,5 +241,6 @@ fn write_sorted(value: &Value, text: &mut Vec<u8>) {
 
 fn write_scalar(scalar: &impl Serialize, text: &mut Vec<u8>) {
     text.push(b',');
+    // Writing to memory cannot fail.
     serde_json::to_writer(text, scalar).unwrap_or_default();
 }
