@@ -91,9 +91,7 @@ type Pooled = Decompression<legacy::Client<Connector, Full<Bytes>>>;
 pub struct HttpClient {
     client: Pooled,
     connector: Connector,
-    /// None where whoever asks has a time limit.
-    timeout: Option<Duration>,
-    body_bytes: usize,
+    limits: HttpLimits,
 }
 
 impl HttpClient {
@@ -107,14 +105,7 @@ impl HttpClient {
         let client = legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .build(connector.clone());
-        let (client, timeout) = (Decompression::new(client), Some(limits.timeout));
-        HttpClient { client, connector, timeout, body_bytes: limits.body_bytes }
-    }
-
-    /// The same pool for those who have a time limit of their own: a second timer costs as much as all else that
-    /// we add to a short exchange.
-    pub(crate) fn untimed(&self) -> Self {
-        HttpClient { timeout: None, ..self.clone() }
+        HttpClient { client: Decompression::new(client), connector, limits }
     }
 
     /// Sends a request and gives the answer as soon as its head is there. Dropping the future or the
@@ -129,15 +120,13 @@ impl HttpClient {
         let request = self.request(method, url, headers, body.into());
         let request = request.map_err(|error| HttpError::NotReached { host: host_of(url), error })?;
         let host = request.uri().authority().cloned();
-        match within(self.timeout, self.client.clone().call(request)).await {
-            Ok(Ok(response)) => {
-                Ok(Answer { response, host, timeout: self.timeout, body_bytes: self.body_bytes })
-            }
+        match timeout(self.limits.timeout, self.client.clone().call(request)).await {
+            Ok(Ok(response)) => Ok(Answer { response, host, limits: self.limits.clone() }),
             Ok(Err(error)) if error.is_connect() => {
                 Err(HttpError::NotReached { host: host_of(url), error: error.into() })
             }
             Ok(Err(error)) => Err(HttpError::Lost { host: host_of(url), error: error.into() }),
-            Err(after) => Err(HttpError::TimedOut { host: host_of(url), after }),
+            Err(_) => Err(HttpError::TimedOut { host: host_of(url), after: self.limits.timeout }),
         }
     }
 
@@ -163,14 +152,6 @@ impl HttpClient {
         let mut request = Request::new(Full::new(body));
         (*request.method_mut(), *request.uri_mut(), *request.headers_mut()) = (method, uri, headers);
         Ok(request)
-    }
-}
-
-/// The limit as an error, when there is one and it has passed.
-async fn within<T>(limit: Option<Duration>, work: impl Future<Output = T>) -> Result<T, Duration> {
-    match limit {
-        Some(limit) => timeout(limit, work).await.map_err(|_| limit),
-        None => Ok(work.await),
     }
 }
 
@@ -203,8 +184,7 @@ fn host_of(url: &Url) -> String {
 pub struct Answer {
     response: Response<DecompressionBody<Incoming>>,
     host: Option<Authority>,
-    timeout: Option<Duration>,
-    body_bytes: usize,
+    limits: HttpLimits,
 }
 
 impl fmt::Debug for Answer {
@@ -249,14 +229,15 @@ impl Answer {
 
     /// The whole body.
     pub async fn body(mut self) -> Result<Bytes, HttpError> {
-        match within(self.timeout, self.whole()).await {
+        let after = self.limits.timeout;
+        match timeout(after, self.whole()).await {
             Ok(whole) => whole,
-            Err(after) => Err(HttpError::TimedOut { host: self.host().to_owned(), after }),
+            Err(_) => Err(HttpError::TimedOut { host: self.host().to_owned(), after }),
         }
     }
 
     async fn whole(&mut self) -> Result<Bytes, HttpError> {
-        let most = self.body_bytes;
+        let most = self.limits.body_bytes;
         let promised = self.response.body().size_hint().exact();
         let mut whole = BytesMut::new();
         while let Some(piece) = self.piece().await? {

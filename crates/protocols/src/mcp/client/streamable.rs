@@ -42,10 +42,7 @@ const RETRY: Duration = Duration::from_secs(1);
 const UPDATES: usize = 64;
 
 pub(super) struct Streamable {
-    /// For what no call waits for.
     client: HttpClient,
-    /// For requests, all of which somebody gives up in time.
-    untimed: HttpClient,
     url: Url,
     headers: HeaderMap,
     most: usize,
@@ -68,7 +65,6 @@ impl Streamable {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         Streamable {
-            untimed: client.untimed(),
             client,
             url,
             headers,
@@ -93,7 +89,7 @@ impl Streamable {
         let text = jsonrpc::ask(Some(&number(ask.id)), ask.method, Some(&ask.params));
         let mut waiting = Waiting { http: self, id: ask.id, open: true };
         let exchange = pin!(async {
-            let answer = self.untimed.send(Method::POST, &self.url, self.headers_of(ask), text).await?;
+            let answer = self.post(text, self.headers_of(ask)).await?;
             self.answered(ask, answer, following).await
         });
         let relayed = if self.is_legacy() && following.answers() {
