@@ -24,6 +24,19 @@ fn client() -> HttpClient {
     CLIENT.with(HttpClient::clone)
 }
 
+/// A client of the handshake era that is asked for a name while `method` runs, and says `Bob`: the question, and
+/// all that comes after it.
+pub(crate) async fn answer_as_bob(url: &str, revision: &str, method: &str, params: Value) -> (Value, String) {
+    let (session, _) = session(url, revision, json!({ "elicitation": {} })).await;
+    let headers = [("mcp-session-id", session.as_str())];
+    let mut answer = send(url, Method::POST, &headers, rpc(5, method, params)).await;
+    let question = events(&mut answer, 1).await.remove(0);
+    let result = json!({ "action": "accept", "content": { "name": "Bob" } });
+    let said = json!({ "jsonrpc": "2.0", "id": question["id"], "result": result });
+    send(url, Method::POST, &headers, said.to_string()).await;
+    (question, text(answer).await.1)
+}
+
 /// Status and text of an answer.
 pub(crate) async fn text(answer: Answer) -> (u16, String) {
     let status = answer.status().as_u16();

@@ -14,7 +14,7 @@ use toolmux_core::schema::Schema;
 use toolmux_core::source::{Listing, Relay, Relayed, Source, SourceError};
 use toolmux_core::tool::{Passthrough, Tool};
 
-use crate::mcp_client::{ask, events, modern_as, rpc, send, session, text};
+use crate::mcp_client::{answer_as_bob, ask, modern_as, rpc, send, text};
 use crate::mcp_fixture::{Served, open, serve};
 
 /// What servers with questions say.
@@ -121,15 +121,8 @@ async fn check_prompt(served: &Served, prompt: &str) {
     let (_, body) = ask(&served.url, modern_as("prompts/get", again, can)).await;
     assert!(body.contains("hello Ada"), "{body}");
 
-    let (session, _) = session(&served.url, "2025-06-18", json!({ "elicitation": {} })).await;
-    let headers = [("mcp-session-id", session.as_str())];
-    let mut answer = send(&served.url, Method::POST, &headers, rpc(5, "prompts/get", get.clone())).await;
-    let question = events(&mut answer, 1).await.remove(0);
+    let (question, rest) = answer_as_bob(&served.url, "2025-06-18", "prompts/get", get.clone()).await;
     assert_eq!(question["params"]["message"], "Name?");
-    let result = json!({ "action": "accept", "content": { "name": "Bob" } });
-    let said = json!({ "jsonrpc": "2.0", "id": question["id"], "result": result });
-    send(&served.url, Method::POST, &headers, said.to_string()).await;
-    let (_, rest) = text(answer).await;
     assert!(rest.contains("hello Bob"), "{rest}");
 }
 

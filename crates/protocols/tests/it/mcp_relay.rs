@@ -3,9 +3,8 @@
 use http::Method;
 use serde_json::{Value, json};
 use toolmux_core::gateway::Settings;
-use toolmux_protocols::http_client::Answer;
 
-use crate::mcp_client::{ask, call, events, modern, modern_as, rpc, send, session, text};
+use crate::mcp_client::{answer_as_bob, ask, call, events, modern, modern_as, rpc, send, text};
 use crate::mcp_fixture::{Served, open, serve, upstream};
 
 async fn relay(arguments: &[&str]) -> Served {
@@ -129,16 +128,9 @@ async fn check_question(served: &Served, tool: &str) {
     let (_, body) = ask(&served.url, modern_as("tools/call", again, can)).await;
     assert!(body.contains("hello Ada"), "{body}");
 
-    let (session, _) = session(&served.url, "2025-11-25", json!({ "elicitation": {} })).await;
-    let headers = [("mcp-session-id", session.as_str())];
-    let request = rpc(5, "tools/call", json!({ "name": tool }));
-    let mut answer: Answer = send(&served.url, Method::POST, &headers, request).await;
-    let question = events(&mut answer, 1).await.remove(0);
+    let params = json!({ "name": tool });
+    let (question, rest) = answer_as_bob(&served.url, "2025-11-25", "tools/call", params).await;
     assert_eq!(question["method"], "elicitation/create");
-    let result = json!({ "action": "accept", "content": { "name": "Bob" } });
-    let said = json!({ "jsonrpc": "2.0", "id": question["id"], "result": result });
-    send(&served.url, Method::POST, &headers, said.to_string()).await;
-    let (_, rest) = text(answer).await;
     assert!(rest.contains("hello Bob"), "{rest}");
 }
 

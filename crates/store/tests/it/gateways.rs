@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use serde_json::value::RawValue;
 use toolmux_core::call::Request;
 use toolmux_core::gateway::{Credential, Gateway};
 use toolmux_core::progress::Progress;
 use toolmux_core::requirements::Grants;
 use toolmux_core::secret::Secret;
 use toolmux_core::task::{KEPT, TaskId};
+use toolmux_core::tool::Passthrough;
 
 use crate::contract::settings;
 use crate::contract_calls::text;
@@ -132,7 +134,10 @@ async fn credentials_are_kept_nowhere() {
         let grants = Grants { authorization: credential(), secrets: credential(), user_id: None };
         Request { id: Some(id.into()), grants, ..request("Kit_once", 7) }
     };
-    gateway.call(&caller, with_credentials("call"), &Progress::unheard()).await.unwrap();
+    // A task needs what its caller's protocol said when it runs later; a call does not, and it is not kept.
+    let extra = Passthrough::of("mcp", RawValue::from_string(r#"{"said":"hunter2"}"#.into()).unwrap());
+    let call = Request { extra, ..with_credentials("call") };
+    gateway.call(&caller, call, &Progress::unheard()).await.unwrap();
     let task = gateway.submit(&caller, with_credentials("task"), KEPT).await.unwrap();
     assert_eq!(end(&gateway, &task).await, "completed");
     let kept = |what: &str| {
