@@ -1,5 +1,6 @@
 //! The listener: bounded connections, checked hosts, toolsets in addresses, and an orderly end.
 
+mod at_once;
 mod connection;
 
 use std::net::SocketAddr;

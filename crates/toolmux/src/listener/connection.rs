@@ -3,6 +3,7 @@
 //! The watch over idle and dawdling clients is one timer per connection, not one per request.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,6 +22,7 @@ use tokio::time::{Instant, interval_at};
 use tokio_util::sync::CancellationToken;
 
 use super::Front;
+use super::at_once::AtOnce;
 
 /// An answer up to this size leaves at once; a larger one, or one without a known size, keeps its connection
 /// busy until its end.
@@ -37,12 +39,13 @@ pub(super) async fn serve(
     let talk = Arc::new(Talk { front, begun: AtomicU64::new(0), ended: AtomicU64::new(0) });
     let service = service_fn(|request| Arc::clone(&talk).answer(request));
     let mut connection = pin!(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+    let at_once = AtOnce::new();
     let (mut stopping, mut told) = (pin!(stop.cancelled()), false);
     let (mut watch, mut seen) = (interval_at(Instant::now() + head_timeout, head_timeout), 0);
     loop {
         tokio::select! {
             biased;
-            _ended = connection.as_mut() => return,
+            _ended = poll_fn(|context| at_once.poll(connection.as_mut(), context)) => return,
             () = stopping.as_mut(), if !told => {
                 told = true;
                 connection.as_mut().graceful_shutdown();
