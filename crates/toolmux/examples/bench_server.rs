@@ -7,6 +7,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toolmux::{Server, ToolError, Toolkit};
 
+/// The one of the program itself.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[derive(Parser)]
 struct Arguments {
     /// Where to listen.

@@ -22,7 +22,7 @@ use toolmux_dylib_host::plan::{Pass, Plan, Return};
 use super::in_process::InProcess;
 use super::plan::{Book, Planned, read};
 use super::settings::{DocumentSetting, OpenDynSettings};
-use super::supervise::{Answered, Death, Job, Launch, MARK, Pool, PoolSettings, Rejected};
+use super::supervise::{ALLOCATOR_KEEPS, Answered, Death, Job, Launch, MARK, Pool, PoolSettings, Rejected};
 use crate::fault::Weight;
 use crate::registry::{OpenError, Opening, SourceKind};
 
@@ -114,7 +114,9 @@ fn build(
         let opens = book.functions.iter().map(opens).collect();
         let (workers, queue, idle) = (settings.workers, settings.queue(), settings.idle()?);
         let mut env = settings.env();
-        env.insert(MARK.to_owned(), "1".to_owned());
+        for (name, value) in [(MARK, "1"), ALLOCATOR_KEEPS] {
+            env.insert(name.to_owned(), value.to_owned());
+        }
         let hello = Hello { plan, sandbox: settings.sandbox(folder) };
         let launch = Launch { executable: worker, env, hello, generations: AtomicU32::new(0) };
         Engine::Workers(Pool::new(launch, PoolSettings { workers, queue, idle, opens }))

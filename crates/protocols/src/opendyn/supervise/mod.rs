@@ -12,4 +12,4 @@ pub(super) use self::death::Death;
 pub(super) use self::lane::{Answered, Job, Rejected};
 pub(super) use self::pool::{Pool, PoolSettings};
 pub use self::worker::become_worker_if_asked;
-pub(super) use self::worker::{Launch, MARK};
+pub(super) use self::worker::{ALLOCATOR_KEEPS, Launch, MARK};
