@@ -69,6 +69,19 @@ pub struct Hints {
     pub destructive: Option<bool>,
     /// Reaches beyond its own closed world.
     pub open_world: Option<bool>,
+    /// Runs as a task.
+    pub tasks: Option<TaskSupport>,
+}
+
+/// Whether a tool runs as a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskSupport {
+    /// Never.
+    Forbidden,
+    /// When its caller wants that.
+    Optional,
+    /// In no other way.
+    Required,
 }
 
 impl Hints {
@@ -79,6 +92,7 @@ impl Hints {
             idempotent: over.idempotent.or(self.idempotent),
             destructive: over.destructive.or(self.destructive),
             open_world: over.open_world.or(self.open_world),
+            tasks: over.tasks.or(self.tasks),
         }
     }
 

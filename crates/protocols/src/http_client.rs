@@ -104,6 +104,7 @@ impl HttpClient {
         let connector = Connector::new(limits.connect_timeout, proxies);
         let client = legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
+            .set_host(false)
             .build(connector.clone());
         HttpClient { client: Decompression::new(client), connector, limits }
     }
@@ -117,42 +118,66 @@ impl HttpClient {
         headers: HeaderMap,
         body: impl Into<Bytes>,
     ) -> Result<Answer, HttpError> {
-        let request = self.request(method, url, headers, body.into());
-        let request = request.map_err(|error| HttpError::NotReached { host: host_of(url), error })?;
-        let host = request.uri().authority().cloned();
-        match timeout(self.limits.timeout, self.client.clone().call(request)).await {
-            Ok(Ok(response)) => Ok(Answer { response, host, limits: self.limits.clone() }),
-            Ok(Err(error)) if error.is_connect() => {
-                Err(HttpError::NotReached { host: host_of(url), error: error.into() })
-            }
-            Ok(Err(error)) => Err(HttpError::Lost { host: host_of(url), error: error.into() }),
-            Err(_) => Err(HttpError::TimedOut { host: host_of(url), after: self.limits.timeout }),
-        }
+        let Target { uri, headers } = self.target(url, headers)?;
+        self.exchange(method, uri, headers, body.into()).await
     }
 
-    fn request(
+    /// The same for a target that was made ready. The headers are all that the request has.
+    pub async fn send_to(
         &self,
         method: Method,
-        url: &Url,
-        mut headers: HeaderMap,
-        body: Bytes,
-    ) -> Result<Request<Full<Bytes>>, BoxError> {
-        let uri = match basic_authorization(url) {
-            None => url.as_str().parse::<Uri>()?,
-            Some(authorization) => {
-                headers.entry(header::AUTHORIZATION).or_insert(authorization);
-                without_user(url).as_str().parse()?
-            }
-        };
+        target: &Target,
+        headers: HeaderMap,
+        body: impl Into<Bytes>,
+    ) -> Result<Answer, HttpError> {
+        self.exchange(method, target.uri.clone(), headers, body.into()).await
+    }
+
+    /// An address, made ready for many requests that all have these headers.
+    pub fn target(&self, url: &Url, mut headers: HeaderMap) -> Result<Target, HttpError> {
+        let unfit = |error: BoxError| HttpError::NotReached { host: host_of(url), error };
+        if let Some(authorization) = basic_authorization(url) {
+            headers.entry(header::AUTHORIZATION).or_insert(authorization);
+        }
+        let uri: Uri = without_user(url).as_str().parse().map_err(|error| unfit(Box::new(error)))?;
+        let host = HeaderValue::from_str(&host_of(url)).map_err(|error| unfit(Box::new(error)))?;
+        headers.entry(header::HOST).or_insert(host);
         headers.entry(header::USER_AGENT).or_insert(USER_AGENT);
         headers.entry(header::ACCEPT).or_insert(HeaderValue::from_static("*/*"));
         if let Some(authorization) = self.connector.proxy_authorization(&uri) {
             headers.insert(header::PROXY_AUTHORIZATION, authorization);
         }
+        Ok(Target { uri, headers })
+    }
+
+    async fn exchange(
+        &self,
+        method: Method,
+        uri: Uri,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Answer, HttpError> {
+        let authority = uri.authority().cloned();
+        let host = || authority.as_ref().map_or("", Authority::as_str).to_owned();
         let mut request = Request::new(Full::new(body));
         (*request.method_mut(), *request.uri_mut(), *request.headers_mut()) = (method, uri, headers);
-        Ok(request)
+        match timeout(self.limits.timeout, self.client.clone().call(request)).await {
+            Ok(Ok(response)) => Ok(Answer { response, host: authority, limits: self.limits.clone() }),
+            Ok(Err(error)) if error.is_connect() => {
+                Err(HttpError::NotReached { host: host(), error: error.into() })
+            }
+            Ok(Err(error)) => Err(HttpError::Lost { host: host(), error: error.into() }),
+            Err(_) => Err(HttpError::TimedOut { host: host(), after: self.limits.timeout }),
+        }
     }
+}
+
+/// An address that was made ready.
+#[derive(Clone, Debug)]
+pub struct Target {
+    uri: Uri,
+    /// What every request to it says.
+    pub headers: HeaderMap,
 }
 
 /// The user and password that an address may hold, as the header that they are meant for.

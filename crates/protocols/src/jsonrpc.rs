@@ -118,15 +118,15 @@ impl<'a> Message<'a> {
 }
 
 /// The text of a request of ours, or of a notification when there is no id.
-pub fn ask(id: Option<&RawValue>, method: &str, params: Option<&RawValue>) -> String {
+pub fn ask(id: Option<&str>, method: &str, params: Option<&str>) -> String {
     let method = serde_json::to_string(method).expect("a text is writable");
     let ([id_is, id], [params_are, params]) = (member(r#","id":"#, id), member(r#","params":"#, params));
     [r#"{"jsonrpc":"2.0""#, id_is, id, r#","method":"#, &method, params_are, params, "}"].concat()
 }
 
 /// Nothing for what is absent.
-fn member<'a>(begin: &'a str, value: Option<&'a RawValue>) -> [&'a str; 2] {
-    value.map_or([""; 2], |value| [begin, value.get()])
+fn member<'a>(begin: &'a str, value: Option<&'a str>) -> [&'a str; 2] {
+    value.map_or([""; 2], |value| [begin, value])
 }
 
 impl<'a> Response<'a> {

@@ -5,8 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{MapAccess, Visitor};
-use serde::ser::SerializeMap;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use toolmux_core::json_text::{RawJson, to_raw};
 
@@ -29,27 +28,27 @@ impl<'a> Members<'a> {
         self.0.iter().find(|(name, _)| name == key).map(|(_, value)| &**value)
     }
 
+    /// The same for members that were read, as long as what they were read from.
+    pub(super) fn read_as(&self, key: &str) -> Option<&'a RawValue> {
+        self.0.iter().find(|(name, _)| name == key).and_then(|(_, value)| match value {
+            Cow::Borrowed(value) => Some(*value),
+            Cow::Owned(_) => None,
+        })
+    }
+
     pub(super) fn has(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Replaces a member in its place, or adds it at the end.
     pub(super) fn put<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) {
-        self.put_text(key, Cow::Owned(to_raw(value).expect("what we write as JSON is writable")));
+        self.put_raw(key, to_raw(value).expect("what we write as JSON is writable"));
     }
 
     pub(super) fn put_raw(&mut self, key: &'static str, value: RawJson) {
-        self.put_text(key, Cow::Owned(value));
-    }
-
-    pub(super) fn put_text(&mut self, key: &'static str, value: Cow<'a, RawValue>) {
         match self.0.iter_mut().find(|(name, _)| name == key) {
-            Some((_, known)) => *known = value,
-            None => self.0.push((Cow::Borrowed(key), value)),
+            Some((_, known)) => *known = Cow::Owned(value),
+            None => self.0.push((Cow::Borrowed(key), Cow::Owned(value))),
         }
     }
 
@@ -57,24 +56,42 @@ impl<'a> Members<'a> {
         self.0.retain(|(name, _)| name != key);
     }
 
-    pub(super) fn remove_all(&mut self, keys: &[&str]) {
-        self.0.retain(|(name, _)| !keys.contains(&&**name));
+    /// The object.
+    pub(super) fn write(&self) -> RawJson {
+        RawValue::from_string(self.text_with(&[])).expect("members are texts")
     }
 
-    /// The object as text.
-    pub(super) fn write(&self) -> RawJson {
-        to_raw(self).expect("members are texts")
+    /// The object as text, with other values of some members, in their places or at the end, or without them.
+    pub(super) fn text_with(&self, changes: &[(&str, Option<&str>)]) -> String {
+        let came = self.0.iter().map(|(key, value)| key.len() + value.get().len());
+        let changed = changes.iter().map(|(key, value)| key.len() + value.map_or(0, str::len));
+        let size = came.chain(changed).map(|size| size + r#""":,"#.len()).sum::<usize>();
+        let mut text = String::with_capacity(size + "{}".len());
+        for (key, value) in &self.0 {
+            let change = changes.iter().find(|(changed, _)| changed == key);
+            if let Some(value) = change.map_or(Some(value.get()), |(_, value)| *value) {
+                append(&mut text, key, value);
+            }
+        }
+        for (key, value) in changes {
+            if let Some(value) = value.filter(|_| !self.has(key)) {
+                append(&mut text, &Cow::Borrowed(*key), value);
+            }
+        }
+        text.push_str(if text.is_empty() { "{}" } else { "}" });
+        text
     }
 }
 
-impl Serialize for Members<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (key, value) in &self.0 {
-            map.serialize_entry(&**key, &**value)?;
-        }
-        map.end()
+/// Adds one member.
+#[expect(clippy::ptr_arg, reason = "a key that is lent needed no escapes, where it was read or in our code")]
+fn append(text: &mut String, key: &Cow<'_, str>, value: &str) {
+    text.push(if text.is_empty() { '{' } else { ',' });
+    match key {
+        Cow::Borrowed(key) => text.extend(["\"", key, "\":"]),
+        Cow::Owned(key) => text.extend([&serde_json::to_string(key).expect("a text is writable"), ":"]),
     }
+    text.push_str(value);
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
@@ -88,8 +105,11 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::with_capacity(8);
+                let mut members = Vec::new();
                 while let Some(Key(key)) = map.next_key()? {
+                    if members.is_empty() {
+                        members.reserve(8);
+                    }
                     members.push((key, Cow::Borrowed(map.next_value::<&'de RawValue>()?)));
                 }
                 Ok(Members(members))
@@ -120,6 +140,20 @@ mod tests {
             |members| members.put("name", "y"),
             r#"{"b":12345678901234567890.10,"name":"y","a":{ "k" : 1e2 },"é":"\u00e9"}"#,
         );
+    }
+
+    #[test]
+    fn keys_that_need_escapes_keep_them() {
+        check("{\"a\\\"\":1,\"\\u0001\":2}", |_| {}, "{\"a\\\"\":1,\"\\u0001\":2}");
+        check("{}", |_| {}, "{}");
+    }
+
+    #[test]
+    fn changes_stand_where_the_members_stood() {
+        let text: RawJson = serde_json::from_str(r#"{"a":1,"b":2,"c":3}"#).unwrap();
+        let changes = [("d", Some("4")), ("b", Some("[]")), ("a", None), ("e", None)];
+        assert_eq!(Members::read(&text).unwrap().text_with(&changes), r#"{"b":[],"c":3,"d":4}"#);
+        assert_eq!(Members::default().text_with(&[("a", None)]), "{}");
     }
 
     #[test]

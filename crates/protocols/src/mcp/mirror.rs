@@ -57,11 +57,11 @@ pub(super) fn read(header: &str) -> Option<Cow<'_, str>> {
 }
 
 /// A text made fit for a header.
-pub(super) fn write(text: &str) -> String {
+pub(super) fn write(text: &str) -> Cow<'_, str> {
     let plain = text.bytes().all(|b| (0x20..0x7f).contains(&b))
         && text.trim_matches([' ', '\t']) == text
         && !text.starts_with("=?base64?");
-    if plain { text.to_owned() } else { format!("=?base64?{}?=", STANDARD.encode(text)) }
+    if plain { text.into() } else { format!("=?base64?{}?=", STANDARD.encode(text)).into() }
 }
 
 fn written(value: &Value) -> Option<String> {
@@ -78,16 +78,21 @@ fn walk<'a>(
     depth: usize,
     found: &mut dyn FnMut(&str, &'a Value, Option<&'a Value>),
 ) {
-    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
+    let Some(properties) = member(schema, "properties").and_then(Value::as_object) else { return };
     for (key, property) in properties {
-        let value = arguments.and_then(|arguments| arguments.get(key));
-        if let Some(annotation) = property.get(ANNOTATION) {
-            found(annotation.as_str().unwrap_or_default(), property, value);
+        let value = || arguments.and_then(|arguments| arguments.get(key));
+        if let Some(annotation) = member(property, ANNOTATION) {
+            found(annotation.as_str().unwrap_or_default(), property, value());
         }
-        if depth > 0 && property.get("properties").is_some() {
-            walk(property, value.and_then(Value::as_object), depth - 1, found);
+        if depth > 0 && member(property, "properties").is_some() {
+            walk(property, value().and_then(Value::as_object), depth - 1, found);
         }
     }
+}
+
+/// A member of a schema. Schemas have few members: to compare their names is quicker than to hash them.
+fn member<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
+    schema.as_object()?.iter().find_map(|(key, value)| (key == name).then_some(value))
 }
 
 /// True when an annotation stands anywhere but on a property reached through properties.

@@ -104,13 +104,6 @@ impl<'a> Params<'a> {
     }
 }
 
-impl<'a> Meta<'a> {
-    /// What cannot be read says nothing.
-    pub(super) fn read(meta: Option<&'a RawValue>) -> Self {
-        meta.and_then(|meta| serde_json::from_str(meta.get()).ok()).unwrap_or_default()
-    }
-}
-
 /// What a client declares that it can do.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Capabilities(Option<RawJson>);

@@ -172,6 +172,7 @@ impl RawHints {
             idempotent: self.idempotent,
             destructive: self.destructive,
             open_world: self.open_world,
+            tasks: None,
         }
     }
 }

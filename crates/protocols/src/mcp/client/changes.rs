@@ -1,14 +1,12 @@
 //! Hearing from a server that its lists changed.
 
-use http::HeaderMap;
 use serde_json::json;
 use toolmux_core::progress::Progress;
 
 use super::connection::{Ask, Channel, Connection};
 use super::follow::Following;
-use super::tell;
+use super::tell::Told;
 use crate::mcp::LISTEN;
-use crate::mcp::members::Members;
 use crate::mcp::wire::Capabilities;
 
 /// Ends when the server tells of changed lists or its line ends; never when nothing more can be told: the gateway
@@ -50,13 +48,12 @@ async fn listen(connection: &Connection) {
 }
 
 fn listening(connection: &Connection) -> Ask<'static> {
-    let mut said = Members::default();
     let wanted =
         json!({ "toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true });
-    said.put("notifications", &wanted);
+    let told = Told::default().with("notifications", wanted.to_string());
     let progress = Progress::unheard();
     let following = Following::new(&progress, Capabilities::default());
     let id = connection.channel.next_id();
-    let params = tell::params(Some(said), connection.greeting.revision, id, &following);
-    Ask { id, method: LISTEN, params, name: None, headers: Vec::new(), credentials: HeaderMap::new() }
+    let params = told.text(connection.greeting.revision, id, &following);
+    Ask { id, method: LISTEN, params, name: None, headers: Vec::new(), credentials: None }
 }

@@ -67,13 +67,14 @@ impl From<Broken> for SourceError {
 pub(super) struct Ask<'a> {
     pub(super) id: u64,
     pub(super) method: &'a str,
-    pub(super) params: RawJson,
+    /// JSON text.
+    pub(super) params: String,
     /// What `Mcp-Name` says.
-    pub(super) name: Option<String>,
+    pub(super) name: Option<&'a str>,
     /// What is mirrored as headers.
     pub(super) headers: Vec<(String, String)>,
     /// Credentials of this request, over those of the source.
-    pub(super) credentials: HeaderMap,
+    pub(super) credentials: Option<&'a HeaderMap>,
 }
 
 /// What carries messages.
@@ -159,8 +160,7 @@ impl Connection {
             Address::Url { url, headers, authorization } => {
                 let client =
                     HttpClient::new(HttpLimits { body_bytes: place.max_message, ..HttpLimits::default() });
-                let mut http =
-                    Streamable::new(client.clone(), url.clone(), headers.clone(), place.max_message);
+                let mut http = Streamable::new(client.clone(), url, headers.clone(), place.max_message)?;
                 http.authorization.clone_from(authorization);
                 let http = Channel::Http(Box::new(http));
                 match greet(&http, era, &place.capabilities).await {

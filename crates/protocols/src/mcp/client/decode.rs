@@ -7,7 +7,7 @@ use toolmux_core::json_text::{RawJson, raw_of, to_raw};
 use toolmux_core::message::Message;
 use toolmux_core::outcome::{Content, Outcome, Output, ToolError};
 use toolmux_core::schema::Schema;
-use toolmux_core::tool::{Hints, Passthrough, Returns, Tool};
+use toolmux_core::tool::{Hints, Passthrough, Returns, TaskSupport, Tool};
 
 use crate::jsonrpc;
 use crate::mcp::wire::URL_ELICITATION_REQUIRED;
@@ -103,6 +103,8 @@ pub(super) fn tool(said: &RawValue) -> Result<Tool, (String, String)> {
         output_schema: Option<Value>,
         #[serde(default)]
         annotations: Annotations,
+        #[serde(default)]
+        execution: Value,
     }
     let listed: Listed = serde_json::from_str(said.get()).map_err(|error| {
         let value: Value = serde_json::from_str(said.get()).unwrap_or_default();
@@ -115,7 +117,8 @@ pub(super) fn tool(said: &RawValue) -> Result<Tool, (String, String)> {
     let description = listed.description.or(listed.title).unwrap_or_default();
     let mut tool = Tool::new(listed.name, description, Schema::new(schema));
     tool.returns = listed.output_schema.map_or(Returns::Anything, |s| Returns::Matching(Schema::new(s)));
-    tool.hints = listed.annotations.hints();
+    let tasks = listed.execution["taskSupport"].as_str().map(task_support);
+    tool.hints = Hints { tasks, ..listed.annotations.hints() };
     tool.extra = Passthrough::of(MCP, said.to_owned());
     Ok(tool)
 }
@@ -140,6 +143,15 @@ impl Annotations {
             idempotent: self.idempotent,
             destructive: self.destructive,
             open_world: self.open_world,
+            tasks: None,
         }
+    }
+}
+
+fn task_support(said: &str) -> TaskSupport {
+    match said {
+        "optional" => TaskSupport::Optional,
+        "required" => TaskSupport::Required,
+        _ => TaskSupport::Forbidden,
     }
 }

@@ -3,12 +3,10 @@
 
 use std::time::Duration;
 
-use http::HeaderMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use toolmux_core::json_text::{RawJson, raw_of};
 use toolmux_core::message::Message;
 use toolmux_core::progress::Progress;
 use toolmux_core::source::Relayed;
@@ -16,7 +14,7 @@ use toolmux_core::source::Relayed;
 use super::connection::{Ask, Broken, Channel};
 use super::follow::Following;
 use super::settings::EraSetting;
-use super::tell;
+use super::tell::Told;
 use crate::mcp::revision::Revision;
 use crate::mcp::wire::{Capabilities, HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION, US};
 
@@ -76,8 +74,9 @@ async fn discover(channel: &Channel) -> Result<Option<Greeting>, Broken> {
         #[serde(default)]
         capabilities: Value,
     }
-    let answer =
-        ask(channel, "server/discover", |id, following| tell::params(None, Revision::MODERN, id, following));
+    let answer = ask(channel, "server/discover", |id, following| {
+        Told::default().text(Revision::MODERN, id, following)
+    });
     Ok(match answer.await? {
         Ok(result) => serde_json::from_str(result.get())
             .ok()
@@ -116,7 +115,7 @@ async fn initialize(channel: &Channel, declared: &Value) -> Result<Greeting, Bro
         "capabilities": declared,
         "clientInfo": US,
     });
-    let answer = ask(channel, "initialize", |_, _| raw_of(&params)).await?;
+    let answer = ask(channel, "initialize", |_, _| params.to_string()).await?;
     let refused = |text: String| Broken::NotReached(Message::public(text));
     let result = answer.map_err(|error| {
         Broken::NotReached(Message::public("The server refused the handshake").developer(error.get()))
@@ -131,7 +130,7 @@ async fn initialize(channel: &Channel, declared: &Value) -> Result<Greeting, Bro
 async fn ask(
     channel: &Channel,
     method: &str,
-    params: impl FnOnce(u64, &Following<'_>) -> RawJson,
+    params: impl FnOnce(u64, &Following<'_>) -> String,
 ) -> Result<Relayed, Broken> {
     let progress = Progress::unheard();
     let following = Following::new(&progress, Capabilities::default());
@@ -142,7 +141,7 @@ async fn ask(
         params: params(id, &following),
         name: None,
         headers: Vec::new(),
-        credentials: HeaderMap::new(),
+        credentials: None,
     };
     channel.request(&ask, &following).await
 }

@@ -114,7 +114,7 @@ impl Line {
         &self,
         id: u64,
         method: &str,
-        params: &RawValue,
+        params: &str,
         following: &Following<'_>,
     ) -> Result<Relayed, Cut> {
         let (answer, mut answered) = oneshot::channel();
@@ -126,7 +126,7 @@ impl Line {
             )
         });
         let mut waiting = Waiting { line: self, id, sent: false };
-        let text = jsonrpc::ask(Some(&number(id)), method, Some(params));
+        let text = jsonrpc::ask(Some(&id.to_string()), method, Some(params));
         if self.is_closed() || self.out.send(text).await.is_err() {
             return Err(Cut::NotSent);
         }
@@ -154,7 +154,7 @@ impl Line {
     }
 
     pub(super) async fn notify(&self, method: &str, params: Option<&RawValue>) {
-        self.out.send(jsonrpc::ask(None, method, params)).await.ok();
+        self.out.send(jsonrpc::ask(None, method, params.map(RawValue::get))).await.ok();
     }
 
     /// Takes a message of the server's.
@@ -289,11 +289,6 @@ pub(super) fn reply(id: &RawValue, said: &Relayed) -> String {
     [r#"{"jsonrpc":"2.0","id":"#, id.get(), member, said.get(), "}"].concat()
 }
 
-/// An id of ours.
-pub(super) fn number(id: u64) -> RawJson {
-    to_raw(&id).expect("a number is writable")
-}
-
 /// A request that waits for its answer.
 struct Waiting<'a> {
     line: &'a Line,
@@ -306,7 +301,7 @@ impl Drop for Waiting<'_> {
         self.line.pending(|pending| pending.remove(&self.id));
         if self.sent && !self.line.is_closed() {
             let params = to_raw(&serde_json::json!({ "requestId": self.id })).expect("an object is writable");
-            let text = jsonrpc::ask(None, "notifications/cancelled", Some(&params));
+            let text = jsonrpc::ask(None, "notifications/cancelled", Some(params.get()));
             // With a full queue the server hears nothing anyway.
             self.line.out.try_send(text).ok();
         }
@@ -329,7 +324,6 @@ mod tests {
         let (second, _second_updates, mut second_asked) = Progress::dialogue();
         let first = Following::new(&first, Capabilities::new(Some(&declared)));
         let second = Following::new(&second, Capabilities::new(Some(&declared)));
-        let params = to_raw(&json!({})).unwrap();
         let hearing = async {
             written.recv().await.unwrap();
             written.recv().await.unwrap();
@@ -341,8 +335,8 @@ mod tests {
             second_asked.recv().await.unwrap()
         };
         tokio::select! {
-            _ = line.request(1, "tools/call", &params, &first) => unreachable!("nobody answers"),
-            _ = line.request(2, "tools/call", &params, &second) => unreachable!("nobody answers"),
+            _ = line.request(1, "tools/call", "{}", &first) => unreachable!("nobody answers"),
+            _ = line.request(2, "tools/call", "{}", &second) => unreachable!("nobody answers"),
             question = hearing => assert!(question.asked.get().contains("Name?")),
         }
         assert!(first_asked.try_recv().is_err());

@@ -1,9 +1,8 @@
 //! Reading whole lists, page by page.
 
-use http::HeaderMap;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use toolmux_core::json_text::{RawJson, to_raw};
 use toolmux_core::message::Message;
 use toolmux_core::progress::Progress;
@@ -11,8 +10,9 @@ use toolmux_core::source::Listing;
 use toolmux_core::tool::Passthrough;
 
 use super::connection::{Ask, Broken, Connection};
+use super::decode;
 use super::follow::Following;
-use super::{decode, tell};
+use super::tell::Told;
 use crate::mcp::MCP;
 use crate::mcp::beside::Beside;
 use crate::mcp::members::Members;
@@ -71,12 +71,12 @@ async fn all(connection: &Connection, method: &str, member: &str) -> Result<Vec<
     let (mut items, mut cursor) = (Vec::new(), None::<String>);
     for _ in 0..MOST_PAGES {
         let id = connection.channel.next_id();
-        let mut said = Members::default();
+        let mut told = Told::default();
         if let Some(cursor) = &cursor {
-            said.put("cursor", cursor);
+            told.put("cursor", json!(cursor).to_string());
         }
-        let params = tell::params(Some(said), connection.greeting.revision, id, &following);
-        let ask = Ask { id, method, params, name: None, headers: Vec::new(), credentials: HeaderMap::new() };
+        let params = told.text(connection.greeting.revision, id, &following);
+        let ask = Ask { id, method, params, name: None, headers: Vec::new(), credentials: None };
         let result = connection.channel.request(&ask, &following).await?.map_err(|error| {
             let text = format!("The server does not answer `{method}`");
             Broken::Lost(Message::public(text).developer(error.get()))

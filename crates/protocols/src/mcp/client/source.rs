@@ -1,6 +1,5 @@
 //! An MCP server as a source. It connects when it is first needed and again when the connection ended.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,10 +24,10 @@ use super::connection::{Ask, Broken, Channel, Connection};
 use super::decode::{self, Called};
 use super::follow::Following;
 use super::settings::{EraSetting, Place};
-use super::{changes, listing, subscribed, tell};
+use super::tell::Told;
+use super::{changes, listing, subscribed};
 use crate::http_client::credential_headers;
-use crate::mcp::members::Members;
-use crate::mcp::wire::{Capabilities, INTERNAL_ERROR, Meta, Params};
+use crate::mcp::wire::{Capabilities, INTERNAL_ERROR, Params};
 use crate::mcp::{LISTEN, MCP, mirror};
 
 /// How often a server may ask for more input within one call.
@@ -195,9 +194,10 @@ impl Upstream {
         }
         let mut credentials = credential_headers(call)?;
         credentials.extend(token.map(|token| (http::header::AUTHORIZATION, token)));
-        let caller = Members::read_or_empty(call.extra().said_by(MCP));
-        let meta = Meta::read(caller.get("_meta"));
-        let following = Following::new(progress, Capabilities::new(meta.capabilities));
+        let mut told = Told::by(call.extra().said_by(MCP))
+            .with("name", json!(call.tool_name()).to_string())
+            .with("arguments", call.arguments().text().get());
+        let following = Following::new(progress, told.capabilities());
         let asking = Asking {
             method: "tools/call",
             name: Some(call.tool_name().to_owned()),
@@ -205,12 +205,8 @@ impl Upstream {
             credentials,
             following: &following,
         };
-        let mut more: Option<(RawJson, Option<String>)> = None;
         for _ in 0..MOST_ROUNDS {
-            let answer = match (
-                self.exchange(&asking, &|| said(call, caller.clone(), more.as_ref())).await,
-                authorization,
-            ) {
+            let answer = match (self.exchange(&asking, &told).await, authorization) {
                 (Err(Broken::Unauthorized(wanted)), Some(authorization)) => {
                     self.relist.notify_one();
                     self.opened.notify_one();
@@ -226,13 +222,13 @@ impl Upstream {
                 Ok(Called::Ended(outcome)) => return Ok(outcome),
                 Ok(Called::InputRequired { whole, requests, state }) => (whole, requests, state),
             };
-            if meta.version.is_some() {
+            if told.is_modern() {
                 // A caller of the same era answers in the same way, with a request of its own.
                 let extra = Passthrough::asking(MCP, whole);
                 return Ok(Outcome::Returned(Output { extra, ..Output::value(raw_of(&json!(null))) }));
             }
             match answers(&requests, &following).await {
-                Some(answers) => more = Some((answers, state)),
+                Some(answers) => told.answer(&answers, state.as_deref()),
                 None => {
                     return Ok(Outcome::Failed(ToolError::new(
                         "The tool asks for what its caller cannot answer",
@@ -246,15 +242,14 @@ impl Upstream {
     /// What a source is asked beside calls. A caller of the server's era answers questions in the same way,
     /// with a request of its own; any other is asked.
     async fn relayed(&self, asking: &Asking<'_>, params: &RawValue) -> Result<Relayed, Broken> {
-        let modern = Params::read(Some(params)).is_ok_and(|params| params.meta().version.is_some());
-        let mut more = None;
+        let mut told = Told::by(Some(params));
         for _ in 0..MOST_ROUNDS {
-            let said = || with_answers(Members::read_or_empty(Some(params)), more.as_ref());
-            let answer = self.exchange(asking, &said).await?;
-            let asked = answer.as_ref().ok().filter(|_| !modern).and_then(|result| decode::asked(result));
+            let answer = self.exchange(asking, &told).await?;
+            let asked =
+                answer.as_ref().ok().filter(|_| !told.is_modern()).and_then(|result| decode::asked(result));
             let Some((requests, state)) = asked else { return Ok(answer) };
             let Some(answers) = answers(&requests, asking.following).await else { break };
-            more = Some((answers, state));
+            told.answer(&answers, state.as_deref());
         }
         Ok(Err(raw_of(
             &json!({ "code": INTERNAL_ERROR, "message": "The server asks for what its caller cannot answer" }),
@@ -262,16 +257,12 @@ impl Upstream {
     }
 
     /// One request and its answer. A session that the server forgot is begun anew, once.
-    pub(super) async fn exchange<'a>(
-        &self,
-        asking: &Asking<'_>,
-        said: &(dyn Fn() -> Members<'a> + Sync),
-    ) -> Result<Relayed, Broken> {
+    pub(super) async fn exchange(&self, asking: &Asking<'_>, told: &Told<'_>) -> Result<Relayed, Broken> {
         let connection = self.connected().await?;
-        match once(&connection, asking, said()).await {
+        match once(&connection, asking, told).await {
             Err(Broken::SessionGone) => {
                 self.forget(&connection);
-                let anew = async { once(&*self.connected().await?, asking, said()).await };
+                let anew = async { once(&*self.connected().await?, asking, told).await };
                 Box::pin(anew).await
             }
             answer => answer,
@@ -345,9 +336,9 @@ impl Upstream {
     }
 }
 
-async fn once(connection: &Connection, asking: &Asking<'_>, said: Members<'_>) -> Result<Relayed, Broken> {
+async fn once(connection: &Connection, asking: &Asking<'_>, told: &Told<'_>) -> Result<Relayed, Broken> {
     let id = connection.channel.next_id();
-    let params = tell::params(Some(said), connection.greeting.revision, id, asking.following);
+    let params = told.text(connection.greeting.revision, id, asking.following);
     let headers = match asking.schema.filter(|_| matches!(connection.channel, Channel::Http(_))) {
         Some((schema, arguments)) => mirror::headers(schema, arguments),
         None => Vec::new(),
@@ -357,32 +348,11 @@ async fn once(connection: &Connection, asking: &Asking<'_>, said: Members<'_>) -
         id,
         method: asking.method,
         params,
-        name: asking.name.clone(),
+        name: asking.name.as_deref(),
         headers,
-        credentials: asking.credentials.clone(),
+        credentials: Some(&asking.credentials),
     };
     connection.channel.request(&ask, asking.following).await
-}
-
-/// The parameters of a call: the caller's own where it speaks MCP, under the server's name for the tool.
-fn said<'a>(
-    call: &'a Call,
-    mut members: Members<'a>,
-    more: Option<&(RawJson, Option<String>)>,
-) -> Members<'a> {
-    members.put("name", call.tool_name());
-    members.put_text("arguments", Cow::Borrowed(call.arguments().text()));
-    with_answers(members, more)
-}
-
-fn with_answers<'a>(mut members: Members<'a>, more: Option<&(RawJson, Option<String>)>) -> Members<'a> {
-    if let Some((answers, state)) = more {
-        members.put_raw("inputResponses", answers.clone());
-        if let Some(state) = state {
-            members.put("requestState", state);
-        }
-    }
-    members
 }
 
 /// Puts every question to the caller, all at a time; none when one of them cannot be answered.

@@ -22,8 +22,8 @@ use super::askable::{Askable, Question};
 use super::authorization::{Authorization, TokenWanted};
 use super::connection::{Ask, Broken};
 use super::follow::{Following, unanswerable};
-use super::line::{number, reply};
-use crate::http_client::{Answer, HttpClient};
+use super::line::reply;
+use crate::http_client::{Answer, HttpClient, HttpError, Target};
 use crate::jsonrpc::{self, Message};
 use crate::mcp::mirror;
 use crate::mcp::revision::Revision;
@@ -43,8 +43,8 @@ const UPDATES: usize = 64;
 
 pub(super) struct Streamable {
     client: HttpClient,
-    url: Url,
-    headers: HeaderMap,
+    /// With the headers of every request.
+    target: Target,
     most: usize,
     next: AtomicU64,
     session: ArcSwapOption<HeaderValue>,
@@ -61,13 +61,17 @@ pub(super) struct Streamable {
 }
 
 impl Streamable {
-    pub(super) fn new(client: HttpClient, url: Url, mut headers: HeaderMap, most: usize) -> Self {
+    pub(super) fn new(
+        client: HttpClient,
+        url: &Url,
+        mut headers: HeaderMap,
+        most: usize,
+    ) -> Result<Self, HttpError> {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-        Streamable {
+        Ok(Streamable {
+            target: client.target(url, headers)?,
             client,
-            url,
-            headers,
             most,
             next: AtomicU64::new(1),
             session: ArcSwapOption::empty(),
@@ -76,7 +80,7 @@ impl Streamable {
             askable: Askable::default(),
             updated: broadcast::Sender::new(UPDATES),
             tasks: TaskTracker::new(),
-        }
+        })
     }
 
     pub(super) fn next_id(&self) -> u64 {
@@ -86,7 +90,7 @@ impl Streamable {
     /// Sends a request and waits for its answer. Dropping the future closes the exchange, which cancels it;
     /// a legacy server is told in words.
     pub(super) async fn request(&self, ask: &Ask<'_>, following: &Following<'_>) -> Result<Relayed, Broken> {
-        let text = jsonrpc::ask(Some(&number(ask.id)), ask.method, Some(&ask.params));
+        let text = jsonrpc::ask(Some(&ask.id.to_string()), ask.method, Some(&ask.params));
         let mut waiting = Waiting { http: self, id: ask.id, open: true };
         let exchange = pin!(async {
             let answer = self.post(text, self.headers_of(ask)).await?;
@@ -188,7 +192,7 @@ impl Streamable {
                 .map_err(|error| Broken::Lost(Words::public("The answer is too long").caused_by(&error)))?;
             for event in events {
                 match Message::read(event.data.as_bytes()) {
-                    Ok(Message::Answer { id: said, answer }) if said.get() == number(id).get() => {
+                    Ok(Message::Answer { id: said, answer }) if said.get().parse() == Ok(id) => {
                         return Ok(answer.map(ToOwned::to_owned).map_err(ToOwned::to_owned));
                     }
                     Ok(Message::Notification { method, params }) => following.heard(&method, params).await,
@@ -213,7 +217,7 @@ impl Streamable {
         decoder.resume();
         let mut headers = self.own_headers();
         headers.insert(LAST_EVENT, last);
-        let answer = self.client.send(Method::GET, &self.url, headers, "").await.ok()?;
+        let answer = self.client.send_to(Method::GET, &self.target, headers, "").await.ok()?;
         answer.status().is_success().then_some(answer)
     }
 
@@ -221,10 +225,10 @@ impl Streamable {
     pub(super) async fn changed(&self, listen: Option<Ask<'_>>) -> Result<(), Broken> {
         let mut answer = match listen {
             Some(ask) => {
-                let text = jsonrpc::ask(Some(&number(ask.id)), ask.method, Some(&ask.params));
+                let text = jsonrpc::ask(Some(&ask.id.to_string()), ask.method, Some(&ask.params));
                 self.post(text, self.headers_of(&ask)).await?
             }
-            None => self.client.send(Method::GET, &self.url, self.own_headers(), "").await?,
+            None => self.client.send_to(Method::GET, &self.target, self.own_headers(), "").await?,
         };
         if !answer.status().is_success() {
             return Err(Broken::Refused(answer.status()));
@@ -274,18 +278,18 @@ impl Streamable {
     /// Ends the session, if there is one.
     pub(super) async fn close(&self) {
         if self.session.load().is_some() {
-            self.client.send(Method::DELETE, &self.url, self.own_headers(), "").await.ok();
+            self.client.send_to(Method::DELETE, &self.target, self.own_headers(), "").await.ok();
         }
         self.tasks.close();
         self.tasks.wait().await;
     }
 
     async fn post(&self, message: String, headers: HeaderMap) -> Result<Answer, Broken> {
-        Ok(self.client.send(Method::POST, &self.url, headers, message).await?)
+        Ok(self.client.send_to(Method::POST, &self.target, headers, message).await?)
     }
 
     fn own_headers(&self) -> HeaderMap {
-        let mut headers = self.headers.clone();
+        let mut headers = self.target.headers.clone();
         if let Some(revision) = self.revision.get() {
             headers.insert(VERSION, HeaderValue::from_static(revision.text()));
         }
@@ -300,7 +304,7 @@ impl Streamable {
 
     fn headers_of(&self, ask: &Ask<'_>) -> HeaderMap {
         let mut headers = self.own_headers();
-        for (name, value) in &ask.credentials {
+        for (name, value) in ask.credentials.into_iter().flatten() {
             headers.insert(name, value.clone());
         }
         if ask.method == "initialize" {
@@ -320,7 +324,7 @@ impl Streamable {
             if let Ok(method) = HeaderValue::from_str(ask.method) {
                 headers.insert(METHOD, method);
             }
-            if let Some(name) = &ask.name
+            if let Some(name) = ask.name
                 && let Ok(name) = HeaderValue::from_str(&mirror::write(name))
             {
                 headers.insert(NAME, name);
@@ -351,11 +355,11 @@ impl Drop for Waiting<'_> {
             return;
         }
         let params = toolmux_core::json_text::raw_of(&serde_json::json!({ "requestId": self.id }));
-        let text = jsonrpc::ask(None, "notifications/cancelled", Some(&params));
-        let (client, url, headers) =
-            (self.http.client.clone(), self.http.url.clone(), self.http.own_headers());
+        let text = jsonrpc::ask(None, "notifications/cancelled", Some(params.get()));
+        let (client, target, headers) =
+            (self.http.client.clone(), self.http.target.clone(), self.http.own_headers());
         self.http.tasks.spawn(async move {
-            client.send(Method::POST, &url, headers, text).await.ok();
+            client.send_to(Method::POST, &target, headers, text).await.ok();
         });
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use http::HeaderMap;
 use serde::Deserialize;
+use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, interval_at};
@@ -13,7 +14,7 @@ use toolmux_core::source::Relayed;
 use super::connection::Broken;
 use super::follow::Following;
 use super::source::{Asking, Upstream};
-use crate::mcp::members::Members;
+use super::tell::Told;
 use crate::mcp::wire::Params;
 
 /// How often a subscription is renewed: a server that forgot our session forgot it too.
@@ -45,12 +46,8 @@ pub(super) async fn listen(
                 let name = Some(uri.clone());
                 let credentials = HeaderMap::new();
                 let asking = Asking { method: "resources/subscribe", name, schema: None, credentials, following };
-                let said = || {
-                    let mut said = Members::default();
-                    said.put("uri", uri);
-                    said
-                };
-                if let Err(error) = upstream.exchange(&asking, &said).await? {
+                let told = Told::default().with("uri", json!(uri).to_string());
+                if let Err(error) = upstream.exchange(&asking, &told).await? {
                     return Ok(Err(error));
                 }
             },

@@ -6,65 +6,93 @@ use std::sync::LazyLock;
 
 use serde_json::json;
 use serde_json::value::RawValue;
-use toolmux_core::json_text::{RawJson, raw_of};
 
 use super::follow::Following;
 use crate::mcp::members::Members;
 use crate::mcp::revision::Revision;
-use crate::mcp::wire::{CAPABILITIES, CLIENT_INFO, LOG_LEVEL, US_WRITTEN, VERSION};
+use crate::mcp::wire::{CAPABILITIES, CLIENT_INFO, Capabilities, LOG_LEVEL, US_WRITTEN, VERSION};
 
-/// Parameters for a server of this revision. `said` are the caller's, as far as they are to be passed on.
-pub(super) fn params(
-    said: Option<Members<'_>>,
-    revision: Revision,
-    id: u64,
-    following: &Following<'_>,
-) -> RawJson {
-    let mut params = said.unwrap_or_default();
-    let meta = meta(params.get("_meta"), revision, id, following);
-    let meta = (!meta.is_empty()).then(|| meta.write());
-    match meta {
-        Some(meta) => params.put_raw("_meta", meta),
-        None => params.remove("_meta"),
-    }
-    if !revision.is_modern() {
-        params.remove("inputResponses");
-        params.remove("requestState");
-    }
-    params.write()
+static MODERN: LazyLock<String> = LazyLock::new(|| format!("\"{}\"", Revision::MODERN.text()));
+
+/// What a caller said, and what a server is told instead of some of it.
+#[derive(Debug, Default)]
+pub(super) struct Told<'a> {
+    said: Members<'a>,
+    meta: Members<'a>,
+    instead: Vec<(&'static str, Cow<'a, str>)>,
 }
 
-fn meta<'a>(
-    caller: Option<&'a RawValue>,
-    revision: Revision,
-    id: u64,
-    following: &'a Following<'_>,
-) -> Members<'a> {
-    let mut meta = Members::read_or_empty(caller);
-    meta.remove_all(&[VERSION, CAPABILITIES, CLIENT_INFO, "progressToken"]);
-    if following.hears() {
-        meta.put("progressToken", &id);
+impl<'a> Told<'a> {
+    pub(super) fn by(caller: Option<&'a RawValue>) -> Self {
+        let said = Members::read_or_empty(caller);
+        Told { meta: Members::read_or_empty(said.read_as("_meta")), said, instead: Vec::new() }
     }
-    if revision.is_modern() {
-        meta.put(VERSION, revision.text());
-        meta.put_text(CAPABILITIES, declared(following));
-        meta.put_text(CLIENT_INFO, Cow::Borrowed(&US_WRITTEN));
-    } else {
-        meta.remove(LOG_LEVEL);
+
+    /// The same with the JSON text of a member, in its place or at the end.
+    pub(super) fn with(mut self, key: &'static str, text: impl Into<Cow<'a, str>>) -> Self {
+        self.put(key, text);
+        self
     }
-    meta
+
+    pub(super) fn put(&mut self, key: &'static str, text: impl Into<Cow<'a, str>>) {
+        self.instead.retain(|(known, _)| *known != key);
+        self.instead.push((key, text.into()));
+    }
+
+    /// What the caller answered to questions of the server, and the state to give back.
+    pub(super) fn answer(&mut self, answers: &RawValue, state: Option<&str>) {
+        self.put("inputResponses", answers.get().to_owned());
+        if let Some(state) = state {
+            self.put("requestState", json!(state).to_string());
+        }
+    }
+
+    /// True when the caller speaks the stateless revision.
+    pub(super) fn is_modern(&self) -> bool {
+        self.meta.has(VERSION)
+    }
+
+    /// What the caller can do.
+    pub(super) fn capabilities(&self) -> Capabilities {
+        Capabilities::new(self.meta.get(CAPABILITIES))
+    }
+
+    /// Parameters for a server of this revision.
+    pub(super) fn text(&self, revision: Revision, id: u64, following: &Following<'_>) -> String {
+        let meta = self.meta(revision, id, following);
+        let mut changes = Vec::with_capacity(8);
+        let unknown: &[_] = if revision.is_modern() { &[] } else { &["inputResponses", "requestState"] };
+        changes.extend(unknown.iter().map(|key| (*key, None)));
+        let instead = self.instead.iter().filter(|(key, _)| !unknown.contains(key));
+        changes.extend(instead.map(|(key, text)| (*key, Some(&**text))));
+        changes.push(("_meta", meta.as_deref()));
+        self.said.text_with(&changes)
+    }
+
+    fn meta(&self, revision: Revision, id: u64, following: &Following<'_>) -> Option<String> {
+        let token = following.hears().then(|| id.to_string());
+        let token = ("progressToken", token.as_deref());
+        let meta = if revision.is_modern() {
+            let declared = declared(&following.capabilities);
+            let ours = [(VERSION, &**MODERN), (CAPABILITIES, &*declared), (CLIENT_INFO, US_WRITTEN.get())];
+            let [version, capabilities, info] = ours.map(|(key, text)| (key, Some(text)));
+            self.meta.text_with(&[token, version, capabilities, info])
+        } else {
+            let theirs = [VERSION, CAPABILITIES, CLIENT_INFO, LOG_LEVEL].map(|key| (key, None));
+            self.meta.text_with(&[[token].as_slice(), &theirs].concat())
+        };
+        (meta != "{}").then_some(meta)
+    }
 }
 
 /// What the caller can do, less the extensions that we do not carry.
-fn declared<'a>(following: &'a Following<'_>) -> Cow<'a, RawValue> {
-    static NOTHING: LazyLock<RawJson> = LazyLock::new(|| raw_of(&json!({})));
-    let Some(said) = following.capabilities.declared() else { return Cow::Borrowed(&NOTHING) };
+fn declared(capabilities: &Capabilities) -> Cow<'_, str> {
+    let Some(said) = capabilities.declared() else { return Cow::Borrowed("{}") };
     match Members::read(said) {
-        Some(mut declared) if declared.has("extensions") => {
-            declared.remove("extensions");
-            Cow::Owned(declared.write())
+        Some(declared) if declared.has("extensions") => {
+            Cow::Owned(declared.text_with(&[("extensions", None)]))
         }
-        Some(_) => Cow::Borrowed(said),
-        None => Cow::Borrowed(&NOTHING),
+        Some(_) => Cow::Borrowed(said.get()),
+        None => Cow::Borrowed("{}"),
     }
 }

@@ -52,7 +52,7 @@ pub(super) async fn put(question: Question, exchange: &Exchange, binding: Bindin
     let id = to_raw(&id).expect("a text is writable");
     let params = bound(asked.params, exchange, binding);
     let params = params.as_deref().or(asked.params);
-    exchange.out.send(jsonrpc::ask(Some(&id), &asked.method, params)).await;
+    exchange.out.send(jsonrpc::ask(Some(id.get()), &asked.method, params.map(RawValue::get))).await;
     None
 }
 

@@ -156,7 +156,7 @@ impl Outlet {
 
     pub(super) async fn notify(&self, method: &str, params: &RawValue) {
         if self.is_open() {
-            self.send(jsonrpc::ask(None, method, Some(params))).await;
+            self.send(jsonrpc::ask(None, method, Some(params.get()))).await;
         }
     }
 }

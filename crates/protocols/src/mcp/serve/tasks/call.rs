@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Deserialize;
 use serde_json::json;
 use tokio::time::{Instant, timeout_at};
 use toolmux_core::call::Request;
 use toolmux_core::catalog::Entry;
 use toolmux_core::refusal::Refusal;
 use toolmux_core::task::{KEPT, LONGEST_KEPT, TaskId};
+use toolmux_core::tool::TaskSupport;
 
 use super::super::encode;
 use super::super::exchange::Exchange;
@@ -24,36 +24,11 @@ use crate::mcp::wire::{Fault, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, 
 /// quick should not cost a second request.
 const QUICK: Duration = Duration::from_millis(500);
 
-/// Whether a tool may run as a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Support {
-    Forbidden,
-    Optional,
-    /// Its server runs it in no other way.
-    Required,
-}
-
-impl Support {
-    /// Tools of our own may. Of a tool that came by MCP its server knows best; what it does not say is
-    /// `forbidden` where 2025-11-25 is spoken.
-    fn of(entry: &Entry) -> Option<Self> {
-        #[derive(Deserialize)]
-        struct Listed {
-            execution: Option<Execution>,
-        }
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Execution {
-            task_support: Option<String>,
-        }
-        let Some(said) = entry.tool.extra.said_by(MCP) else { return Some(Support::Optional) };
-        let listed: Option<Listed> = serde_json::from_str(said.get()).ok();
-        match listed?.execution?.task_support?.as_str() {
-            "optional" => Some(Support::Optional),
-            "required" => Some(Support::Required),
-            _ => Some(Support::Forbidden),
-        }
-    }
+/// Whether a tool may run as a task. Tools of our own may. Of a tool that came by MCP its server knows best; what
+/// it does not say is `forbidden` where 2025-11-25 is spoken.
+fn support(entry: &Entry) -> Option<TaskSupport> {
+    let own = || entry.tool.extra.said_by(MCP).is_none().then_some(TaskSupport::Optional);
+    entry.hints.tasks.or_else(own)
 }
 
 /// How a call becomes a task.
@@ -83,14 +58,16 @@ impl Plan {
         // A tool that is not there is refused as such.
         let Some(entry) = entry else { return Ok(None) };
         let refused = |why: &str| Err(Fault::new(METHOD_NOT_FOUND, format!("Tool `{}` {why}", entry.flat)));
-        match (plan, Support::of(entry)) {
-            (None, Some(Support::Required)) if revision.is_modern() => {
+        match (plan, support(entry)) {
+            (None, Some(TaskSupport::Required)) if revision.is_modern() => {
                 Err(Fault::missing(&json!({ "extensions": { TASKS: {} } })))
             }
-            (None, Some(Support::Required)) if revision.has_tasks() => refused("can only be run as a task"),
-            (None, _) | (Some(Plan::IfSlow), Some(Support::Forbidden)) => Ok(None),
-            (Some(Plan::IfSlow), None) | (_, Some(Support::Optional | Support::Required)) => Ok(plan),
-            (Some(Plan::Asked(_)), None | Some(Support::Forbidden)) => refused("cannot be run as a task"),
+            (None, Some(TaskSupport::Required)) if revision.has_tasks() => {
+                refused("can only be run as a task")
+            }
+            (None, _) | (Some(Plan::IfSlow), Some(TaskSupport::Forbidden)) => Ok(None),
+            (Some(Plan::IfSlow), None) | (_, Some(TaskSupport::Optional | TaskSupport::Required)) => Ok(plan),
+            (Some(Plan::Asked(_)), None | Some(TaskSupport::Forbidden)) => refused("cannot be run as a task"),
         }
     }
 }
