@@ -59,13 +59,12 @@ async fn attempts(
     progress: &Progress,
     deadline: Instant,
 ) -> Result<Outcome, Refusal> {
-    let limits = gateway.settings.load().limits;
     let mut attempt = 1;
     // Rare, so it is kept out of the way of every call.
     let mut with_other_token: Option<Box<Call>> = None;
     loop {
         let breaker = &call.entry.mount.breaker;
-        breaker.check(&limits).map_err(|rest| resting(call, rest))?;
+        breaker.check(&gateway.settings.load().limits).map_err(|rest| resting(call, rest))?;
         let now = with_other_token.as_deref().unwrap_or(call);
         let running = AssertUnwindSafe(call.entry.mount.source.call(now, progress)).catch_unwind();
         let error = match timeout_at(deadline, running).await {
@@ -85,11 +84,11 @@ async fn attempts(
             Ok(Ok(Err(error))) => error,
             Ok(Err(_panic)) => return Ok(Outcome::Failed(ToolError::new("The tool failed unexpectedly"))),
             Err(_elapsed) => {
-                breaker.failed(&limits);
+                breaker.failed(&gateway.settings.load().limits);
                 return Ok(Outcome::Failed(timed_out(call)));
             }
         };
-        breaker.failed(&limits);
+        breaker.failed(&gateway.settings.load().limits);
         let pause = PAUSE * 2u32.pow(attempt - 1);
         if attempt == ATTEMPTS || !may_repeat(call, &error) || Instant::now() + pause >= deadline {
             return give_up(error);

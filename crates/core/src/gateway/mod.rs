@@ -31,9 +31,11 @@ use tokio_util::task::TaskTracker;
 
 pub use self::admit::{Admission, ApiKey, Credential, Entrance, JwtRules};
 pub use self::breaker::Breaker;
+use self::dispatch::dispatch;
 pub use self::gate::Gate;
 pub(crate) use self::onward::Onward;
 pub use self::questions::TaskQuestion;
+use self::record::{record, recorded_as};
 pub use self::refresh::{Reread, SourceReport, SourceStatus};
 pub use self::relay::Offer;
 pub use self::settings::Settings;
@@ -127,9 +129,12 @@ impl Gateway {
         request: Request,
         progress: &Progress,
     ) -> Result<Outcome, Refusal> {
-        let answer = match self.check(depth, caller, request).await {
-            Ok(call) => record::record(self, call, progress).await,
-            Err(refusal) => Err(refusal),
+        let checked = self.check(depth, caller, request).await;
+        let call = checked.inspect_err(|refusal| self.refused(refusal))?;
+        let answer = match recorded_as(&call) {
+            None => dispatch(self, &call, progress).await,
+            // On the heap: most calls have no id.
+            Some(id) => Box::pin(record(self, id, call, progress)).await,
         };
         answer.inspect_err(|refusal| self.refused(refusal))
     }
@@ -156,7 +161,8 @@ impl Gateway {
             (Arc::clone(entry), entry.mount.calls.token())
         };
         if !entry.requires.is_empty() {
-            require::require(&self.settings.load_full(), &entry, caller, &mut request.grants)
+            let settings = self.settings.load_full();
+            Box::pin(require::require(&settings, &entry, caller, &mut request.grants))
                 .await
                 .inspect_err(|refusal| self.audit_refusal(caller, &request.tool, refusal))?;
         }

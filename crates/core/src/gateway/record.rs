@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 use super::Gateway;
 use super::dispatch::dispatch;
 use crate::BoxFuture;
-use crate::call::Call;
+use crate::call::{Call, CallId};
 use crate::message::Message;
 use crate::outcome::Outcome;
 use crate::progress::Progress;
@@ -28,17 +28,19 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// The longest such pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Runs a call at most once per id. A call without an id, or of a tool that only reads, needs no record, and a
-/// task is its own.
+/// The id by which a call is recorded; none for a tool that only reads, and a task is its own record.
+pub(super) fn recorded_as(call: &Call) -> Option<CallId> {
+    let unrecorded = call.task.is_some() || call.entry.hints.read_only == Some(true);
+    call.request.id.clone().filter(|_| !unrecorded)
+}
+
+/// Runs a call at most once per id.
 pub(super) async fn record(
     gateway: &Arc<Gateway>,
+    id: CallId,
     call: Call,
     progress: &Progress,
 ) -> Result<Outcome, Refusal> {
-    let id = match &call.request.id {
-        Some(id) if call.task.is_none() && call.entry.hints.read_only != Some(true) => id.clone(),
-        _ => return dispatch(gateway, &call, progress).await,
-    };
     let key = CallKey { caller: Arc::clone(&call.caller.name), id };
     let call = Arc::new(call);
     loop {

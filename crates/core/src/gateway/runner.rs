@@ -10,8 +10,9 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 
 use super::Gateway;
+use super::dispatch::dispatch;
 use super::questions::TaskQuestions;
-use super::record::record;
+use super::record::{record, recorded_as};
 use super::tasks::KeptRequest;
 use crate::call::Call;
 use crate::limits::Limits;
@@ -287,7 +288,10 @@ impl Gateway {
             (progress, updates, None)
         };
         let run = async {
-            let answer = record(self, call.clone(), &progress).await;
+            let answer = match recorded_as(call) {
+                None => dispatch(self, call, &progress).await,
+                Some(id) => Box::pin(record(self, id, call.clone(), &progress)).await,
+            };
             drop(progress);
             answer
         };
