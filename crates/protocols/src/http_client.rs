@@ -1,36 +1,35 @@
 //! The only HTTP client: pooled, bounded, and exact about whether a request can have arrived.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::{Bytes, BytesMut};
-use http::uri::Authority;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Incoming};
-use hyper_util::client::legacy;
 use hyper_util::client::proxy::matcher::Matcher;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 use percent_encoding::percent_decode_str;
 use tokio::time::timeout;
 use toolmux_core::call::Call;
 use toolmux_core::message::Message;
 use toolmux_core::refusal::Refusal;
 use toolmux_core::source::SourceError;
-use tower::Service;
+use tower::{Service, service_fn};
 use tower_http::decompression::{Decompression, DecompressionBody};
 use url::Url;
 
 use crate::http_connect::Connector;
 use crate::http_error::BoxError;
 pub use crate::http_error::HttpError;
+use crate::http_pool::{Origin, Pool, Unanswered};
 
 const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("toolmux/", env!("CARGO_PKG_VERSION")));
 
 /// How a client behaves.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct HttpLimits {
     /// How long connecting may take.
     pub connect_timeout: Duration,
@@ -84,12 +83,10 @@ pub fn credential_headers(call: &Call) -> Result<HeaderMap, SourceError> {
     Ok(headers)
 }
 
-type Pooled = Decompression<legacy::Client<Connector, Full<Bytes>>>;
-
 /// A pooled client. Cloning shares the pool.
 #[derive(Clone, Debug)]
 pub struct HttpClient {
-    client: Pooled,
+    pool: Pool,
     connector: Connector,
     limits: HttpLimits,
 }
@@ -101,12 +98,11 @@ impl HttpClient {
     }
 
     fn through(proxies: Matcher, limits: HttpLimits) -> Self {
-        let connector = Connector::new(limits.connect_timeout, proxies);
-        let client = legacy::Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .set_host(false)
-            .build(connector.clone());
-        HttpClient { client: Decompression::new(client), connector, limits }
+        HttpClient {
+            pool: Pool::default(),
+            connector: Connector::new(limits.connect_timeout, proxies),
+            limits,
+        }
     }
 
     /// Sends a request and gives the answer as soon as its head is there. Dropping the future or the
@@ -118,19 +114,38 @@ impl HttpClient {
         headers: HeaderMap,
         body: impl Into<Bytes>,
     ) -> Result<Answer, HttpError> {
-        let Target { uri, headers } = self.target(url, headers)?;
-        self.exchange(method, uri, headers, body.into()).await
+        let mut target = self.target(url, headers)?;
+        let headers = std::mem::take(&mut target.headers);
+        let answer = self.send_to(method, &target, headers, body.into());
+        answer.await
     }
 
-    /// The same for a target that was made ready. The headers are all that the request has.
-    pub async fn send_to(
+    /// The same for a target that was made ready. The headers are all that the request has. The request is made
+    /// before the future, which would hold its parts too otherwise.
+    pub fn send_to(
         &self,
         method: Method,
         target: &Target,
         headers: HeaderMap,
-        body: impl Into<Bytes>,
-    ) -> Result<Answer, HttpError> {
-        self.exchange(method, target.uri.clone(), headers, body.into()).await
+        body: Bytes,
+    ) -> impl Future<Output = Result<Answer, HttpError>> + Send + use<> {
+        let (origin, limits) = (Arc::clone(&target.origin), self.limits);
+        let mut request = Request::new(Full::new(body));
+        (*request.method_mut(), *request.uri_mut(), *request.headers_mut()) =
+            (method, target.uri.clone(), headers);
+        let send = service_fn(|request| Arc::clone(&origin).send(request));
+        let response = timeout(limits.timeout, Decompression::new(send).call(request));
+        async move {
+            let host = || origin.host().to_owned();
+            match response.await {
+                Ok(Ok(response)) => Ok(Answer { response: Box::new(response), origin, limits }),
+                Ok(Err(Unanswered::NotSent(error))) => Err(HttpError::NotReached { host: host(), error }),
+                Ok(Err(Unanswered::Lost(error))) => {
+                    Err(HttpError::Lost { host: host(), error: error.into() })
+                }
+                Err(_) => Err(HttpError::TimedOut { host: host(), after: limits.timeout }),
+            }
+        }
     }
 
     /// An address, made ready for many requests that all have these headers.
@@ -147,35 +162,18 @@ impl HttpClient {
         if let Some(authorization) = self.connector.proxy_authorization(&uri) {
             headers.insert(header::PROXY_AUTHORIZATION, authorization);
         }
-        Ok(Target { uri, headers })
-    }
-
-    async fn exchange(
-        &self,
-        method: Method,
-        uri: Uri,
-        headers: HeaderMap,
-        body: Bytes,
-    ) -> Result<Answer, HttpError> {
-        let authority = uri.authority().cloned();
-        let host = || authority.as_ref().map_or("", Authority::as_str).to_owned();
-        let mut request = Request::new(Full::new(body));
-        (*request.method_mut(), *request.uri_mut(), *request.headers_mut()) = (method, uri, headers);
-        match timeout(self.limits.timeout, self.client.clone().call(request)).await {
-            Ok(Ok(response)) => Ok(Answer { response, host: authority, limits: self.limits.clone() }),
-            Ok(Err(error)) if error.is_connect() => {
-                Err(HttpError::NotReached { host: host(), error: error.into() })
-            }
-            Ok(Err(error)) => Err(HttpError::Lost { host: host(), error: error.into() }),
-            Err(_) => Err(HttpError::TimedOut { host: host(), after: self.limits.timeout }),
-        }
+        let origin = self.pool.origin(url, &uri, &self.connector);
+        let path = uri.path_and_query().filter(|_| !self.connector.is_read_by_proxy(&uri)).cloned();
+        Ok(Target { uri: path.map_or(uri, Uri::from), origin, headers })
     }
 }
 
 /// An address that was made ready.
 #[derive(Clone, Debug)]
 pub struct Target {
+    /// As the request says it.
     uri: Uri,
+    origin: Arc<Origin>,
     /// What every request to it says.
     pub headers: HeaderMap,
 }
@@ -207,15 +205,15 @@ fn host_of(url: &Url) -> String {
 
 /// An answer whose body is still to come.
 pub struct Answer {
-    response: Response<DecompressionBody<Incoming>>,
-    host: Option<Authority>,
+    response: Box<Response<DecompressionBody<Incoming>>>,
+    origin: Arc<Origin>,
     limits: HttpLimits,
 }
 
 impl fmt::Debug for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Answer")
-            .field("host", &self.host)
+            .field("host", &self.host())
             .field("status", &self.status())
             .finish_non_exhaustive()
     }
@@ -229,7 +227,7 @@ impl Answer {
 
     /// Who answers.
     pub fn host(&self) -> &str {
-        self.host.as_ref().map_or("", Authority::as_str)
+        self.origin.host()
     }
 
     /// The headers.

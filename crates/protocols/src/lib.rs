@@ -11,6 +11,7 @@ pub mod fault;
 pub mod http_client;
 mod http_connect;
 mod http_error;
+mod http_pool;
 mod inlined_schema;
 pub mod jsonrpc;
 pub mod mcp;

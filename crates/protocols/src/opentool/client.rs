@@ -61,7 +61,7 @@ impl Client {
         let limits = HttpLimits::default();
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        Ok(Client { http: HttpClient::new(limits.clone()), limits, base, headers })
+        Ok(Client { http: HttpClient::new(limits), limits, base, headers })
     }
 
     /// Shows this key to the server.
@@ -75,7 +75,7 @@ impl Client {
 
     /// Takes other bounds of time and size.
     pub fn limits(mut self, limits: HttpLimits) -> Self {
-        self.http = HttpClient::new(limits.clone());
+        self.http = HttpClient::new(limits);
         self.limits = limits;
         self
     }
@@ -140,7 +140,7 @@ impl Client {
             answer,
             decoder: Decoder::new(self.limits.body_bytes),
             ready: VecDeque::new(),
-            limits: self.limits.clone(),
+            limits: self.limits,
         })
     }
 

@@ -181,7 +181,7 @@ impl Connection {
             }
         };
         if let Channel::Http(http) = &channel {
-            http.revision.set(greeting.revision).ok();
+            http.greet(greeting.revision);
         }
         if !greeting.revision.is_modern() {
             channel.notify("notifications/initialized").await;

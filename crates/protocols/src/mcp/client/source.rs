@@ -195,7 +195,7 @@ impl Upstream {
         let mut credentials = credential_headers(call)?;
         credentials.extend(token.map(|token| (http::header::AUTHORIZATION, token)));
         let mut told = Told::by(call.extra().said_by(MCP))
-            .with("name", json!(call.tool_name()).to_string())
+            .with("name", serde_json::to_string(call.tool_name()).expect("a text is writable"))
             .with("arguments", call.arguments().text().get());
         let following = Following::new(progress, told.capabilities());
         let asking = Asking {

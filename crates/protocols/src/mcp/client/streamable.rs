@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
+use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -48,8 +49,8 @@ pub(super) struct Streamable {
     most: usize,
     next: AtomicU64,
     session: ArcSwapOption<HeaderValue>,
-    /// Known after the greeting.
-    pub(super) revision: OnceLock<Revision>,
+    /// The server's revision, and the headers that name it beside those of every request.
+    greeted: OnceLock<(Revision, HeaderMap)>,
     /// Whose token goes along with what no call asks.
     pub(super) authorization: Option<Arc<Authorization>>,
     /// For questions on the stream that belongs to no request.
@@ -75,12 +76,19 @@ impl Streamable {
             most,
             next: AtomicU64::new(1),
             session: ArcSwapOption::empty(),
-            revision: OnceLock::new(),
+            greeted: OnceLock::new(),
             authorization: None,
             askable: Askable::default(),
             updated: broadcast::Sender::new(UPDATES),
             tasks: TaskTracker::new(),
         })
+    }
+
+    /// Says what the server turned out to speak.
+    pub(super) fn greet(&self, revision: Revision) {
+        let mut headers = self.target.headers.clone();
+        headers.insert(VERSION, HeaderValue::from_static(revision.text()));
+        self.greeted.set((revision, headers)).ok();
     }
 
     pub(super) fn next_id(&self) -> u64 {
@@ -97,7 +105,7 @@ impl Streamable {
             self.answered(ask, answer, following).await
         });
         let relayed = if self.is_legacy() && following.answers() {
-            self.answering(ask.id, exchange, following).await
+            Box::pin(self.answering(ask.id, exchange, following)).await
         } else {
             exchange.await
         };
@@ -127,7 +135,7 @@ impl Streamable {
     }
 
     fn is_legacy(&self) -> bool {
-        self.revision.get().is_some_and(|revision| !revision.is_modern())
+        self.greeted.get().is_some_and(|(revision, _)| !revision.is_modern())
     }
 
     async fn answered(
@@ -217,7 +225,7 @@ impl Streamable {
         decoder.resume();
         let mut headers = self.own_headers();
         headers.insert(LAST_EVENT, last);
-        let answer = self.client.send_to(Method::GET, &self.target, headers, "").await.ok()?;
+        let answer = self.client.send_to(Method::GET, &self.target, headers, Bytes::new()).await.ok()?;
         answer.status().is_success().then_some(answer)
     }
 
@@ -228,7 +236,7 @@ impl Streamable {
                 let text = jsonrpc::ask(Some(&ask.id.to_string()), ask.method, Some(&ask.params));
                 self.post(text, self.headers_of(&ask)).await?
             }
-            None => self.client.send_to(Method::GET, &self.target, self.own_headers(), "").await?,
+            None => self.client.send_to(Method::GET, &self.target, self.own_headers(), Bytes::new()).await?,
         };
         if !answer.status().is_success() {
             return Err(Broken::Refused(answer.status()));
@@ -278,21 +286,18 @@ impl Streamable {
     /// Ends the session, if there is one.
     pub(super) async fn close(&self) {
         if self.session.load().is_some() {
-            self.client.send_to(Method::DELETE, &self.target, self.own_headers(), "").await.ok();
+            self.client.send_to(Method::DELETE, &self.target, self.own_headers(), Bytes::new()).await.ok();
         }
         self.tasks.close();
         self.tasks.wait().await;
     }
 
     async fn post(&self, message: String, headers: HeaderMap) -> Result<Answer, Broken> {
-        Ok(self.client.send_to(Method::POST, &self.target, headers, message).await?)
+        Ok(self.client.send_to(Method::POST, &self.target, headers, message.into()).await?)
     }
 
     fn own_headers(&self) -> HeaderMap {
-        let mut headers = self.target.headers.clone();
-        if let Some(revision) = self.revision.get() {
-            headers.insert(VERSION, HeaderValue::from_static(revision.text()));
-        }
+        let mut headers = self.greeted.get().map_or(&self.target.headers, |(_, headers)| headers).clone();
         if let Some(session) = &*self.session.load() {
             headers.insert(SESSION, HeaderValue::clone(session));
         }
@@ -307,14 +312,19 @@ impl Streamable {
         for (name, value) in ask.credentials.into_iter().flatten() {
             headers.insert(name, value.clone());
         }
-        if ask.method == "initialize" {
-            headers.remove(VERSION);
-            headers.remove(SESSION);
-        }
-        if ask.method == "server/discover" {
-            headers.insert(VERSION, HeaderValue::from_static(Revision::MODERN.text()));
-        }
-        if headers.get(VERSION).is_some_and(|version| version == Revision::MODERN.text()) {
+        let modern = match ask.method {
+            "initialize" => {
+                headers.remove(VERSION);
+                headers.remove(SESSION);
+                false
+            }
+            "server/discover" => {
+                headers.insert(VERSION, HeaderValue::from_static(Revision::MODERN.text()));
+                true
+            }
+            _ => self.greeted.get().is_some_and(|(revision, _)| revision.is_modern()),
+        };
+        if modern {
             for (name, value) in &ask.headers {
                 let value = HeaderValue::from_str(&mirror::write(value)).ok();
                 if let (Ok(name), Some(value)) = (HeaderName::try_from(name), value) {
@@ -359,7 +369,7 @@ impl Drop for Waiting<'_> {
         let (client, target, headers) =
             (self.http.client.clone(), self.http.target.clone(), self.http.own_headers());
         self.http.tasks.spawn(async move {
-            client.send_to(Method::POST, &target, headers, text).await.ok();
+            client.send_to(Method::POST, &target, headers, text.into()).await.ok();
         });
     }
 }

@@ -1,6 +1,5 @@
 //! MCP over streamable HTTP: one address, both eras.
 
-use std::pin::pin;
 use std::sync::Arc;
 
 use axum::extract::Request;
@@ -8,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::value::RawValue;
+use toolmux_core::BoxFuture;
 use toolmux_core::call::Caller;
 use toolmux_core::json_text::raw_of;
 
@@ -143,7 +143,7 @@ impl Server {
         } else {
             (Outlet::default(), None)
         };
-        let work = Box::pin(cancellable(self.exchange(peer, asked, out)));
+        let work = cancellable(self.exchange(peer, asked, out));
         Answering { id, work, messages, takes_streams, revision }.respond().await
     }
 
@@ -183,14 +183,14 @@ impl Server {
 }
 
 /// Answers, unless a later message of the same session says that nobody waits any more.
-pub(super) async fn cancellable(exchange: Exchange) -> Reply {
-    let desk = Arc::clone(&exchange.desk);
-    let session = exchange.peer.session.clone();
-    let begun = session.as_ref().map(|session| desk.begin(session, &exchange.asked.id));
-    let answer = pin!(methods::answer(exchange));
-    let Some(begun) = begun else { return answer.await };
-    let answer = begun.token.run_until_cancelled(answer).await;
-    answer.unwrap_or_else(|| Err(Fault::new(INTERNAL_ERROR, "The request was cancelled")))
+pub(super) fn cancellable(exchange: Exchange) -> BoxFuture<'static, Reply> {
+    let Some(session) = exchange.peer.session.clone() else { return methods::answer(exchange) };
+    Box::pin(async move {
+        let desk = Arc::clone(&exchange.desk);
+        let begun = desk.begin(&session, &exchange.asked.id);
+        let answer = begun.token.run_until_cancelled(methods::answer(exchange)).await;
+        answer.unwrap_or_else(|| Err(Fault::new(INTERNAL_ERROR, "The request was cancelled")))
+    })
 }
 
 pub(super) fn asked(headers: &HeaderMap, id: &RawValue, method: &str, params: Option<&RawValue>) -> Asked {

@@ -1,7 +1,10 @@
 //! What each method is answered with, in either era.
 
+use std::future::ready;
+
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use toolmux_core::BoxFuture;
 use toolmux_core::json_text::raw_of;
 
 use super::exchange::{Asked, Exchange};
@@ -13,13 +16,13 @@ use crate::mcp::wire::{Capabilities, Fault, INVALID_PARAMS, Reply, TASKS, US, ou
 const INSTRUCTIONS: &str = "Tools of several sources behind one server.";
 
 /// Answers any request but `initialize`, which belongs to the transport. Dropping the future cancels it.
-pub(super) async fn answer(exchange: Exchange) -> Reply {
+pub(super) fn answer(exchange: Exchange) -> BoxFuture<'static, Reply> {
     let modern = exchange.peer.revision.is_modern();
-    match exchange.asked.method.as_str() {
-        "tools/call" => tools::call(exchange).await,
+    let at_once = match exchange.asked.method.as_str() {
+        "tools/call" => return Box::pin(tools::call(exchange)),
         "tools/list" => tools::list(&exchange),
         "server/discover" if modern => Ok(discover(&exchange)),
-        "subscriptions/listen" if modern => listen::listen(exchange).await,
+        "subscriptions/listen" if modern => return Box::pin(listen::listen(exchange)),
         "ping" if !modern => Ok(empty()),
         "logging/setLevel" if !modern => set_level(&exchange),
         "resources/subscribe" | "resources/unsubscribe" if !modern => updated::subscribe(&exchange),
@@ -28,12 +31,13 @@ pub(super) async fn answer(exchange: Exchange) -> Reply {
         | "resources/list"
         | "resources/templates/list"
         | "resources/read"
-        | "completion/complete" => offers::answer(&exchange).await,
+        | "completion/complete" => return Box::pin(async move { offers::answer(&exchange).await }),
         "tasks/get" | "tasks/update" | "tasks/cancel" | "tasks/result" | "tasks/list" => {
-            tasks::answer(&exchange).await
+            return Box::pin(async move { tasks::answer(&exchange).await });
         }
         other => Err(Fault::no_method(other)),
-    }
+    };
+    Box::pin(ready(at_once))
 }
 
 /// What `initialize` proposes.
