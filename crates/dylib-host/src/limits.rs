@@ -11,7 +11,7 @@ pub struct Limits {
     pub text: u64,
     /// Bytes of all output buffers of one call, and of one array that the library returned.
     pub outputs: u64,
-    /// Address space of the worker.
+    /// Addresses that the library and what it allocates may take.
     pub memory: u64,
     /// Descriptors the library may hold open.
     pub descriptors: u64,

@@ -8,4 +8,4 @@ mod resources;
 
 pub(crate) use calls::restrict_calls;
 pub(crate) use files::restrict_files;
-pub(crate) use resources::restrict_resources;
+pub(crate) use resources::{addresses, restrict_resources};

@@ -1,13 +1,21 @@
 //! Rlimits: memory and descriptors of the worker, and no core files. Not processor time: it counts the
 //! whole life of a process, and a worker lives long; the server's timeout bounds a call.
 
-use std::io;
+use std::{fs, io};
 
 use crate::limits::Limits;
 use crate::load::LoadError;
 
-pub(crate) fn restrict_resources(limits: &Limits) -> Result<(), LoadError> {
-    set(libc::RLIMIT_AS, limits.memory)
+/// Bytes of addresses that this process has; none are known where the system does not say.
+pub(crate) fn addresses() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let size = status.lines().find_map(|line| line.strip_prefix("VmSize:")?.trim().strip_suffix(" kB"));
+    size.and_then(|kilobytes| kilobytes.parse::<u64>().ok()).map_or(0, |kilobytes| kilobytes << 10)
+}
+
+/// The memory is the library's: `own` is what the worker had before it.
+pub(crate) fn restrict_resources(limits: &Limits, own: u64) -> Result<(), LoadError> {
+    set(libc::RLIMIT_AS, limits.memory.saturating_add(own))
         .and_then(|()| set(libc::RLIMIT_NOFILE, limits.descriptors))
         .and_then(|()| set(libc::RLIMIT_CORE, 0))
         .map_err(LoadError::Worker)

@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use crate::call::Library;
 use crate::hello::{Abi, Enforced, Hello, Ready};
 use crate::load::{LoadError, locate};
-use crate::sandbox::{restrict_calls, restrict_files, restrict_resources};
+use crate::sandbox::{addresses, restrict_calls, restrict_files, restrict_resources};
 use channel::{Answers, Broken, Requests};
 use descriptors::Descriptors;
 use ending::{Ending, end, leave};
@@ -59,11 +59,12 @@ fn complain(broken: &Broken) {
 fn prepare(hello: &Hello, descriptors: Descriptors) -> Result<(Library, Ready), LoadError> {
     let plan = &hello.plan;
     let path = locate(&plan.library)?;
+    let own = addresses();
     let files = restrict_files(&hello.sandbox, &path)?;
     hang_up::watch(descriptors.requests).map_err(LoadError::Worker)?;
     let library = Library::open_file(&path, plan)?;
     crash::report_to(descriptors.answers, library.ranges()).map_err(LoadError::Worker)?;
-    restrict_resources(&plan.limits)?;
+    restrict_resources(&plan.limits, own)?;
     let system_calls = restrict_calls(hello.sandbox.profile)?;
     let enforced = Enforced { files, system_calls };
     let ready = Ready { functions: library.readiness(), abi: Abi::HOST, enforced };

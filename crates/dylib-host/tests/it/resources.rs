@@ -15,12 +15,23 @@ use crate::worker::{Reply, Worker};
 const MALLOC_DEBUG: [&str; 2] =
     ["/lib/x86_64-linux-gnu/libc_malloc_debug.so.0", "/lib64/libc_malloc_debug.so.0"];
 
+/// Which of these many bytes a library gets, one after the other, when it may take `memory`.
+fn check(memory: u64, wanted: [i64; 3], expect: [bool; 3]) {
+    let leak = function("leak", &[("bytes", Pass::Value(Scalar::UnsignedLong))], INT);
+    let limits = Limits { memory, ..Limits::default() };
+    let mut worker = Worker::start(&hello(Plan { limits, ..plan(vec![leak]) }, Profile::Pure));
+    let got = wanted.map(|bytes| worker.result(0, &Values::none().int(bytes)) == Values::none().int(1).0);
+    assert_eq!(got, expect, "of {memory}");
+}
+
 #[test]
 fn memory_ends_at_the_limit_and_the_worker_goes_on() {
-    let leak = function("leak", &[("bytes", Pass::Value(Scalar::UnsignedLong))], INT);
-    let mut worker = Worker::start(&hello(plan(vec![leak]), Profile::Pure));
-    let mut got = |bytes| worker.result(0, &Values::none().int(bytes)) == Values::none().int(1).0;
-    assert_eq!([400 << 20, 400 << 20, 400 << 20, 1000].map(&mut got), [true, true, false, true]);
+    check(Limits::default().memory, [800 << 20, 400 << 20, 1000], [true, false, true]);
+}
+
+#[test]
+fn what_the_worker_itself_takes_is_not_the_library_s() {
+    check(8 << 20, [4 << 20, 8 << 20, 1000], [true, false, true]);
 }
 
 #[test]

@@ -79,7 +79,7 @@ enum SandboxWord {
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct LimitSettings {
-    /// Bytes of memory; 1 GiB when absent.
+    /// Bytes of memory that the library may take; 1 GiB when absent.
     memory: Option<u64>,
     /// Calls that may wait; 64 when absent.
     queue: Option<usize>,

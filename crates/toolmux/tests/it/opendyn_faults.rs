@@ -134,6 +134,17 @@ async fn a_library_that_dies_again_and_again_is_given_a_rest() {
 }
 
 #[tokio::test]
+async fn a_library_gets_the_memory_it_may_take_and_no_more() {
+    let functions = json!([function("leak", "int", &[("bytes", "unsigned long")])]);
+    let libraries = Libraries::fixture(functions, json!({ "limits": { "memory": 8 << 20 } })).await;
+    for (bytes, expect) in [(4 << 20, 1), (8 << 20, 0), (1000, 1)] {
+        let answer = libraries.call("Fixture.leak", json!({ "bytes": bytes })).await;
+        assert_eq!(answer, Ok(json!({ "result": expect })), "{bytes}");
+    }
+    libraries.close().await;
+}
+
+#[tokio::test]
 async fn printing_reading_and_leaking_harm_nobody() {
     let functions = json!([
         function("print_out", "int", &[("s", "char*")]),

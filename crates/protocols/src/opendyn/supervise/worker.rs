@@ -20,8 +20,8 @@ use crate::child::ChildGroup;
 const LOAD_PATIENCE: Duration = Duration::from_secs(10);
 /// Set in the environment of workers: a program that is one must not start others.
 pub(in crate::opendyn) const MARK: &str = "TOOLMUX_DYN_WORKER";
-/// How many addresses the program's allocator keeps for itself in a worker. A worker's memory is bounded by the
-/// addresses it has, and the 1 GiB that is kept otherwise would leave nothing to its library.
+/// How many addresses the program's allocator keeps for itself in a worker. A library must not find the 1 GiB that
+/// is kept otherwise beside what it may take.
 pub(in crate::opendyn) const ALLOCATOR_KEEPS: (&str, &str) = ("MIMALLOC_ARENA_RESERVE", "16MiB");
 
 /// Turns this process into a worker if it was started as one, and does not return then. Call it first in
