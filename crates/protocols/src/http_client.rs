@@ -7,6 +7,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::{Bytes, BytesMut};
+use futures_util::FutureExt;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Incoming};
@@ -120,8 +121,8 @@ impl HttpClient {
         answer.await
     }
 
-    /// The same for a target that was made ready. The headers are all that the request has. The request is made
-    /// before the future, which would hold its parts too otherwise.
+    /// The same for a target that was made ready. The headers are all that the request has. Not an `async fn`,
+    /// whose future would hold all parts of the request twice.
     pub fn send_to(
         &self,
         method: Method,
@@ -135,9 +136,9 @@ impl HttpClient {
             (method, target.uri.clone(), headers);
         let send = service_fn(|request| Arc::clone(&origin).send(request));
         let response = timeout(limits.timeout, Decompression::new(send).call(request));
-        async move {
+        response.map(move |response| {
             let host = || origin.host().to_owned();
-            match response.await {
+            match response {
                 Ok(Ok(response)) => Ok(Answer { response: Box::new(response), origin, limits }),
                 Ok(Err(Unanswered::NotSent(error))) => Err(HttpError::NotReached { host: host(), error }),
                 Ok(Err(Unanswered::Lost(error))) => {
@@ -145,7 +146,7 @@ impl HttpClient {
                 }
                 Err(_) => Err(HttpError::TimedOut { host: host(), after: limits.timeout }),
             }
-        }
+        })
     }
 
     /// An address, made ready for many requests that all have these headers.

@@ -86,26 +86,25 @@ impl Origin {
         self: Arc<Self>,
         mut request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, Unanswered> {
-        while let Some(mut sender) = self.take() {
-            match sender.try_send_request(request).await {
+        loop {
+            let waited = self.take();
+            let fresh = waited.is_none();
+            let mut sender = match waited {
+                Some(sender) => sender,
+                None => Box::pin(self.connect()).await.map_err(Unanswered::NotSent)?,
+            };
+            let mut error = match sender.try_send_request(request).await {
                 Ok(response) => {
                     self.keep(sender);
                     return Ok(response);
                 }
-                Err(mut error) => match error.take_message() {
-                    Some(unsent) => request = unsent,
-                    None => return Err(Unanswered::Lost(error.into_error())),
-                },
-            }
-        }
-        let mut sender = Box::pin(self.connect()).await.map_err(Unanswered::NotSent)?;
-        match sender.try_send_request(request).await {
-            Ok(response) => {
-                self.keep(sender);
-                Ok(response)
-            }
-            Err(error) if error.message().is_some() => Err(Unanswered::NotSent(error.into_error().into())),
-            Err(error) => Err(Unanswered::Lost(error.into_error())),
+                Err(error) => error,
+            };
+            request = match error.take_message() {
+                None => return Err(Unanswered::Lost(error.into_error())),
+                Some(_) if fresh => return Err(Unanswered::NotSent(error.into_error().into())),
+                Some(unsent) => unsent,
+            };
         }
     }
 

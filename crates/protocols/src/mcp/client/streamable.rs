@@ -292,8 +292,12 @@ impl Streamable {
         self.tasks.wait().await;
     }
 
-    async fn post(&self, message: String, headers: HeaderMap) -> Result<Answer, Broken> {
-        Ok(self.client.send_to(Method::POST, &self.target, headers, message.into()).await?)
+    fn post(
+        &self,
+        message: String,
+        headers: HeaderMap,
+    ) -> impl Future<Output = Result<Answer, HttpError>> + Send + use<> {
+        self.client.send_to(Method::POST, &self.target, headers, message.into())
     }
 
     fn own_headers(&self) -> HeaderMap {
