@@ -69,7 +69,7 @@ pub struct Hints {
     pub destructive: Option<bool>,
     /// Reaches beyond its own closed world.
     pub open_world: Option<bool>,
-    /// Runs as a task.
+    /// Whether it runs as a task.
     pub tasks: Option<TaskSupport>,
 }
 

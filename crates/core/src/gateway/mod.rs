@@ -133,8 +133,7 @@ impl Gateway {
         let call = checked.inspect_err(|refusal| self.refused(refusal))?;
         let answer = match recorded_as(&call) {
             None => dispatch(self, &call, progress).await,
-            // On the heap: most calls have no id.
-            Some(id) => Box::pin(record(self, id, call, progress)).await,
+            Some(id) => record(self, id, call, progress).await,
         };
         answer.inspect_err(|refusal| self.refused(refusal))
     }

@@ -34,26 +34,28 @@ pub(super) fn recorded_as(call: &Call) -> Option<CallId> {
     call.request.id.clone().filter(|_| !unrecorded)
 }
 
-/// Runs a call at most once per id.
-pub(super) async fn record(
-    gateway: &Arc<Gateway>,
+/// Runs a call at most once per id. Not an `async fn`, whose future would hold the call beside what is shared.
+pub(super) fn record<'a>(
+    gateway: &'a Arc<Gateway>,
     id: CallId,
     call: Call,
-    progress: &Progress,
-) -> Result<Outcome, Refusal> {
+    progress: &'a Progress,
+) -> impl Future<Output = Result<Outcome, Refusal>> + Send + 'a {
     let key = CallKey { caller: Arc::clone(&call.caller.name), id };
     let call = Arc::new(call);
-    loop {
-        let begun = begin(Arc::clone(gateway), key.clone(), Arc::clone(&call), progress.clone());
-        let begun = Unstoppable { running: Some(Box::pin(begun)), tasks: gateway.tasks.clone() };
-        // On the heap: most calls have no id, and nobody else runs them.
-        let elsewhere = match begun.await? {
-            Stands::Ended(outcome) => return Ok(outcome),
-            elsewhere => Box::pin(wait(gateway, &key, elsewhere)),
-        };
-        let waited = timeout(call.time_limit(), elsewhere).await.map_err(|_| still_running(&call))?;
-        if let Some(outcome) = waited? {
-            return Ok(outcome);
+    async move {
+        loop {
+            let begun = begin(Arc::clone(gateway), key.clone(), Arc::clone(&call), progress.clone());
+            let begun = Unstoppable { running: Some(Box::pin(begun)), tasks: gateway.tasks.clone() };
+            // On the heap: most calls are run by nobody else.
+            let elsewhere = match begun.await? {
+                Stands::Ended(outcome) => return Ok(outcome),
+                elsewhere => Box::pin(wait(gateway, &key, elsewhere)),
+            };
+            let waited = timeout(call.time_limit(), elsewhere).await.map_err(|_| still_running(&call))?;
+            if let Some(outcome) = waited? {
+                return Ok(outcome);
+            }
         }
     }
 }

@@ -290,7 +290,7 @@ impl Gateway {
         let run = async {
             let answer = match recorded_as(call) {
                 None => dispatch(self, call, &progress).await,
-                Some(id) => Box::pin(record(self, id, call.clone(), &progress)).await,
+                Some(id) => record(self, id, call.clone(), &progress).await,
             };
             drop(progress);
             answer
