@@ -115,9 +115,11 @@ impl HttpClient {
         headers: HeaderMap,
         body: impl Into<Bytes>,
     ) -> Result<Answer, HttpError> {
-        let mut target = self.target(url, headers)?;
-        let headers = std::mem::take(&mut target.headers);
-        let answer = self.send_to(method, &target, headers, body.into());
+        let answer = {
+            let mut target = self.target(url, headers)?;
+            let headers = std::mem::take(&mut target.headers);
+            self.send_to(method, &target, headers, body.into())
+        };
         answer.await
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::uri::Authority;
@@ -11,7 +11,7 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use tokio::task::JoinSet;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use url::Url;
 
 use crate::http_connect::Connector;
@@ -239,6 +239,21 @@ mod tests {
     async fn a_connection_that_was_closed_is_not() {
         check(1, "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nyes", true, 3).await;
         check(9, "HTTP/1.1 200 OK\r\ncontent-length: 3\r\nconnection: close\r\n\r\nyes", true, 3).await;
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_waits_too_long_is_closed() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url: Url = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
+        let connector = Connector::new(Duration::from_secs(5), Matcher::builder().build());
+        let origin = Pool::default().origin(&url, &url.as_str().parse().unwrap(), &connector);
+        let sender = origin.connect().await.unwrap();
+        origin.put(sender);
+        let (mut stream, _) = listener.accept().await.unwrap();
+        tokio::time::pause();
+        sleep(LONGEST_WAIT * 2).await;
+        assert!(origin.shelf().waiting.is_empty());
+        assert_eq!(stream.read(&mut [0; 9]).await.unwrap(), 0);
     }
 
     #[tokio::test]

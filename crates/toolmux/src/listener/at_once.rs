@@ -40,7 +40,8 @@ impl AtOnce {
         let State { task, polled, woken } = &*self.state;
         task.register(context.waker());
         for _ in 0..MOST_POLLS {
-            woken.store(false, Ordering::SeqCst);
+            // Not a store: what was done before a wake-up that is taken back here must be seen by this poll.
+            woken.swap(false, Ordering::SeqCst);
             polled.store(true, Ordering::SeqCst);
             let answer = future.as_mut().poll(&mut Context::from_waker(&self.waker));
             polled.store(false, Ordering::SeqCst);

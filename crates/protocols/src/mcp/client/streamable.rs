@@ -370,10 +370,7 @@ impl Drop for Waiting<'_> {
         }
         let params = toolmux_core::json_text::raw_of(&serde_json::json!({ "requestId": self.id }));
         let text = jsonrpc::ask(None, "notifications/cancelled", Some(params.get()));
-        let (client, target, headers) =
-            (self.http.client.clone(), self.http.target.clone(), self.http.own_headers());
-        self.http.tasks.spawn(async move {
-            client.send_to(Method::POST, &target, headers, text.into()).await.ok();
-        });
+        let told = self.http.post(text, self.http.own_headers());
+        self.http.tasks.spawn(async move { told.await.ok() });
     }
 }

@@ -42,6 +42,7 @@ impl<'a> Told<'a> {
     /// What the caller answered to questions of the server, and the state to give back.
     pub(super) fn answer(&mut self, answers: &RawValue, state: Option<&str>) {
         self.put("inputResponses", answers.get().to_owned());
+        self.instead.retain(|(key, _)| *key != "requestState");
         if let Some(state) = state {
             self.put("requestState", json!(state).to_string());
         }
@@ -49,7 +50,7 @@ impl<'a> Told<'a> {
 
     /// True when the caller speaks the stateless revision.
     pub(super) fn is_modern(&self) -> bool {
-        self.meta.has(VERSION)
+        self.meta.get(VERSION).is_some_and(|version| version.get() != "null")
     }
 
     /// What the caller can do.
@@ -94,5 +95,57 @@ fn declared(capabilities: &Capabilities) -> Cow<'_, str> {
         }
         Some(_) => Cow::Borrowed(said.get()),
         None => Cow::Borrowed("{}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use toolmux_core::json_text::RawJson;
+    use toolmux_core::progress::Progress;
+
+    use super::*;
+
+    fn raw(text: &str) -> RawJson {
+        serde_json::from_str(text).unwrap()
+    }
+
+    /// What a server of a revision is told after `answers` of the caller, each with the state to give back.
+    fn check(said: &str, answers: &[(&str, Option<&str>)], revision: Revision, expect: &str) {
+        let (said, progress) = (raw(said), Progress::unheard());
+        let mut told = Told::by(Some(&said)).with("name", "\"own\"");
+        for (answers, state) in answers {
+            told.answer(&raw(answers), *state);
+        }
+        let following = Following::new(&progress, told.capabilities());
+        let text = told.text(revision, 7, &following);
+        let ours = format!(r#""{CLIENT_INFO}":{}"#, US_WRITTEN.get());
+        assert_eq!(text.replace(&ours, "US"), expect);
+    }
+
+    #[test]
+    fn members_stay_where_they_were_and_as_they_came() {
+        let said = r#"{"_meta":{"own":1e2,"progressToken":3},"x":{ "k" : 1 },"name":"theirs","task":{}}"#;
+        let meta = r#"{"own":1e2,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},US}"#;
+        let rest = r#""x":{ "k" : 1 },"name":"own","task":{}}"#;
+        check(said, &[], Revision::MODERN, &format!(r#"{{"_meta":{meta},{rest}"#));
+        check(said, &[], Revision::LEGACY, &format!(r#"{{"_meta":{{"own":1e2}},{rest}"#));
+        check("{}", &[], Revision::LEGACY, r#"{"name":"own"}"#);
+    }
+
+    #[test]
+    fn answers_go_with_the_state_of_their_own_round() {
+        let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},US}"#;
+        let first = format!(r#"{{"name":"own","inputResponses":{{"q":1}},"requestState":"a",{meta}}}"#);
+        check("{}", &[(r#"{"q":1}"#, Some("a"))], Revision::MODERN, &first);
+        let second = format!(r#"{{"name":"own","inputResponses":{{"q":2}},{meta}}}"#);
+        check("{}", &[(r#"{"q":1}"#, Some("a")), (r#"{"q":2}"#, None)], Revision::MODERN, &second);
+        check("{}", &[(r#"{"q":1}"#, Some("a"))], Revision::LEGACY, r#"{"name":"own"}"#);
+    }
+
+    #[test]
+    fn a_version_of_null_is_none() {
+        let said = |version: &str| raw(&format!(r#"{{"_meta":{{"{VERSION}":{version}}}}}"#));
+        assert!(Told::by(Some(&said(r#""2026-07-28""#))).is_modern());
+        assert!(!Told::by(Some(&said("null"))).is_modern());
     }
 }

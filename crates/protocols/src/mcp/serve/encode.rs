@@ -9,7 +9,7 @@ use toolmux_core::catalog::Entry;
 use toolmux_core::json_text::{RawJson, raw_of, to_raw};
 use toolmux_core::outcome::{Outcome, Output, Retry, ToolError};
 use toolmux_core::refusal::{Challenge, Refusal};
-use toolmux_core::tool::{Hints, Returns};
+use toolmux_core::tool::{Hints, Returns, TaskSupport};
 
 use super::exchange::Peer;
 use super::upstream::{relayed, relayed_error};
@@ -231,16 +231,24 @@ fn native_tool(entry: &Entry, revision: Revision) -> RawJson {
         Returns::Nothing | Returns::Anything => None,
     };
     let allowed = |schema: &&Value| revision.is_modern() || schema["type"] == "object";
-    let said = entry.hints != Hints::default();
+    let said = Hints { tasks: None, ..entry.hints } != Hints::default();
     to_raw(&NativeTool {
         name: &entry.flat,
         description: &entry.tool.description,
         input_schema: as_object(entry.tool.input.value()),
         output_schema: output_schema.filter(allowed),
         annotations: said.then(|| annotations(entry.hints, None)),
-        execution: revision.has_tasks().then(|| json!({ "taskSupport": "optional" })),
+        execution: revision.has_tasks().then(|| json!({ "taskSupport": task_support(entry.hints) })),
     })
     .expect("a tool is writable")
+}
+
+fn task_support(hints: Hints) -> &'static str {
+    match hints.tasks {
+        Some(TaskSupport::Forbidden) => "forbidden",
+        None | Some(TaskSupport::Optional) => "optional",
+        Some(TaskSupport::Required) => "required",
+    }
 }
 
 /// MCP wants the root to say that it is an object.

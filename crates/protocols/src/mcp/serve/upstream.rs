@@ -1,6 +1,6 @@
 //! What an upstream answered, in the form of the caller's era.
 
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use toolmux_core::json_text::{RawJson, raw_of};
@@ -11,43 +11,20 @@ use crate::mcp::wire::{Capabilities, Fault, Reply, URL_ELICITATION_REQUIRED, our
 
 /// A result. A client is never asked for what it did not declare.
 pub(super) fn relayed(said: &RawValue, peer: &Peer) -> Result<RawJson, Fault> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Said<'a> {
-        #[serde(borrow)]
-        result_type: Option<&'a RawValue>,
-        #[serde(borrow)]
-        input_requests: Option<&'a RawValue>,
-        #[serde(borrow, default, deserialize_with = "present")]
-        structured_content: Option<&'a RawValue>,
+    let Some(mut members) = Members::read(said) else { return Ok(said.to_owned()) };
+    if peer.revision.is_modern() {
+        if members.has("resultType") {
+            let requests =
+                members.get("inputRequests").and_then(|asked| serde_json::from_str(asked.get()).ok());
+            return answerable(&requests.unwrap_or_default(), &peer.capabilities).map(|()| said.to_owned());
+        }
+        members.put("resultType", "complete");
+    } else if members.get("structuredContent").is_some_and(|content| !content.get().starts_with('{')) {
+        members.remove("structuredContent");
+    } else {
+        return Ok(said.to_owned());
     }
-    let Ok(known) = serde_json::from_str::<Said<'_>>(said.get()) else { return Ok(said.to_owned()) };
-    let changed = |change: (&str, Option<&str>)| {
-        let text = Members::read_or_empty(Some(said)).text_with(&[change]);
-        RawValue::from_string(text).expect("members are texts")
-    };
-    let is_object = |content: &RawValue| content.get().starts_with('{');
-    Ok(match known {
-        Said { result_type: None, .. } if peer.revision.is_modern() => {
-            changed(("resultType", Some(r#""complete""#)))
-        }
-        Said { input_requests: Some(asked), .. } if peer.revision.is_modern() => {
-            let requests = serde_json::from_str(asked.get()).unwrap_or_default();
-            answerable(&requests, &peer.capabilities)?;
-            said.to_owned()
-        }
-        Said { structured_content: Some(content), .. }
-            if !peer.revision.is_modern() && !is_object(content) =>
-        {
-            changed(("structuredContent", None))
-        }
-        _ => said.to_owned(),
-    })
-}
-
-/// `null` is a value like any other.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
-    <&RawValue>::deserialize(deserializer).map(Some)
+    Ok(members.write())
 }
 
 /// An error. Addresses that a user must open are asked for by a result since 2026-07-28.

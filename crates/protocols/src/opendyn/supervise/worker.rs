@@ -21,8 +21,8 @@ const LOAD_PATIENCE: Duration = Duration::from_secs(10);
 /// Set in the environment of workers: a program that is one must not start others.
 pub(in crate::opendyn) const MARK: &str = "TOOLMUX_DYN_WORKER";
 /// How many addresses the program's allocator keeps for itself in a worker. A library must not find the 1 GiB that
-/// is kept otherwise beside what it may take.
-pub(in crate::opendyn) const ALLOCATOR_KEEPS: (&str, &str) = ("MIMALLOC_ARENA_RESERVE", "16MiB");
+/// is kept otherwise beside what it may take. Less than this is not possible.
+pub(in crate::opendyn) const ALLOCATOR_KEEPS: (&str, &str) = ("MIMALLOC_ARENA_RESERVE", "32MiB");
 
 /// Turns this process into a worker if it was started as one, and does not return then. Call it first in
 /// `main`, before anything starts threads or opens files.
