@@ -107,9 +107,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members = Vec::new();
                 while let Some(Key(key)) = map.next_key()? {
-                    if members.is_empty() {
-                        members.reserve(8);
-                    }
                     members.push((key, Cow::Borrowed(map.next_value::<&'de RawValue>()?)));
                 }
                 Ok(Members(members))
