@@ -23,6 +23,8 @@ pub struct Entry {
     pub id: ToolId,
     /// `Calculator_Add`.
     pub flat: Box<str>,
+    /// The tool of the same source that has the name this one would have had; this one has a suffix.
+    pub collides_with: Option<Arc<str>>,
     /// What its source says.
     pub tool: Tool,
     /// What it needs, with our configuration over what its source says.
@@ -49,6 +51,15 @@ impl Entry {
         &self.mount.name
     }
 
+    /// Says which names it has because another tool of its source has the one it would have had.
+    pub fn collision(&self) -> Option<String> {
+        let other = self.collides_with.as_ref()?;
+        Some(format!(
+            "`{}` and `{other}` of source `{}` would have one name; it is served as `{}`, id `{}.{}`",
+            self.tool.name, self.mount.name, self.flat, self.id.toolkit, self.id.tool
+        ))
+    }
+
     /// True for an argument that we fill in ourselves and that nobody else is told of.
     pub fn fills(&self, argument: &str) -> bool {
         self.deliver
@@ -66,7 +77,7 @@ pub struct Unserved {
     pub tool: String,
     /// Why.
     pub reason: String,
-    /// Two sources want one name: worth stopping for at start.
+    /// Another source has its name.
     pub collision: bool,
 }
 

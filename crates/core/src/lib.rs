@@ -25,6 +25,7 @@ pub mod requirements;
 pub mod schema;
 pub mod secret;
 pub mod source;
+mod source_names;
 pub mod store;
 pub mod task;
 pub mod tool;

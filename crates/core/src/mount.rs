@@ -1,7 +1,7 @@
 //! A source in its place: its toolkit and naming, its breaker, the gates of its tools, and how what it
 //! lists becomes entries of the catalogue.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -13,9 +13,11 @@ use crate::delivery::{Delivery, hide};
 use crate::gateway::Settings;
 pub use crate::gateway::{Breaker, Gate};
 use crate::message::Message;
-use crate::names::{ToolId, flat_name, plain_name};
+use crate::names::ToolId;
 use crate::requirements::Requirements;
+use crate::schema::SchemaError;
 use crate::source::{Listing, Source};
+use crate::source_names::{GivenNames, SourceNames};
 use crate::tool::{Hints, Tool};
 
 /// How the tools of a source are named where names are flat.
@@ -124,8 +126,20 @@ impl Mount {
         let mut unserved: Vec<Unserved> =
             listing.unusable.iter().map(|(tool, reason)| self.unserved(tool, reason)).collect();
         let most = settings.limits.tools_per_source;
+        let prefix = (self.naming == Naming::Prefixed).then_some(&*self.toolkit);
+        let (mut names, mut listed) = (SourceNames::new(prefix), HashSet::new());
         for tool in &listing.tools[..listing.tools.len().min(most)] {
-            match self.entry(tool, settings) {
+            if !listed.insert((&tool.name, tool.version)) {
+                unserved
+                    .push(self.unserved(&tool.name, "the source lists it twice; the first one is served"));
+                continue;
+            }
+            let Some(given) = names.give(&tool.name) else {
+                let reason = "other tools of the source have every name it could get";
+                unserved.push(self.unserved(&tool.name, reason));
+                continue;
+            };
+            match self.entry(tool, given, settings) {
                 Ok(entry) => entries.push(Arc::new(entry)),
                 Err(error) => unserved.push(self.unserved(&tool.name, &error.to_string())),
             }
@@ -134,6 +148,16 @@ impl Mount {
             unserved.push(self.unserved(&tool.name, &format!("the source has more than {most} tools")));
         }
         (entries, unserved)
+    }
+
+    /// Logs what an operator should know of a list: tools that are not served, and tools with a suffix.
+    pub(crate) fn log_listed(&self, entries: &[Arc<Entry>], unserved: &[Unserved]) {
+        for tool in unserved {
+            tracing::warn!(source = self.name, tool = tool.tool, "tool is not served: {}", tool.reason);
+        }
+        for collision in entries.iter().filter_map(|entry| entry.collision()) {
+            tracing::warn!(source = self.name, "{collision}");
+        }
     }
 
     fn unserved(&self, tool: &str, reason: &str) -> Unserved {
@@ -148,18 +172,15 @@ impl Mount {
     fn entry(
         self: &Arc<Self>,
         tool: &Tool,
+        given: GivenNames,
         settings: &Settings,
-    ) -> Result<Entry, crate::schema::SchemaError> {
-        let id = ToolId {
-            toolkit: self.toolkit.clone(),
-            tool: plain_name(&tool.name).into(),
-            version: tool.version,
-        };
+    ) -> Result<Entry, SchemaError> {
+        let id = ToolId { toolkit: self.toolkit.clone(), tool: given.plain.into(), version: tool.version };
         let own = settings.of_tool(&id, &tool.name);
         let tool = Tool { input: hide(&own.deliver, &tool.input), ..tool.clone() };
-        let prefix = (self.naming == Naming::Prefixed).then_some(&*self.toolkit);
         Ok(Entry {
-            flat: flat_name(prefix, &tool.name).into(),
+            flat: given.flat.into(),
+            collides_with: given.collides_with,
             validator: tool.input.compile()?,
             requires: own.requires.unwrap_or_else(|| tool.requires.clone()),
             hints: tool.hints.overridden_by(own.hints),

@@ -8,6 +8,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use toolmux_core::catalog::Unserved;
 use toolmux_core::gateway::{Admission, ApiKey, Gateway, Settings};
 use toolmux_core::limits::Limits;
 use toolmux_core::mount::{Mount, Naming};
@@ -33,6 +34,8 @@ use crate::toolkit::Toolkit;
 pub struct Server {
     listen: String,
     mounts: Vec<Mount>,
+    /// Which of the mounts are Rust functions of this program.
+    own: Vec<String>,
     keys: Vec<ApiKey>,
     limits: Limits,
     store: String,
@@ -43,6 +46,7 @@ impl Default for Server {
         Server {
             listen: LISTEN.to_owned(),
             mounts: Vec::new(),
+            own: Vec::new(),
             keys: Vec::new(),
             limits: Limits::default(),
             store: "memory".to_owned(),
@@ -84,7 +88,9 @@ impl Server {
     /// Adds Rust functions.
     pub fn toolkit(self, toolkit: Toolkit) -> Self {
         let name = toolkit.name().to_owned();
-        self.source(&name, Arc::new(toolkit))
+        let mut server = self.source(&name, Arc::new(toolkit));
+        server.own.extend(server.mounts.last().map(|mount| mount.name.clone()));
+        server
     }
 
     /// Adds any source under a toolkit name of `[A-Za-z0-9_]+`.
@@ -104,7 +110,8 @@ impl Server {
         Ok(())
     }
 
-    /// Serves in the background. Its own tools are there when this returns.
+    /// Serves in the background. Its own tools are there when this returns; one that cannot be served is an
+    /// error, while a tool of another server that cannot be served is logged.
     pub async fn start(self) -> anyhow::Result<Running> {
         let address: SocketAddr =
             self.listen.parse().with_context(|| format!("`{}` is not an address", self.listen))?;
@@ -116,11 +123,15 @@ impl Server {
         let settings = Settings { admission, limits: self.limits, ..Settings::default() };
         let drain = settings.limits.drain;
         let gateway = Gateway::new(settings, store(&self.store, Retention::default()).await?);
+        let only_own = self.own.len() == self.mounts.len();
         for mount in self.mounts {
             gateway.mount(mount);
         }
         gateway.settled(self.limits.list_timeout).await;
-        if let Some(tool) = gateway.catalog().unserved().first() {
+        // A mistake in this program's own functions is worth an error. What another server lists is not: it
+        // must not keep this one from starting.
+        let is_mistake = |tool: &&Unserved| self.own.contains(&tool.source) && (only_own || !tool.collision);
+        if let Some(tool) = gateway.catalog().unserved().iter().find(is_mistake) {
             anyhow::bail!("tool `{}` of `{}` cannot be served: {}", tool.tool, tool.source, tool.reason);
         }
         let listen = ListenOn {

@@ -247,9 +247,7 @@ impl Gateway {
 
     fn shelve(&self, mount: &Arc<Mount>, listing: Listing, beside: Passthrough) {
         let (entries, unserved) = mount.shelve(&listing, &self.settings.load());
-        for tool in &unserved {
-            tracing::warn!(source = mount.name, tool = tool.tool, "tool is not served: {}", tool.reason);
-        }
+        mount.log_listed(&entries, &unserved);
         self.metrics.source(&mount.name, true, entries.len());
         self.shelves(|shelves| {
             let place = shelves.iter().position(|shelf| Arc::ptr_eq(&shelf.mount, mount));

@@ -7,6 +7,7 @@ use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
 use toolmux_core::gateway::{Gateway, Settings, SourceStatus};
 use toolmux_core::mount::{Mount, Naming};
+use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::Progress;
 use toolmux_core::schema::Schema;
@@ -89,6 +90,41 @@ async fn two_tools_of_one_name_name_both_sources() {
     assert!(unserved.collision);
     assert_eq!((unserved.source.as_str(), unserved.tool.as_str()), ("Other", "run"));
     assert!(unserved.reason.contains("of source `Kit`"), "{}", unserved.reason);
+}
+
+#[tokio::test]
+async fn tools_of_one_source_whose_names_become_one_are_all_served() {
+    let listed = ["get-item", "get_item", "a.list", "a_list"].map(tool).into();
+    let gateway = gateway(Settings::default(), &Fixture::with(listed)).await;
+    assert!(gateway.catalog().unserved().is_empty());
+    assert_eq!(names(&gateway), ["Kit_get-item", "Kit_get_item", "Kit_a_list", "Kit_a_list_8910e31c"]);
+    let own = |name: &str| {
+        let catalog = gateway.catalog();
+        catalog.find(&ToolRef::either(name)).map(|place| catalog.entry(place).tool.name.to_string())
+    };
+    assert_eq!(own("Kit.get_item").as_deref(), Some("get-item"));
+    assert_eq!(own("Kit_get_item").as_deref(), Some("get_item"));
+    assert_eq!(own("Kit_get_item@1").as_deref(), Some("get_item"));
+    assert_eq!(own("Kit.a_list").as_deref(), Some("a.list"));
+    assert_eq!(own("Kit.a_list_8910e31c").as_deref(), Some("a_list"));
+    let told: Vec<String> = gateway.catalog().every().filter_map(|entry| entry.collision()).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[1].contains("`a_list` and `a.list` of source `Kit`"), "{told:?}");
+}
+
+#[tokio::test]
+async fn names_that_differ_only_in_what_ids_forbid_are_not_versions_of_one_tool() {
+    let listed = vec![versioned("get-item", "1.0.0"), versioned("get_item", "2.0.0")];
+    let gateway = gateway(Settings::default(), &Fixture::with(listed)).await;
+    assert_eq!(names(&gateway).len(), 2);
+}
+
+#[tokio::test]
+async fn a_tool_listed_twice_is_served_once() {
+    let gateway = gateway(Settings::default(), &Fixture::with(vec![tool("run"), tool("run")])).await;
+    assert_eq!(names(&gateway), ["Kit_run"]);
+    let unserved = gateway.catalog().unserved().to_vec();
+    assert!(!unserved[0].collision && unserved[0].reason.contains("twice"), "{unserved:?}");
 }
 
 #[tokio::test]

@@ -40,6 +40,9 @@ pub(super) fn announce(gateway: &Gateway, base: &str, terminal: &Terminal) {
     for tool in catalog.unserved() {
         note(&format!("  not served: {} of {}: {}", tool.tool, tool.source, tool.reason));
     }
+    for collision in catalog.every().filter_map(|entry| entry.collision()) {
+        note(&format!("  warning: {collision}"));
+    }
     let Ok(anyone) = gateway.admit(Credential::None, None) else {
         note("Every route but /health asks for a key: Authorization: Bearer KEY");
         return;

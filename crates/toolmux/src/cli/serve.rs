@@ -12,7 +12,7 @@ use super::connecting::connected;
 use super::detect::Found;
 use super::failure::{Failure, whole};
 use super::origin::Origin;
-use super::terminal::Terminal;
+use super::terminal::{Form, Terminal, note};
 use crate::assembly::{Assembly, store};
 use crate::config::{Config, LISTEN};
 use crate::reload::{self, File, Flags, Follower};
@@ -115,9 +115,9 @@ pub(super) async fn serve(config: &Config, manner: Manner, terminal: &Terminal) 
     let serving = async {
         let settle = if manner.found.is_empty() { SETTLE } else { SETTLE_FOUND };
         connected(&gateway, terminal, settle).await;
-        refuse_collisions(&gateway, &manner.found)?;
         refuse_silence(&gateway, &manner.found)?;
         announce(&gateway, &running.url(), terminal);
+        tell_remedy(&gateway, &manner.found, terminal);
         match manner.file.as_ref().zip(calls) {
             Some((file, calls)) => {
                 let follower = Follower::new(assembly, config, manner.flags.clone());
@@ -148,16 +148,12 @@ fn listen_on(config: &Config) -> ListenOn {
     }
 }
 
-/// Two tools of one name are worth stopping for while somebody is looking.
-fn refuse_collisions(gateway: &Gateway, found: &[Found]) -> Result<(), Failure> {
-    let catalog = gateway.catalog();
-    let Some(tool) = catalog.unserved().iter().find(|tool| tool.collision) else { return Ok(()) };
-    let what = format!("tool `{}` of source `{}`: {}", tool.tool, tool.source, tool.reason);
-    let failure = Failure::refused(anyhow::anyhow!(what));
-    Err(match found {
-        [] => failure,
-        _ => failure.hint("`--names prefixed` puts the name of its source before that of each tool"),
-    })
+/// Without a configuration there is a flag against two tools of one name.
+fn tell_remedy(gateway: &Gateway, found: &[Found], terminal: &Terminal) {
+    let collides = gateway.catalog().unserved().iter().any(|tool| tool.collision);
+    if collides && !found.is_empty() && terminal.notes == Form::People {
+        note("hint: `--names prefixed` puts the name of its source before that of each tool");
+    }
 }
 
 /// Without a configuration somebody waits for what was named: when none of it answers, there is nothing to

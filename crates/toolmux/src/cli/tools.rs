@@ -132,6 +132,9 @@ impl Tools {
         for tool in catalog.unserved() {
             eprintln!("not served: {} of {}: {}", tool.tool, tool.source, tool.reason);
         }
+        for collision in catalog.every().filter_map(|entry| entry.collision()) {
+            eprintln!("warning: {collision}");
+        }
         Ok(())
     }
 }

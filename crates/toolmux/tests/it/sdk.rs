@@ -1,5 +1,7 @@
 //! Rust functions as tools, served in this process.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -73,6 +75,17 @@ async fn its_types_are_its_schema() {
     let error = json!({ "code": 400, "message": message, "data": { "parameter_errors": faults } });
     let expect = json!({ "jsonrpc": "2.0", "result": {}, "error": error, "id": 7 });
     check("Calculator_divide", json!({ "a": 1.5 }), expect).await;
+}
+
+#[tokio::test]
+async fn what_another_server_lists_does_not_keep_this_one_from_starting() {
+    let toolkit = || Toolkit::new("Calculator").tool("divide", "Divides", divide);
+    let server = || Server::new().listen("127.0.0.1:0").toolkit(toolkit());
+    let running = server().source("Calculator", Arc::new(toolkit())).start().await.expect("started");
+    assert_eq!(running.gateway().catalog().unserved().len(), 1);
+    running.stop().await;
+    let mistake = server().toolkit(toolkit()).start().await.err().expect("refused").to_string();
+    assert!(mistake.contains("`divide` of `Calculator 2` cannot be served"), "{mistake}");
 }
 
 #[tokio::test]

@@ -163,14 +163,13 @@ fn the_file_of_an_mcp_client_is_served() {
 }
 
 #[test]
-fn one_bare_name_for_two_tools_is_refused_with_the_remedy() {
+fn one_bare_name_for_two_tools_is_served_once_and_told_with_the_remedy() {
     let folder = tempfile::tempdir().expect("a folder");
     let zlib = document("zlib.opendyn.json");
-    refused(
-        folder.path(),
-        &[&zlib, &zlib],
-        &["of source `zlib_2`", "of source `zlib`", "hint: `--names prefixed`"],
-    );
+    let serving = Serving::by(folder.path(), &[&LISTEN[..], &[&zlib, &zlib]].concat());
+    let told = serving.told("hint: `--names prefixed`");
+    assert!(told.contains("of zlib_2: the name `crc32` is taken by tool `crc32` of source `zlib`"), "{told}");
+    assert!(serving.call("crc32", &json!({})).contains("Invalid arguments"), "the first one is served");
 }
 
 #[test]

@@ -54,6 +54,9 @@ pub(super) async fn examine(config: &Config, terminal: &Terminal) -> Vec<Finding
         let finding = if tool.collision { Finding::bad } else { Finding::warning };
         findings.push(finding(AREA, what, remedy));
     }
+    for collision in gateway.catalog().every().filter_map(|entry| entry.collision()) {
+        findings.push(Finding::warning(AREA, collision, "rename one of them at its source"));
+    }
     // A source that is silent may have what a pattern means.
     if gateway.sources().iter().all(|source| source.status == SourceStatus::Ready) {
         findings.extend(idle_patterns(config, &gateway.catalog()));
