@@ -104,7 +104,6 @@ fn gemini(schema: &Value) -> Value {
         "minLength",
         "maxLength",
         "pattern",
-        "required",
     ] {
         if let Some(value) = schema.get(word) {
             kept.insert(word.into(), value.clone());
@@ -113,7 +112,9 @@ fn gemini(schema: &Value) -> Value {
     add_type(schema, &mut kept);
     if let Some(choices) = choices(schema) {
         kept.insert("type".into(), json!("string"));
-        kept.insert("enum".into(), choices);
+        if choices != json!([]) {
+            kept.insert("enum".into(), choices);
+        }
     }
     if let Some(format) = schema.get("format").filter(|format| {
         ["date-time", "float", "double", "int32", "int64"].iter().any(|known| **format == json!(known))
@@ -126,10 +127,8 @@ fn gemini(schema: &Value) -> Value {
         kept.insert("items".into(), json!({ "type": "string" }));
     }
     if let Some(Value::Object(properties)) = schema.get("properties") {
-        let properties: Map<String, Value> =
-            properties.iter().map(|(name, one)| (name.clone(), gemini(one))).collect();
         kept.insert("type".into(), json!("object"));
-        kept.insert("properties".into(), Value::Object(properties));
+        add_properties(schema, properties, &mut kept);
     }
     if let Some(Value::Array(all)) = schema.get("anyOf").or_else(|| schema.get("oneOf")) {
         add_alternatives(all, &mut kept);
@@ -137,7 +136,44 @@ fn gemini(schema: &Value) -> Value {
     for one in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
         add_missing(gemini(one), &mut kept);
     }
+    // Every value needs a type there, or alternatives that have one.
+    if !kept.contains_key("type") && !kept.contains_key("anyOf") {
+        kept.insert("type".into(), json!(likely_type(schema)));
+    }
     Value::Object(kept)
+}
+
+/// An object without properties has no such member there, and only known ones are required.
+fn add_properties(
+    schema: &Map<String, Value>,
+    properties: &Map<String, Value>,
+    kept: &mut Map<String, Value>,
+) {
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    let known = |name: &&Value| name.as_str().is_some_and(|name| properties.contains_key(name));
+    let required: Vec<&Value> = required.filter(known).collect();
+    if !required.is_empty() {
+        kept.insert("required".into(), json!(required));
+    }
+    if !properties.is_empty() {
+        let properties: Map<String, Value> =
+            properties.iter().map(|(name, one)| (name.clone(), gemini(one))).collect();
+        kept.insert("properties".into(), Value::Object(properties));
+    }
+}
+
+/// The type of values whose schema names none: that of the first choice, else what other keywords imply.
+fn likely_type(schema: &Map<String, Value>) -> &'static str {
+    let first = schema.get("const").or_else(|| schema.get("enum")?.get(0));
+    match first {
+        Some(Value::Number(number)) if number.is_f64() => "number",
+        Some(Value::Number(_)) => "integer",
+        Some(Value::Bool(_)) => "boolean",
+        Some(_) => "string",
+        None if schema.contains_key("items") => "array",
+        None if schema.contains_key("minimum") || schema.contains_key("maximum") => "number",
+        None => "string",
+    }
 }
 
 fn add_type(schema: &Map<String, Value>, kept: &mut Map<String, Value>) {
@@ -154,12 +190,13 @@ fn add_type(schema: &Map<String, Value>, kept: &mut Map<String, Value>) {
     }
 }
 
-/// Choices are texts there; a choice of other kinds is left to us to check.
+/// Choices are texts that are not empty there; a choice of other kinds is left to us to check.
 fn choices(schema: &Map<String, Value>) -> Option<Value> {
     let one = schema.get("const").map(std::slice::from_ref);
     let many = schema.get("enum").and_then(Value::as_array).map(Vec::as_slice);
     let choices = many.or(one)?;
-    choices.iter().all(Value::is_string).then(|| json!(choices))
+    let written: Vec<&Value> = choices.iter().filter(|choice| **choice != json!("")).collect();
+    choices.iter().all(Value::is_string).then(|| json!(written))
 }
 
 fn add_alternatives(all: &[Value], kept: &mut Map<String, Value>) {

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::adapt::object_on_top;
-use super::bridge::{Read, ToolResult, ToolUse, Vendor, as_is, bare, message, object, word};
+use super::bridge::{CallForm, Read, ToolResult, ToolUse, Vendor, as_is, bare, message, object, word};
+use super::shown::Shown;
 
 pub(super) const ANTHROPIC: Vendor =
     Vendor { name: "anthropic", rename: as_is, tool, list: bare, read, results };
@@ -31,6 +32,7 @@ pub(super) fn parts(content: &Value) -> Option<(Vec<String>, Vec<ToolUse>)> {
                 id: word(block, "id"),
                 name: word(block, "name")?,
                 input: object(block.get("input")),
+                form: CallForm::Function,
             }),
             _ => {}
         }
@@ -47,14 +49,7 @@ fn results(results: &[ToolResult]) -> Vec<Value> {
 }
 
 fn result(result: &ToolResult) -> Value {
-    let content: Vec<Value> = result
-        .content
-        .iter()
-        .map(|block| {
-            let block: Value = serde_json::from_str(block.json().get()).unwrap_or_default();
-            translate(&block)
-        })
-        .collect();
+    let content: Vec<Value> = result.shown().map(block).collect();
     let mut block = json!({ "type": "tool_result", "tool_use_id": result.asked.id, "content": content });
     if result.is_error {
         block["is_error"] = json!(true);
@@ -62,13 +57,11 @@ fn result(result: &ToolResult) -> Value {
     block
 }
 
-/// A block of MCP's as one of Anthropic's; what has no counterpart is shown as text.
-fn translate(block: &Value) -> Value {
-    match (word(block, "type").as_deref(), word(block, "data"), word(block, "mimeType")) {
-        (Some("text"), ..) => json!({ "type": "text", "text": block["text"] }),
-        (Some("image"), Some(data), Some(kind)) => {
+fn block(shown: Shown) -> Value {
+    match shown {
+        Shown::Text(text) => json!({ "type": "text", "text": text }),
+        Shown::Image { kind, data } => {
             json!({ "type": "image", "source": { "type": "base64", "media_type": kind, "data": data } })
         }
-        _ => json!({ "type": "text", "text": block.to_string() }),
     }
 }

@@ -16,6 +16,7 @@ use toolmux_core::outcome::{Content, Outcome, Retry};
 use toolmux_core::progress::Progress;
 
 use super::VENDORS;
+use super::shown::Shown;
 
 /// How many calls of one answer run at a time.
 const AT_ONCE: usize = 16;
@@ -57,6 +58,30 @@ pub struct ToolUse {
     pub name: String,
     /// The arguments; `Err` says why they cannot be read.
     pub input: Result<Map<String, Value>, String>,
+    /// How the vendor wrote it, and so how it wants the answer.
+    pub form: CallForm,
+}
+
+/// The forms in which one vendor writes calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CallForm {
+    /// A function with JSON arguments.
+    #[default]
+    Function,
+    /// OpenAI's `function_call` from before there were `tool_calls`.
+    LegacyFunction,
+    /// A tool of OpenAI's that takes free text. None is listed by us, but a model may still be offered one.
+    Custom,
+}
+
+impl ToolUse {
+    /// A call of a custom tool, which is answered but never run.
+    pub(super) fn custom(id: Option<String>, name: String) -> Self {
+        let input = format!(
+            "There is no custom tool `{name}` here; the tools here are functions with JSON arguments"
+        );
+        ToolUse { id, name, input: Err(input), form: CallForm::Custom }
+    }
 }
 
 /// What came of one.
@@ -73,10 +98,19 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
+    /// What of it a model is shown.
+    pub(super) fn shown(&self) -> impl Iterator<Item = Shown> {
+        self.content.iter().map(Shown::of)
+    }
+
     /// All of it as one text.
     pub(super) fn text(&self) -> String {
-        let block = |block: &Content| block.as_text().unwrap_or_else(|| block.json().get().to_owned());
-        self.content.iter().map(block).collect::<Vec<_>>().join("\n")
+        self.shown().map(Shown::into_text).collect::<Vec<_>>().join("\n")
+    }
+
+    /// All of it as one text that says whether it is an error.
+    pub(super) fn marked_text(&self) -> String {
+        if self.is_error { format!("Error: {}", self.text()) } else { self.text() }
     }
 }
 
@@ -227,6 +261,14 @@ pub(super) fn text_object(input: Option<&Value>) -> Result<Map<String, Value>, S
 /// The text of a member.
 pub(super) fn word(value: &Value, member: &str) -> Option<String> {
     value.get(member).and_then(Value::as_str).map(str::to_owned)
+}
+
+/// A description of at most so many characters.
+pub(super) fn cut(description: &str, most: usize) -> Cow<'_, str> {
+    if description.chars().nth(most).is_none() {
+        return Cow::Borrowed(description);
+    }
+    Cow::Owned(description.chars().take(most - 1).chain(['…']).collect())
 }
 
 /// A message without what only answers have.

@@ -9,9 +9,10 @@ mod openai;
 mod plain;
 mod responses;
 mod serve;
+mod shown;
 mod stream;
 
-pub use self::bridge::{NotAnAnswer, ToolResult, ToolUse, Turn, Vendor, run, tools, vendor};
+pub use self::bridge::{CallForm, NotAnAnswer, ToolResult, ToolUse, Turn, Vendor, run, tools, vendor};
 pub use self::client::{ModelClient, ModelError};
 pub(crate) use self::serve::SERVED;
 

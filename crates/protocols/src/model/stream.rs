@@ -60,6 +60,7 @@ impl Assemble for Blocks {
 #[derive(Default)]
 pub(super) struct Chunks {
     text: String,
+    reasoning: String,
     calls: Vec<Value>,
 }
 
@@ -83,6 +84,9 @@ impl Assemble for Chunks {
                 call["function"][member] = json!(so_far + more);
             }
         }
+        if let Some(more) = word(delta, "reasoning_content") {
+            self.reasoning.push_str(&more);
+        }
         let text = word(delta, "content").filter(|text| !text.is_empty())?;
         self.text.push_str(&text);
         Some(text)
@@ -91,6 +95,9 @@ impl Assemble for Chunks {
     fn whole(self: Box<Self>) -> Value {
         let content = if self.text.is_empty() { Value::Null } else { Value::String(self.text) };
         let mut message = json!({ "role": "assistant", "content": content });
+        if !self.reasoning.is_empty() {
+            message["reasoning_content"] = Value::String(self.reasoning);
+        }
         if !self.calls.is_empty() {
             message["tool_calls"] = Value::Array(self.calls);
         }

@@ -19,6 +19,7 @@ mod mcp_tasks;
 mod mcp_tasks_legacy;
 mod mcp_updates;
 mod model;
+mod model_forms;
 mod opentool;
 mod opentool_client;
 mod opentool_document;
