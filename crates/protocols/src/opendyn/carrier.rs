@@ -66,9 +66,36 @@ impl Element {
     pub(super) fn takes_decimal(self) -> bool {
         self.look == Look::Decimal || (self.look == Look::Number && is_wide(self.scalar))
     }
+
+    /// Which decimal texts are read, as a regular expression. That their number is in range is not part of it: a
+    /// pattern that says so is hundreds of characters long, and every reader of the list would pay for it.
+    pub(super) fn decimal_pattern(self) -> &'static str {
+        if self.scalar.class() == Class::Unsigned { "^[0-9]{1,20}$" } else { "^-?[0-9]{1,19}$" }
+    }
+
+    /// The number of a text that fits the pattern.
+    pub(super) fn decimal(self, text: &str) -> Option<i128> {
+        let unsigned = self.scalar.class() == Class::Unsigned;
+        let digits = if unsigned { text } else { text.strip_prefix('-').unwrap_or(text) };
+        let most = if unsigned { 20 } else { 19 };
+        let fits = (1..=most).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
+        fits.then(|| text.parse().ok()).flatten()
+    }
 }
 
+/// Floats from here on, either way, become an infinity as a C `float`: its largest value and half a step.
+pub(super) const FLOAT_END: f64 = (1_u128 << 127) as f64 * 2.0 - (1_u128 << 103) as f64;
+
 impl Range {
+    /// Whether a float, which may be NaN or an infinity, is within. NaN is only where there are no bounds.
+    pub(super) fn admits(self, value: f64) -> bool {
+        match self {
+            Range::Integer(..) => false,
+            Range::Float(f64::NEG_INFINITY, f64::INFINITY) => true,
+            Range::Float(low, high) => (low..=high).contains(&value),
+        }
+    }
+
     pub(super) fn is_empty(self) -> bool {
         match self {
             Range::Integer(low, high) => low > high,

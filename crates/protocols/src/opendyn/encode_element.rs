@@ -15,8 +15,10 @@ use super::handle;
 /// How much of a given text is quoted in a message.
 const MOST_QUOTED: usize = 40;
 
-/// Above this a float does not stand for one whole number only.
-const MOST_EXACT: f64 = (1_u64 << 53) as f64;
+/// Digits below the least 64-bit integer arrive as this float or a lower one: it does not tell which number it was.
+const LEAST_READ: f64 = i64::MIN as f64;
+/// Digits above the largest 64-bit integer arrive as this float or a higher one.
+const MOST_READ: f64 = u64::MAX as f64;
 
 /// Reads one argument and appends its bytes.
 pub(super) struct CarrierSeed<'a> {
@@ -199,7 +201,7 @@ impl<'de> DeserializeSeed<'de> for ElementSeed {
 
 impl ElementSeed {
     fn integer<E: Error>(self, value: i128) -> Result<u64, E> {
-        if matches!(self.0.look, Look::Boolean | Look::Letter) {
+        if self.0.look != Look::Number {
             return Err(E::custom(format_args!("must be {}, got {value}", Wanted(self.0))));
         }
         match self.0.range {
@@ -210,18 +212,16 @@ impl ElementSeed {
     }
 
     fn float<E: Error>(self, value: f64) -> Result<u64, E> {
-        let Range::Float(low, high) = self.0.range else {
-            // Whole numbers above 64 bits arrive as floats, and no longer tell which number they were.
+        if matches!(self.0.range, Range::Integer(..)) {
             return if value.fract() != 0.0 || !value.is_finite() {
                 Err(E::custom(format_args!("must be {}, got {value}", Wanted(self.0))))
-            } else if value.abs() <= MOST_EXACT {
+            } else if LEAST_READ < value && value < MOST_READ {
                 self.integer(value as i128)
             } else {
                 Err(self.out_of_range(value))
             };
-        };
-        let bounded = low != f64::NEG_INFINITY || high != f64::INFINITY;
-        if bounded && !(low..=high).contains(&value) {
+        }
+        if !self.0.range.admits(value) {
             return Err(self.out_of_range(value));
         }
         if self.0.scalar != Scalar::Float {
@@ -301,7 +301,7 @@ impl Visitor<'_> for ElementSeed {
                 _ => {}
             },
             _ if self.0.takes_decimal() => {
-                if let Ok(value) = text.parse::<i128>() {
+                if let Some(value) = self.0.decimal(text) {
                     return match self.0.range {
                         Range::Integer(low, high) if (low..=high).contains(&value) => Ok(value as u64),
                         Range::Integer(..) | Range::Float(..) => Err(self.out_of_range(value)),

@@ -4,13 +4,15 @@ use serde_json::{Map, Value, json};
 use toolmux_core::schema::Schema;
 use toolmux_core::tool::{Returns, Tool};
 use toolmux_core::version::Version;
+use toolmux_dylib_host::scalar::Scalar;
 
-use super::carrier::{Carrier, Element, Look, Range};
+use super::carrier::{Carrier, Element, FLOAT_END, Look, Range};
 use super::document::Encoding;
 use super::plan::{Input, Output, Planned};
 
-/// Ranges of wider types are not told: readers whose numbers end at 53 bits would round them.
-const WIDEST_TOLD: usize = 4;
+/// Floats that JSON has no numbers for.
+const NOT_JSON: [(&str, f64); 3] =
+    [("NaN", f64::NAN), ("Infinity", f64::INFINITY), ("-Infinity", f64::NEG_INFINITY)];
 
 impl Planned {
     /// The function as a tool of the catalogue.
@@ -93,6 +95,10 @@ fn describe(schema: &mut Value, description: Option<&str>) {
 }
 
 fn nullable(schema: &mut Value) {
+    if let Value::Array(alternatives) = &mut schema["anyOf"] {
+        alternatives.push(json!({ "type": "null" }));
+        return;
+    }
     match &mut schema["type"] {
         Value::Array(kinds) => kinds.push("null".into()),
         kind => *kind = json!([kind.take(), "null"]),
@@ -114,7 +120,9 @@ fn carried(carrier: &Carrier, side: Side) -> Value {
             Side::Taken => json!({ "type": "string" }),
             Side::Given => json!({ "type": ["string", "object"] }),
         },
-        Carrier::Bytes(Encoding::Hex) => json!({ "type": "string", "description": "hexadecimal" }),
+        Carrier::Bytes(Encoding::Hex) => {
+            json!({ "type": "string", "pattern": "^([0-9A-Fa-f]{2})*$", "description": "hexadecimal" })
+        }
         Carrier::Bytes(Encoding::Base64) => {
             json!({ "type": "string", "contentEncoding": "base64", "description": "base64" })
         }
@@ -124,48 +132,72 @@ fn carried(carrier: &Carrier, side: Side) -> Value {
     }
 }
 
+/// What is listed for a number is what is read: see `encode_element.rs`.
 fn number(element: Element, side: Side) -> Value {
-    let mut schema = match (element.look, element.range) {
-        (Look::Boolean, _) => return json!({ "type": "boolean" }),
-        (Look::Letter, _) => match side {
-            Side::Taken => return json!({ "type": "string", "minLength": 1, "maxLength": 1 }),
-            Side::Given => return json!({ "type": ["string", "object"] }),
-        },
-        (Look::Decimal, _) => return json!({ "type": "string", "pattern": "^-?[0-9]+$" }),
-        // NaN and the infinities are texts.
-        (Look::Number, Range::Float(..)) => json!({ "type": ["number", "string"] }),
-        (Look::Number, Range::Integer(..)) if side == Side::Taken && element.takes_decimal() => {
-            json!({ "type": ["integer", "string"] })
+    match (element.look, element.range, side) {
+        (Look::Boolean, ..) => json!({ "type": "boolean" }),
+        // One byte, which text beyond ASCII is not.
+        (Look::Letter, _, Side::Taken) => json!({ "type": "string", "pattern": "^[\\u0000-\\u007f]$" }),
+        (Look::Letter, _, Side::Given) => json!({ "type": ["string", "object"] }),
+        (Look::Decimal, ..) => decimal(element),
+        (Look::Number, Range::Float(..), _) => float(element, side),
+        (Look::Number, Range::Integer(..), Side::Given) => json!({ "type": "integer" }),
+        (Look::Number, Range::Integer(low, high), Side::Taken) => {
+            let number = whole(element, low, high);
+            if element.takes_decimal() { json!({ "anyOf": [number, decimal(element)] }) } else { number }
         }
-        (Look::Number, Range::Integer(..)) => json!({ "type": "integer" }),
-    };
-    if side == Side::Taken {
-        bounds(&mut schema, element);
+    }
+}
+
+fn decimal(element: Element) -> Value {
+    json!({ "type": "string", "pattern": element.decimal_pattern() })
+}
+
+fn whole(element: Element, low: i128, high: i128) -> Value {
+    let mut schema = json!({ "type": "integer" });
+    if let Some(low) = number_of(low) {
+        schema["minimum"] = low;
+    }
+    // Readers whose numbers are floats would round the largest 64-bit integers, but not the next power of two.
+    if element.takes_decimal() && Some(high) == element.scalar.range().map(|(_, high)| high) {
+        schema["exclusiveMaximum"] = json!((high + 1) as f64);
+    } else if let Some(high) = number_of(high) {
+        schema["maximum"] = high;
     }
     schema
 }
 
-fn bounds(schema: &mut Value, element: Element) {
-    match element.range {
-        Range::Integer(low, high) => {
-            let widest = element.scalar.range();
-            let told = |own: i128, whole: Option<i128>| {
-                (element.scalar.size() <= WIDEST_TOLD || Some(own) != whole).then(|| i64::try_from(own).ok())
-            };
-            if let Some(Some(low)) = told(low, widest.map(|(low, _)| low)) {
-                schema["minimum"] = low.into();
-            }
-            if let Some(Some(high)) = told(high, widest.map(|(_, high)| high)) {
-                schema["maximum"] = high.into();
-            }
-        }
-        Range::Float(low, high) => {
-            if low.is_finite() {
-                schema["minimum"] = low.into();
-            }
-            if high.is_finite() {
-                schema["maximum"] = high.into();
-            }
-        }
+fn number_of(value: i128) -> Option<Value> {
+    i64::try_from(value).map(Value::from).or_else(|_| u64::try_from(value).map(Value::from)).ok()
+}
+
+/// A number, or a text for what is no number in JSON, where the range has it. Two alternatives and not two types:
+/// a reader would take `["number", "string"]` for any text.
+fn float(element: Element, side: Side) -> Value {
+    let admitted = |value: f64| side == Side::Given || element.range.admits(value);
+    let words = NOT_JSON.iter().filter(|(_, value)| admitted(*value)).map(|(word, _)| *word);
+    let words: Vec<&str> = words.collect();
+    let mut number = json!({ "type": "number" });
+    if side == Side::Taken {
+        float_bounds(&mut number, element);
+    }
+    if words.is_empty() {
+        return number;
+    }
+    json!({ "anyOf": [number, { "type": "string", "enum": words }] })
+}
+
+fn float_bounds(schema: &mut Value, element: Element) {
+    let Range::Float(low, high) = element.range else { return };
+    let narrow = element.scalar == Scalar::Float;
+    if low.is_finite() && !(narrow && low <= -FLOAT_END) {
+        schema["minimum"] = low.into();
+    } else if narrow {
+        schema["exclusiveMinimum"] = (-FLOAT_END).into();
+    }
+    if high.is_finite() && !(narrow && high >= FLOAT_END) {
+        schema["maximum"] = high.into();
+    } else if narrow {
+        schema["exclusiveMaximum"] = FLOAT_END.into();
     }
 }

@@ -1,5 +1,7 @@
 //! What a document becomes, and what is wrong with it.
 
+mod accepted;
+
 use std::collections::HashMap;
 
 use proptest::prelude::*;
