@@ -35,6 +35,7 @@ pub const SERVED: &[Served] = &[
     oxp::SERVED,
     ats::SERVED,
     mcp::SERVED,
+    mcp::SERVED_SSE,
     model::SERVED,
     auth::SERVED,
     operations::SERVED,

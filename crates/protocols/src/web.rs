@@ -33,11 +33,20 @@ pub struct WebLimits {
     pub body_bytes: usize,
     /// How long a body may take to arrive.
     pub body_timeout: Duration,
+    /// How many HTTP+SSE sessions of MCP one caller may have open.
+    pub sse_sessions: usize,
+    /// How many requests of one such session are answered at a time; more are refused as busy.
+    pub session_requests: usize,
 }
 
 impl Default for WebLimits {
     fn default() -> Self {
-        WebLimits { body_bytes: 4 << 20, body_timeout: Duration::from_secs(30) }
+        WebLimits {
+            body_bytes: 4 << 20,
+            body_timeout: Duration::from_secs(30),
+            sse_sessions: 1_000,
+            session_requests: 256,
+        }
     }
 }
 

@@ -111,13 +111,17 @@ def inspector(url):
 
 
 def typescript(url):
-    for name, arguments, expected in CALLS:
+    def ask(name, arguments):
         command = ["node", str(HERE / "typescript_client.mjs"), url, name, json.dumps(arguments)]
         ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
         assert ended.returncode == 0, ended.stderr
-        answer = json.loads(ended.stdout)
+        return json.loads(ended.stdout)
+    for name, arguments, expected in CALLS:
+        answer = ask(name, arguments)
         assert name in answer["tools"] and expected in json.dumps(answer["result"]), answer
-    print(f"TypeScript SDK: {len(answer['tools'])} tools, {len(CALLS)} calls")
+    long = ask("Every_trigger-long-running-operation", {"duration": 1, "steps": 4})
+    assert long["steps"] == 4, long
+    print(f"TypeScript SDK at {url}: {len(answer['tools'])} tools, {len(CALLS) + 1} calls, progress")
 
 
 def main():
@@ -129,6 +133,7 @@ def main():
                 asyncio.run(python_client(url, mode))
             inspector(url)
             typescript(url)
+            typescript(f"{base}/sse")
         for mode in ("auto", "legacy"):
             server = StdioServerParameters(command=BIN, args=["mcp", str(SCRATCH / "toolmux.toml")])
             asyncio.run(python_client(server, mode))

@@ -20,12 +20,14 @@ pub(super) const CONFORMANCE: Suite = Suite {
 
 pub(super) const WORLD: Suite = Suite {
     name: "mcp-world",
-    about: "MCP servers of three revisions behind us, clients of both eras in front",
+    about: "MCP servers of three revisions behind us, clients of both eras and of HTTP+SSE in front",
     needs: &[NODE, PYTHON_VENV, GIT],
     python: &["mcp==2.3.0", "mcp-server-time==2026.10.19", "mcp-server-git==2026.10.19"],
     node: &[
         "@modelcontextprotocol/inspector@0.15.0",
         "@modelcontextprotocol/sdk@1.32.2",
+        // The client of its time, for HTTP+SSE: under another name, beside the present one.
+        "old-mcp-sdk@npm:@modelcontextprotocol/sdk@1.10.2",
         "@modelcontextprotocol/server-everything@2026.8.31",
         "@modelcontextprotocol/server-filesystem@2026.8.31",
         "@modelcontextprotocol/server-postgres@0.6.2",

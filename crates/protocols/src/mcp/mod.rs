@@ -13,8 +13,8 @@ mod template;
 mod wire;
 
 pub(crate) use self::client::SOURCE;
-pub(crate) use self::serve::SERVED;
 pub use self::serve::serve_streams;
+pub(crate) use self::serve::{SERVED, SERVED_SSE};
 
 /// The name under which the core keeps what only MCP knows.
 const MCP: &str = "mcp";

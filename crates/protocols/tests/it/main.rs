@@ -8,6 +8,7 @@ mod idempotency;
 mod mcp_client;
 mod mcp_fixture;
 mod mcp_http;
+mod mcp_http_sse;
 mod mcp_old_http;
 mod mcp_protected;
 mod mcp_questions;

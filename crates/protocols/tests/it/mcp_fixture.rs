@@ -35,12 +35,21 @@ impl Drop for Served {
 
 /// Serves these sources, prefixed by their names.
 pub(crate) async fn serve(settings: Settings, sources: Vec<(&str, Arc<dyn Source>)>) -> Served {
+    serve_within(WebLimits::default(), settings, sources).await
+}
+
+/// The same within other limits.
+pub(crate) async fn serve_within(
+    limits: WebLimits,
+    settings: Settings,
+    sources: Vec<(&str, Arc<dyn Source>)>,
+) -> Served {
     let gateway = Gateway::new(settings, Arc::new(MemoryStore::default()));
     for (name, source) in sources {
         gateway.mount(Mount::new(name, name, Naming::Prefixed, source));
     }
     gateway.settled(Duration::from_mins(1)).await;
-    let web = Arc::new(Web { gateway: Arc::clone(&gateway), limits: WebLimits::default(), stop: None });
+    let web = Arc::new(Web { gateway: Arc::clone(&gateway), limits, stop: None });
     let routes = toolmux_protocols::SERVED
         .iter()
         .fold(axum::Router::new(), |router, served| router.merge((served.routes)()))

@@ -69,6 +69,11 @@ mod tests {
         assert_eq!(config.limits, toolmux_core::limits::Limits::default());
         let (web, usual) = (config.web, toolmux_protocols::web::WebLimits::default());
         assert_eq!((web.body_bytes, web.body_timeout), (usual.body_bytes, usual.body_timeout));
+        assert_eq!(
+            (web.sse_sessions, web.session_requests),
+            (usual.sse_sessions, usual.session_requests),
+            "shown as they are"
+        );
         let (shown, usual) = (config.connections, ListenLimits::default());
         assert_eq!((shown.connections, shown.head_timeout), (usual.connections, usual.head_timeout));
     }

@@ -158,6 +158,8 @@ impl Config {
             ("retention", self.retention != running.retention),
             ("limits.body_bytes", self.web.body_bytes != running.web.body_bytes),
             ("limits.body_timeout", self.web.body_timeout != running.web.body_timeout),
+            ("limits.sse_sessions", self.web.sse_sessions != running.web.sse_sessions),
+            ("limits.session_requests", self.web.session_requests != running.web.session_requests),
             ("limits.head_timeout", self.connections.head_timeout != running.connections.head_timeout),
             ("limits.task_concurrency", self.limits.task_concurrency != running.limits.task_concurrency),
             ("limits.connections", self.connections.connections != running.connections.connections),

@@ -267,6 +267,10 @@ pub(super) struct RawLimits {
     #[serde(default, deserialize_with = "some_time")]
     #[schemars(with = "Option<String>")]
     body_timeout: Option<Duration>,
+    /// How many HTTP+SSE sessions of MCP (`/sse`) one caller may have open.
+    sse_sessions: Option<usize>,
+    /// How many requests of one such session are answered at a time; more are refused as busy.
+    session_requests: Option<usize>,
     /// How long the head of a request may take to arrive.
     #[serde(default, deserialize_with = "some_time")]
     #[schemars(with = "Option<String>")]
@@ -302,6 +306,8 @@ impl RawLimits {
         WebLimits {
             body_bytes: self.body_bytes.unwrap_or(default.body_bytes),
             body_timeout: self.body_timeout.unwrap_or(default.body_timeout),
+            sse_sessions: self.sse_sessions.unwrap_or(default.sse_sessions),
+            session_requests: self.session_requests.unwrap_or(default.session_requests),
         }
     }
 

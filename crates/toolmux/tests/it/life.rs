@@ -1,6 +1,6 @@
 //! Keys, toolsets, reload and an orderly end.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 
 use serde_json::json;
 
@@ -55,6 +55,40 @@ fn an_address_below_sets_has_the_tools_of_that_toolset() {
     assert!(serving.post("/sets/some/opentool/call", "", call).1.contains("hi"));
     assert!(serving.post("/sets/none/opentool/call", "", call).1.contains("405"));
     assert_eq!(serving.post("/sets/unknown/opentool/call", "", call).0, 404);
+}
+
+/// The next line of a stream that begins with this.
+fn line_with(stream: &mut impl BufRead, beginning: &str) -> String {
+    loop {
+        let mut line = String::new();
+        assert_ne!(stream.read_line(&mut line).expect("the stream is open"), 0, "no line `{beginning}`");
+        if let Some(rest) = line.strip_prefix(beginning) {
+            return rest.trim_end().to_owned();
+        }
+    }
+}
+
+#[test]
+fn a_stream_of_events_below_sets_has_the_tools_of_that_toolset() {
+    let public = "[auth]\npublic_url = \"https://tools.example.com/gate\"\n";
+    let sets = "[toolsets.some]\ntools = [\"Shell.echo\"]\n[toolsets.none]\ntools = []\n";
+    for (public, prefix) in [("", ""), (public, "/gate")] {
+        let folder = folder(&format!("{ECHO}\n{sets}{public}"));
+        let serving = Serving::start(folder.path());
+        for (set, found) in [("some", "Shell_echo"), ("none", "[]")] {
+            let mut stream = serving.connect();
+            stream.write_all(&request(&format!("GET /sets/{set}/sse"), "", b"")).expect("sent");
+            let mut stream = BufReader::new(stream);
+            let endpoint = line_with(&mut stream, "data:");
+            let endpoint = endpoint.strip_prefix(prefix).expect("below the public address");
+            let list = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+            let elsewhere = endpoint.replace(&format!("/sets/{set}"), "");
+            assert_eq!(serving.post(&elsewhere, "", list).0, 404, "a session is of one toolset");
+            assert_eq!(serving.post(endpoint, "", list).0, 202);
+            let answer = line_with(&mut stream, "data:");
+            assert!(answer.contains(found), "{answer}");
+        }
+    }
 }
 
 #[test]

@@ -67,6 +67,10 @@ fn strangers_are_led_to_who_issues_tokens() {
         assert_eq!(challenge(&serving, path, &good), (200, None));
         assert_eq!(challenge(&serving, path, "ann-key"), (200, None));
     }
+    for (path, resource) in [("/messages", "/sse"), ("/sets/home/messages", "/sets/home/sse")] {
+        let at = format!(r#"resource_metadata="https://tools.example.com/gate{WELL_KNOWN}{resource}""#);
+        assert_eq!(challenge(&serving, path, ""), (401, Some(format!("Bearer {at}, {scope}"))));
+    }
 }
 
 #[test]
@@ -74,7 +78,7 @@ fn documents_name_the_resource_as_its_callers_do() {
     let check = |public: &str, base: &str| {
         let folder = folder(&format!("{ECHO}{ISSUED}{public}"));
         let serving = Serving::start(folder.path());
-        for path in ["", "/mcp", "/sets/home/mcp"] {
+        for path in ["", "/mcp", "/sets/home/mcp", "/sse", "/sets/home/sse"] {
             let (status, body) = serving.get(&format!("{WELL_KNOWN}{path}"), "");
             let document: Value = serde_json::from_str(&body).expect("a document");
             let expect = json!({ "resource": format!("{base}{path}"),

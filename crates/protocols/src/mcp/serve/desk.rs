@@ -77,11 +77,11 @@ impl Desk {
     }
 
     /// A request that [`Desk::cancel`] can end while the guard lives.
-    pub(super) fn begin<'a>(&'a self, session: &Arc<str>, id: &RawValue) -> Begun<'a> {
+    pub(super) fn begin(self: &Arc<Self>, session: &Arc<str>, id: &RawValue) -> Begun {
         let key: Key = (Arc::clone(session), id.get().into());
         let token = CancellationToken::new();
         self.running.put(key.clone(), token.clone());
-        Begun { desk: self, key, token }
+        Begun { desk: Arc::clone(self), key, token }
     }
 
     /// A client no longer wants an answer.
@@ -93,9 +93,14 @@ impl Desk {
 
     /// A client says that it will not come back.
     pub(super) fn end(&self, session: &Arc<str>) {
+        self.forget(session);
+        self.over.put(Arc::clone(session), ());
+    }
+
+    /// Removes what a session set.
+    pub(super) fn forget(&self, session: &Arc<str>) {
         self.levels.take(session);
         self.subscriptions.take(session);
-        self.over.put(Arc::clone(session), ());
     }
 
     pub(super) fn is_over(&self, session: &Arc<str>) -> bool {
@@ -132,13 +137,13 @@ impl Desk {
 }
 
 /// A request under way.
-pub(super) struct Begun<'a> {
-    desk: &'a Desk,
+pub(super) struct Begun {
+    desk: Arc<Desk>,
     key: Key,
     pub(super) token: CancellationToken,
 }
 
-impl Drop for Begun<'_> {
+impl Drop for Begun {
     fn drop(&mut self) {
         self.desk.running.take(&self.key);
     }

@@ -154,6 +154,11 @@ impl Outlet {
         }
     }
 
+    /// Sends a message unless that takes waiting; false when it does, or when nobody reads.
+    pub(super) fn try_send(&self, message: impl Into<Box<str>>) -> bool {
+        self.sender.as_ref().is_some_and(|sender| sender.try_send(message.into()).is_ok())
+    }
+
     pub(super) async fn notify(&self, method: &str, params: &RawValue) {
         if self.is_open() {
             self.send(jsonrpc::ask(None, method, Some(params.get()))).await;

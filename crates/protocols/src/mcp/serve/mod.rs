@@ -2,10 +2,12 @@
 
 mod asking;
 mod batch;
+mod conversation;
 mod desk;
 mod encode;
 mod exchange;
 mod http;
+mod http_sse;
 mod ladder;
 mod listen;
 mod methods;
@@ -48,6 +50,10 @@ pub(crate) const SERVED: Served = Served {
         Some(curl::post(&format!("{base}/mcp"), &body))
     },
 };
+
+/// The transport of 2024-11-05, for clients that know no other.
+pub(crate) const SERVED_SSE: Served =
+    Served { name: "MCP (HTTP+SSE)", path: "/sse", routes: http_sse::routes, try_it: |_, _| None };
 
 fn routes() -> Router<Arc<Web>> {
     let desk = Arc::new(Desk::default());

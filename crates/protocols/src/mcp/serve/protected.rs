@@ -1,4 +1,4 @@
-//! `/mcp` as a resource that OAuth protects (RFC 9728): where clients get tokens for it, and what those must
+//! `/mcp`, and `/sse` of 2024-11-05, as resources that OAuth protects (RFC 9728): where clients get tokens for it, and what those must
 //! hold. Tokens are checked by the gateway like everywhere else, and go no further than here.
 
 use std::sync::Arc;
@@ -15,21 +15,26 @@ use toolmux_core::refusal::Refusal;
 use crate::mcp::wire::{self, Fault, INVALID_REQUEST};
 use crate::web::{AskedToolset, Web, json};
 
+/// What is protected: one address for each transport.
+const RESOURCES: [&str; 2] = ["/mcp", "/sse"];
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
 /// The documents, which strangers may read. Toolsets are not looked up: which there are is told to nobody
 /// unknown.
 pub(super) fn routes() -> Router<Arc<Web>> {
     let root = |State(web): State<Arc<Web>>, headers: HeaderMap| async move { document(&web, &headers, "") };
-    let own =
-        |State(web): State<Arc<Web>>, headers: HeaderMap| async move { document(&web, &headers, "/mcp") };
-    let of_set = |State(web): State<Arc<Web>>, Path(toolset): Path<String>, headers: HeaderMap| async move {
-        document(&web, &headers, &below(&toolset))
-    };
-    Router::new()
-        .route(WELL_KNOWN, get(root))
-        .route(&format!("{WELL_KNOWN}/mcp"), get(own))
-        .route(&format!("{WELL_KNOWN}/sets/{{toolset}}/mcp"), get(of_set))
+    RESOURCES.into_iter().fold(Router::new().route(WELL_KNOWN, get(root)), |router, resource| {
+        let own = move |State(web): State<Arc<Web>>, headers: HeaderMap| async move {
+            document(&web, &headers, resource)
+        };
+        let of_set =
+            move |State(web): State<Arc<Web>>, Path(toolset): Path<String>, headers: HeaderMap| async move {
+                document(&web, &headers, &below(&toolset, resource))
+            };
+        router
+            .route(&format!("{WELL_KNOWN}{resource}"), get(own))
+            .route(&format!("{WELL_KNOWN}{}", below("{toolset}", resource)), get(of_set))
+    })
 }
 
 /// The answer to who is not let in.
@@ -59,7 +64,8 @@ fn challenge(web: &Web, parts: &Parts, error: Option<&str>) -> HeaderValue {
     }
     if entrance.issuer.is_some() {
         let toolset = parts.extensions.get::<AskedToolset>();
-        let path = toolset.map_or_else(|| "/mcp".to_owned(), |asked| below(&asked.0));
+        let resource = if parts.uri.path() == "/mcp" { "/mcp" } else { "/sse" };
+        let path = toolset.map_or_else(|| resource.to_owned(), |asked| below(&asked.0, resource));
         let base = base(entrance.public_url, &parts.headers);
         parameters.push(format!("resource_metadata=\"{base}{WELL_KNOWN}{path}\""));
         if !entrance.scopes.is_empty() {
@@ -95,6 +101,6 @@ fn base(public_url: Option<String>, headers: &HeaderMap) -> String {
     })
 }
 
-fn below(toolset: &str) -> String {
-    format!("/sets/{toolset}/mcp")
+fn below(toolset: &str, resource: &str) -> String {
+    format!("/sets/{toolset}{resource}")
 }
