@@ -1,10 +1,12 @@
 //! What can be typed after `cargo xtask`, and the help that teaches it.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
 use crate::bench;
+use crate::chaos;
 use crate::steps::Step;
 use crate::tidy;
 
@@ -43,6 +45,15 @@ pub(crate) enum Task {
     /// Measure the server against a bare handler, in the same run
     #[command(after_help = bench::list())]
     Bench(bench::Options),
+    /// Faults under load, every call counted: nothing lost, nothing run twice, no untrue refusal
+    #[command(after_help = chaos::list())]
+    Chaos(chaos::Options),
+    /// The MCP server on standard streams that scenarios start as a source
+    #[command(hide = true)]
+    ChaosChild {
+        #[arg(long)]
+        runs: PathBuf,
+    },
     /// The bare handler that benchmarks compare with
     #[command(hide = true)]
     BareAxum {
@@ -73,7 +84,9 @@ Examples:
   cargo xtask docs README            one page, to the letter
   cargo xtask bench                  every benchmark
   cargo xtask bench oxp-add --generator built-in
-  cargo xtask bench opentool-add --seconds 5 --rounds 7 --json numbers.json";
+  cargo xtask bench opentool-add --seconds 5 --rounds 7 --json numbers.json
+  cargo xtask chaos sqlite-kill --seconds 20
+  cargo xtask chaos --short --binary target/debug/toolmux";
 
 #[cfg(test)]
 mod tests {

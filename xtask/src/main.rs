@@ -1,6 +1,7 @@
 //! `cargo xtask`: the checks, tests and benchmarks of this workspace, each one command.
 
 mod bench;
+mod chaos;
 mod cli;
 mod deny;
 mod docs;
@@ -57,6 +58,11 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Task::Bench(options) => bench::run(&Workspace::find()?, &options),
+        Task::Chaos(options) => chaos::run(&Workspace::find()?, &options),
+        Task::ChaosChild { runs } => {
+            chaos::child::serve(&runs)?;
+            Ok(ExitCode::SUCCESS)
+        }
         Task::BareAxum { listen } => {
             bench::bare_axum::serve(listen)?;
             Ok(ExitCode::SUCCESS)

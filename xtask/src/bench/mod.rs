@@ -21,8 +21,8 @@ mod opentool_add;
 mod oxp_add;
 mod report;
 mod self_check;
-mod server;
-mod usage;
+pub(crate) mod server;
+pub(crate) mod usage;
 
 use std::env;
 use std::fs;
@@ -33,6 +33,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, bail};
 
+pub(crate) use self::load::percentile;
 use self::load::{Generator, Load, Round};
 use self::report::Report;
 use self::server::Program;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 
 use crate::workspace::Workspace;
-use crate::{deny, docs, peers, process, sbom, tidy};
+use crate::{chaos, deny, docs, peers, process, sbom, tidy};
 
 pub(crate) use self::tally::Tally;
 
@@ -33,6 +33,8 @@ pub(crate) enum Step {
     Tests,
     /// Calls of C functions in this process, watched by valgrind
     Memory,
+    /// A short run of every scenario of `cargo xtask chaos` that it can judge
+    Chaos,
     /// Every command of README.md, docs/ and examples/
     Docs,
     /// Real clients and servers of other makers
@@ -70,6 +72,7 @@ impl Step {
             Self::Sbom => "sbom",
             Self::Tests => "tests",
             Self::Memory => "memory",
+            Self::Chaos => "chaos",
             Self::Docs => "docs",
             Self::Peers => "peers",
         }
@@ -85,6 +88,7 @@ impl Step {
             Self::Sbom => "what the program is made of",
             Self::Tests => "cargo test --workspace --no-fail-fast",
             Self::Memory => "C functions in this process, under valgrind",
+            Self::Chaos => "faults under load: nothing lost, nothing run twice, no untrue refusal",
             Self::Docs => "every command of README.md, docs/ and examples/ does what its page says",
             Self::Peers => "clients and servers of other makers",
         }
@@ -115,6 +119,7 @@ fn carry_out(workspace: &Workspace, step: Step, tally: &mut Tally) -> anyhow::Re
         Step::Sbom => sbom::run(workspace).map(drop),
         Step::Tests => cargo_tests::run(workspace, tally),
         Step::Memory => memory::run(workspace, tally),
+        Step::Chaos => chaos::step(workspace, tally),
         Step::Docs => docs::run(workspace, None, tally),
         Step::Peers => peers::run(workspace, peers::SUITES, tally),
     }

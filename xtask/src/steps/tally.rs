@@ -1,4 +1,4 @@
-//! How many tests passed and failed, read from the closing lines of the test runner.
+//! How many tests passed, failed and were skipped, read from the closing lines of the test runner.
 
 use std::fmt;
 use std::ops::AddAssign;
@@ -7,13 +7,16 @@ use std::ops::AddAssign;
 pub(crate) struct Tally {
     pub(crate) passed: u64,
     pub(crate) failed: u64,
+    /// What this machine cannot run.
+    pub(crate) skipped: u64,
 }
 
 impl Tally {
     /// `test result: ok. 3 passed; 1 failed; …` gives 3 and 1; any other line gives nothing.
     pub(crate) fn read(line: &str) -> Option<Self> {
         let counts = line.trim_start().strip_prefix("test result: ")?;
-        Some(Self { passed: number_before(counts, " passed")?, failed: number_before(counts, " failed")? })
+        let [passed, failed] = [" passed", " failed"].map(|word| number_before(counts, word));
+        Some(Self { passed: passed?, failed: failed?, skipped: 0 })
     }
 }
 
@@ -21,12 +24,17 @@ impl AddAssign for Tally {
     fn add_assign(&mut self, other: Self) {
         self.passed += other.passed;
         self.failed += other.failed;
+        self.skipped += other.skipped;
     }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} passed, {} failed", self.passed, self.failed)
+        write!(formatter, "{} passed, {} failed", self.passed, self.failed)?;
+        if self.skipped > 0 {
+            write!(formatter, ", {} skipped", self.skipped)?;
+        }
+        Ok(())
     }
 }
 

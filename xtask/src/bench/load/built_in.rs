@@ -55,7 +55,7 @@ async fn all(load: &Load, address: SocketAddr) -> anyhow::Result<Round> {
 }
 
 /// The latency that this share of the answers did not exceed, in microseconds.
-fn percentile(ascending: &[Duration], share: f64) -> f64 {
+pub(crate) fn percentile(ascending: &[Duration], share: f64) -> f64 {
     let last = ascending.len().saturating_sub(1);
     let index = (last as f64 * share).round() as usize;
     ascending.get(index).map_or(0.0, |latency| latency.as_secs_f64() * 1e6)

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use crate::bench::exchange::Exchange;
 
+pub(crate) use self::built_in::percentile;
 pub(crate) use self::generator::{Generator, choose};
 
 /// A few kept-alive connections, each sending one request after the other.

@@ -1,0 +1,51 @@
+//! `many-tools`: a source with 100,000 tools appears while others are called; their latency must not show it.
+
+use std::fs;
+
+use tokio::time::sleep;
+
+use crate::chaos::Scenario;
+use crate::chaos::load::latencies;
+use crate::chaos::place::Place;
+use crate::chaos::report::Report;
+use crate::chaos::sample::Peak;
+use crate::chaos::steady::{Setup, Steady};
+use crate::chaos::upstream::{Script, Upstream};
+
+pub(crate) const SCENARIO: Scenario = Scenario {
+    name: "many-tools",
+    about: "a source lists 100,000 tools while others are called: their p99 stays within twice what it was",
+    seconds: 30,
+    short: None,
+    run: |place| Box::pin(run(place)),
+};
+
+const TOOLS: usize = 100_000;
+
+/// Below this many milliseconds a p99 is noise of the machine, and doubling it means nothing.
+const NOISE: f64 = 20.0;
+
+async fn run(place: &Place) -> anyhow::Result<Report> {
+    let many = Upstream::start(Script { tools: TOOLS, ..Script::default() }).await?;
+    let setup = Setup { store: "memory", script: Script::default(), ..Setup::default() };
+    let steady = Steady::start(place, setup).await?;
+    sleep(place.share(0.4)).await;
+    let [p50, p99, _] = latencies(&steady.running.take_samples());
+    let peak = Peak::watch(steady.servers[0].pid()?);
+    let config = steady.servers[0].config();
+    let more = format!("[sources.Many]\nkind = \"mcp\"\nurl = \"{}\"\n", many.url());
+    fs::write(&config, format!("{}{more}", fs::read_to_string(&config)?))?;
+    sleep(place.share(0.6)).await;
+    let mut report = Report::new("16 clients", "a source with 100,000 tools appears");
+    let [during50, during99, slowest] = latencies(&steady.running.take_samples());
+    report.note(format!(
+        "p50 {p50:.1} → {during50:.1} ms, p99 {p99:.1} → {during99:.1} ms, slowest {slowest:.0} ms, RSS at most {:.0} MB",
+        peak.end().await
+    ));
+    let allowed = (2.0 * p99).max(NOISE);
+    report
+        .demand(during99 <= allowed, format!("p99 of others {during99:.1} ms, {allowed:.1} ms are allowed"));
+    steady.finish(&mut report).await?;
+    report.demand_all_good();
+    Ok(report)
+}

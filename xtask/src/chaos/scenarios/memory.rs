@@ -1,0 +1,75 @@
+//! `memory`: many large calls at once; the memory they take together is bounded, and given back.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use crate::bench::usage::resident;
+use crate::chaos::Scenario;
+use crate::chaos::answer::{Answer, NOTHING_LISTENS};
+use crate::chaos::client::HttpClient;
+use crate::chaos::ledger::Ledger;
+use crate::chaos::place::Place;
+use crate::chaos::protocol::{CallRequest, Protocol};
+use crate::chaos::report::Report;
+use crate::chaos::sample::Peak;
+use crate::chaos::server::Toolmux;
+use crate::chaos::upstream::{Script, Upstream};
+
+pub(crate) const SCENARIO: Scenario = Scenario {
+    name: "memory",
+    about: "50 calls of 3.9 MB at once that come back as they went",
+    seconds: 10,
+    short: None,
+    run: |place| Box::pin(run(place)),
+};
+
+const BYTES: usize = 3_900_000;
+
+/// What may stay resident once all is answered, in mebibytes.
+const AFTERWARDS: f64 = 250.0;
+
+async fn run(place: &Place) -> anyhow::Result<Report> {
+    let clients = place.pick(10, 50);
+    let upstream = Upstream::start(Script::default()).await?;
+    let config = format!("store = \"memory\"\n{}", upstream.source());
+    let server = Toolmux::start_ready(place, "server", &config).await?;
+    let (pid, ledger) = (server.pid()?, Arc::new(Ledger::default()));
+    let before = resident(pid)?;
+    let peak = Peak::watch(pid);
+    let text = Arc::new("x".repeat(BYTES));
+    let mut calls = JoinSet::new();
+    for number in 0..clients {
+        calls.spawn(large(server.base(), number, Arc::clone(&text), Arc::clone(&ledger)));
+    }
+    while calls.join_next().await.is_some() {}
+    let peak = peak.end().await;
+    let after = until_released(pid).await?;
+    let mut report = Report::new(format!("{clients} x 3.9 MB at once"), "none");
+    report.counts = ledger.count(&upstream.runs());
+    report.note(format!("RSS {before:.0} MB before, {peak:.0} MB at most, {after:.0} MB afterwards"));
+    report.demand(after <= AFTERWARDS, format!("{after:.0} MB stay resident"));
+    let counts = report.counts.clone();
+    report.demand(counts.good + counts.refused == counts.sent, "not every call was answered or refused");
+    Ok(report)
+}
+
+async fn large(base: String, number: usize, text: Arc<String>, ledger: Arc<Ledger>) {
+    let id = format!("m-{number}");
+    let arguments = json!({ "id": id, "text": *text });
+    let call = CallRequest { tool: "Up.echo", id: &id, arguments, key: None };
+    let answer = Protocol::OpenTool.call(&HttpClient::new(), &base, &call).await;
+    ledger.answered(&id, answer.unwrap_or(Answer::Unanswered(NOTHING_LISTENS.to_owned())));
+}
+
+/// The allocator gives memory back a while after the last call.
+async fn until_released(pid: u32) -> anyhow::Result<f64> {
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(20) && resident(pid)? > AFTERWARDS {
+        sleep(Duration::from_millis(100)).await;
+    }
+    resident(pid)
+}
