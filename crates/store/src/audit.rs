@@ -12,14 +12,18 @@ use crate::store::unreadable;
 
 impl Database {
     pub(crate) async fn add_audit(&self, records: &[AuditRecord]) -> Result<(), sqlx::Error> {
-        let mut transaction = self.write.begin().await?;
+        let mut connection = self.writer().await?;
+        let mut transaction = connection.begin().await?;
         for record in records {
             let add = sqlx::query(sql!("audit_add")).bind(millis(record.at));
             let add = add.bind(uuid::Uuid::now_v7().to_string()).bind(plain(&record.caller));
             let add = add.bind(record.action.as_str()).bind(plain(&record.subject));
             add.execute(&mut *transaction).await?;
         }
-        transaction.commit().await
+        transaction.commit().await?;
+        self.file_is_ours()?;
+        connection.release();
+        Ok(())
     }
 
     pub(crate) async fn list_audit(&self, most: usize) -> Result<Vec<AuditRecord>, StoreError> {

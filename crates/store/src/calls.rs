@@ -58,8 +58,8 @@ impl SqlStore {
     async fn take_over(&self, id: &RecordId, turn: i64, old: (&str, i64)) -> Result<bool, StoreError> {
         let take = sqlx::query(sql!("call_take_over")).bind(self.database.holder.as_str()).bind(turn);
         let take = take.bind(id.to_vec()).bind(old.0).bind(old.1);
-        match take.execute(&self.database.write).await {
-            Ok(taken) => Ok(taken.rows_affected() > 0),
+        match self.database.execute(take).await {
+            Ok(taken) => Ok(taken > 0),
             Err(error) => {
                 self.database.doubt_call(Doubtful::TakenOver(*id, turn));
                 Err(failed(error))
@@ -143,8 +143,8 @@ impl SqlStore {
             return Ok(true);
         }
         let free = sqlx::query(sql!("task_free_key")).bind(id.to_vec()).bind(now);
-        free.execute(&self.database.write).await?;
-        sqlx::query(sql!("call_free_key")).bind(id.to_vec()).execute(&self.database.write).await?;
+        self.database.execute(free).await?;
+        self.database.execute(sqlx::query(sql!("call_free_key")).bind(id.to_vec())).await?;
         Ok(false)
     }
 }

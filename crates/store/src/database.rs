@@ -12,6 +12,8 @@ use toolmux_core::message::Message;
 use toolmux_core::store::{Bells, StoreError};
 
 use crate::doubtful::Doubtful;
+use crate::file::{FileLost, OpenFile};
+use crate::hosts::Hosts;
 use crate::presence::Presence;
 use crate::pulse::Pulse;
 use crate::sql::sql;
@@ -23,7 +25,9 @@ const MOST_ANNOUNCED: usize = 7_000;
 /// What differs between the two kinds.
 pub(crate) struct Engine {
     pub(crate) name: &'static str,
-    /// Said on every new connection.
+    /// Run once when the store is opened, before its tables are made.
+    pub(crate) prepare: &'static [&'static str],
+    /// Run on every new connection; takes no lock and writes nothing.
     pub(crate) setup: &'static [&'static str],
     pub(crate) migrations: &'static [(i64, &'static str, &'static str)],
     pub(crate) writers: u32,
@@ -42,6 +46,12 @@ pub(crate) struct Engine {
     pub(crate) vacuum: Option<&'static str>,
     /// The size of everything.
     pub(crate) bytes: &'static str,
+    /// Whether the code of an error means that every other write would fail too.
+    pub(crate) fails_all: fn(&str) -> bool,
+    /// The file it is, for a database that is one.
+    pub(crate) file: fn(&str) -> Option<std::io::Result<OpenFile>>,
+    /// The address for connections that are opened later, when it exists.
+    pub(crate) existing: fn(&str) -> String,
     /// Shows to other servers of the same machine that we are there, where only those can have it open.
     pub(crate) presence: fn(&str) -> Option<std::io::Result<Presence>>,
     /// Rings the bells for what other servers do, as long as it is polled.
@@ -50,7 +60,7 @@ pub(crate) struct Engine {
 
 pub(crate) struct Database {
     pub(crate) engine: &'static Engine,
-    pub(crate) url: String,
+    pub(crate) hosts: Hosts,
     pub(crate) read: AnyPool,
     pub(crate) write: AnyPool,
     pub(crate) bells: Arc<Bells>,
@@ -60,6 +70,7 @@ pub(crate) struct Database {
     pub(crate) doubtful_calls: Mutex<Vec<Doubtful>>,
     pub(crate) pulse: Mutex<Pulse>,
     pub(crate) presence: OnceLock<Presence>,
+    pub(crate) file: Option<OpenFile>,
     claim: String,
     turn: AtomicI64,
     offset: AtomicI64,
@@ -71,9 +82,12 @@ impl Database {
         engine: &'static Engine,
         settings: StoreSettings,
     ) -> Result<Self, OpenError> {
-        install_default_drivers();
-        let connect = |most| pool(url, engine, engine.setup, (most, settings.patience));
+        let hosts = hosts(url, engine, settings).await?;
+        let connect = |most| pool(&hosts, engine, engine.setup, (most, settings.patience));
         let write = connect(engine.writers).await.map_err(OpenError::Connect)?;
+        for statement in engine.prepare {
+            sqlx::query(*statement).execute(&write).await.map_err(OpenError::Connect)?;
+        }
         let migrations = engine.migrations.iter().map(|(version, name, text)| {
             let kind = MigrationType::Simple;
             Migration::new(*version, (*name).into(), kind, (*text).into_sql_str(), false)
@@ -81,7 +95,13 @@ impl Database {
         let migrator = Migrator::with_migrations(migrations.collect());
         migrator.run(&write).await.map_err(OpenError::Migrate)?;
         let read = connect(engine.readers).await.map_err(OpenError::Connect)?;
-        Ok(Database::on(url, engine, settings, [read, write]))
+        for pool in [&read, &write] {
+            pool.set_connect_options((engine.existing)(hosts.url()).parse().map_err(OpenError::Connect)?);
+        }
+        let file = (engine.file)(url).transpose().map_err(|error| OpenError::Connect(error.into()))?;
+        let mut database = Database::on(hosts, engine, settings, [read, write]);
+        database.file = file;
+        Ok(database)
     }
 
     /// The same without changing anything in it.
@@ -90,16 +110,21 @@ impl Database {
         engine: &'static Engine,
         settings: StoreSettings,
     ) -> Result<Self, OpenError> {
-        install_default_drivers();
-        let read =
-            pool(url, engine, engine.looking, (1, settings.patience)).await.map_err(OpenError::Connect)?;
-        Ok(Database::on(url, engine, settings, [read.clone(), read]))
+        let hosts = hosts(url, engine, settings).await?;
+        let read = pool(&hosts, engine, engine.looking, (1, settings.patience)).await;
+        let read = read.map_err(OpenError::Connect)?;
+        Ok(Database::on(hosts, engine, settings, [read.clone(), read]))
     }
 
-    fn on(url: &str, engine: &'static Engine, settings: StoreSettings, [read, write]: [AnyPool; 2]) -> Self {
+    fn on(
+        hosts: Hosts,
+        engine: &'static Engine,
+        settings: StoreSettings,
+        [read, write]: [AnyPool; 2],
+    ) -> Self {
         Database {
             engine,
-            url: url.to_owned(),
+            hosts,
             read,
             write,
             bells: Arc::default(),
@@ -108,6 +133,7 @@ impl Database {
             doubtful_calls: Mutex::default(),
             pulse: Mutex::default(),
             presence: OnceLock::new(),
+            file: None,
             claim: sql!("task_claim").replace("/* skip locked */", engine.skip_locked),
             turn: AtomicI64::new(1),
             offset: AtomicI64::new(0),
@@ -142,7 +168,8 @@ impl Database {
     /// Sets our clock by the database's.
     pub(crate) async fn set_clock(&self) -> Result<(), sqlx::Error> {
         if let Some(clock) = self.engine.clock {
-            let theirs: i64 = sqlx::query(clock).fetch_one(&self.write).await?.try_get(0)?;
+            let rows = self.fetch(sqlx::query(clock)).await?;
+            let theirs: i64 = rows.first().ok_or(sqlx::Error::RowNotFound)?.try_get(0)?;
             self.offset.store(theirs - millis(SystemTime::now()), Ordering::Relaxed);
         }
         Ok(())
@@ -172,8 +199,9 @@ impl Database {
     /// Tells everybody, ourselves included.
     pub(crate) async fn ring(&self, bells: &[String]) -> Result<(), sqlx::Error> {
         if self.engine.announce.is_some() && !bells.is_empty() {
-            let mut connection = self.write.acquire().await?;
+            let mut connection = self.writer().await?;
             self.announce(&mut connection, bells).await?;
+            connection.release();
         }
         for bell in bells {
             self.bells.ring(bell);
@@ -187,14 +215,31 @@ impl Engine {
     pub(crate) fn version(&self) -> i64 {
         self.migrations.last().map_or(0, |(version, ..)| *version)
     }
+
+    /// True for an error that is not of one write alone: others would meet it too.
+    pub(crate) fn concerns_all(&self, error: &sqlx::Error) -> bool {
+        match error {
+            sqlx::Error::Database(error) => error.code().is_some_and(|code| (self.fails_all)(&code)),
+            _ => true,
+        }
+    }
+}
+
+/// The hosts an address names, one of them found.
+async fn hosts(url: &str, engine: &Engine, settings: StoreSettings) -> Result<Hosts, OpenError> {
+    install_default_drivers();
+    let hosts = if engine.remote { Hosts::parse(url).map_err(OpenError::Hosts)? } else { Hosts::only(url) };
+    hosts.find(settings.patience).await.map_err(OpenError::Connect)?;
+    Ok(hosts)
 }
 
 async fn pool(
-    url: &str,
+    hosts: &Hosts,
     engine: &Engine,
     setup: &'static [&'static str],
     (most, patience): (u32, Duration),
 ) -> Result<AnyPool, sqlx::Error> {
+    let session = hosts.session;
     AnyPoolOptions::new()
         .max_connections(most)
         .min_connections(1)
@@ -204,13 +249,14 @@ async fn pool(
         .max_lifetime(None)
         .after_connect(move |connection, _| {
             Box::pin(async move {
+                session.check(connection).await?;
                 for statement in setup {
                     sqlx::query(*statement).execute(&mut *connection).await?;
                 }
                 Ok(())
             })
         })
-        .connect(url)
+        .connect(hosts.url())
         .await
 }
 
@@ -229,5 +275,10 @@ pub(crate) fn time(millis: i64) -> SystemTime {
 
 /// What callers hear when the database failed them.
 pub(crate) fn failed(error: sqlx::Error) -> StoreError {
+    if let sqlx::Error::Configuration(cause) = &error
+        && let Some(lost) = cause.downcast_ref::<FileLost>()
+    {
+        return lost.into();
+    }
     StoreError(Message::public("The record store cannot be reached").caused_by(&error))
 }

@@ -34,7 +34,7 @@ impl Database {
         while let Some(claim) = self.doubtful_calls(|claims| claims.last().copied()) {
             let (Doubtful::Fresh(id, turn) | Doubtful::TakenOver(id, turn)) = claim;
             let back = sqlx::query(claim.statement()).bind(id.to_vec()).bind(self.holder.as_str()).bind(turn);
-            back.execute(&self.write).await?;
+            self.execute(back).await?;
             self.doubtful_calls(|claims| claims.retain(|other| other.turn() != turn));
             self.ring(&[call_bell(&id)]).await?;
         }

@@ -5,8 +5,11 @@
 
 mod audit;
 mod calls;
+mod connection;
 mod database;
 mod doubtful;
+mod file;
+mod hosts;
 mod look;
 mod postgres;
 mod presence;
@@ -27,6 +30,7 @@ use std::time::Duration;
 
 use toolmux_core::store::{MemoryStore, PRUNE_EVERY, Retention, Store};
 
+pub use self::hosts::{HostsError, without_password};
 pub use self::look::Look;
 pub use self::store::SqlStore;
 
@@ -60,6 +64,9 @@ pub enum OpenError {
     /// The address is of no kind we know.
     #[error("`{0}` is no store: write `memory`, `sqlite:FILE` or `postgres://USER@HOST/DATABASE`")]
     Unknown(String),
+    /// The hosts in the address cannot be used.
+    #[error("the address of the store is wrong")]
+    Hosts(#[source] HostsError),
     /// The database did not let us in.
     #[error("the store cannot be opened")]
     Connect(#[source] sqlx::Error),

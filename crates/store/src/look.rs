@@ -7,7 +7,7 @@ use toolmux_core::store::{StoreError, StoreStatus};
 use crate::database::{Database, failed};
 use crate::sql::sql;
 use crate::store::engine;
-use crate::{OpenError, StoreSettings};
+use crate::{OpenError, StoreSettings, without_password};
 
 /// A look at the records of a database.
 pub struct Look(Database);
@@ -15,7 +15,7 @@ pub struct Look(Database);
 impl Look {
     /// Connects to a database whose tables are those of this program.
     pub async fn at(url: &str) -> Result<Self, OpenError> {
-        let (engine, url) = engine(url, "ro").ok_or_else(|| OpenError::Unknown(url.to_owned()))?;
+        let (engine, url) = engine(url, "ro").ok_or_else(|| OpenError::Unknown(without_password(url)))?;
         let database = Database::look(&url, engine, StoreSettings::default()).await?;
         let version = sqlx::query(sql!("schema_version")).fetch_one(&database.read).await;
         let found: Option<i64> = version.and_then(|row| row.try_get(0)).map_err(|_| OpenError::NoTables)?;

@@ -15,6 +15,7 @@ const LISTEN_AGAIN: Duration = Duration::from_millis(500);
 
 pub(crate) const POSTGRES: Engine = Engine {
     name: "postgres",
+    prepare: &[],
     setup: &[],
     migrations: &[
         (1, "records", include_str!("../migrations/postgres/1_records.sql")),
@@ -30,9 +31,17 @@ pub(crate) const POSTGRES: Engine = Engine {
     // Its own autovacuum does this.
     vacuum: None,
     bytes: "SELECT pg_database_size(current_database())",
+    fails_all,
+    file: |_| None,
+    existing: str::to_owned,
     presence: |_| None,
     watch,
 };
+
+/// Resources are used up (a disk, memory, connections), the server is being stopped or failed, or it only reads.
+fn fails_all(code: &str) -> bool {
+    ["25006", "53", "57", "58", "XX"].iter().any(|class| code.starts_with(class))
+}
 
 /// Rings the bells that other servers announce. Whenever the connection was away, all of them.
 fn watch(database: Arc<Database>) -> BoxFuture<'static, ()> {
@@ -41,6 +50,10 @@ fn watch(database: Arc<Database>) -> BoxFuture<'static, ()> {
             if let Err(error) = listen(&database).await {
                 tracing::debug!(%error, "notifications of the store were lost");
             }
+            // This connection is always open, so it is the first to see that its host is gone.
+            if let Err(error) = database.find_host().await {
+                tracing::debug!(%error, "no host of the record store can be used");
+            }
             database.bells.ring_all();
             sleep(LISTEN_AGAIN).await;
         }
@@ -48,13 +61,19 @@ fn watch(database: Arc<Database>) -> BoxFuture<'static, ()> {
 }
 
 async fn listen(database: &Database) -> Result<(), sqlx::Error> {
-    let mut listener = PgListener::connect(&database.url).await?;
+    let mut used = database.hosts.used();
+    let mut listener = PgListener::connect(database.hosts.url()).await?;
     listener.listen(CHANNEL).await?;
     database.bells.ring_all();
-    while let Some(told) = listener.try_recv().await? {
+    loop {
+        let told = tokio::select! {
+            told = listener.try_recv() => told?,
+            // The old host may never say that it is gone.
+            _ = used.changed() => None,
+        };
+        let Some(told) = told else { return Ok(()) };
         for bell in told.payload().split(',') {
             database.bells.ring(bell);
         }
     }
-    Ok(())
 }

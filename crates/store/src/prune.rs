@@ -13,13 +13,13 @@ pub(crate) async fn prune(database: &Database, retention: &Retention) -> Result<
     let calls = calls(database, retention).await?;
     let tasks = tasks(database, retention).await?;
     let now = database.now();
-    let sealed = sqlx::query(sql!("sealed_prune")).bind(now).execute(&database.write).await?.rows_affected();
+    let sealed = database.execute(sqlx::query(sql!("sealed_prune")).bind(now)).await?;
     let newest = cutoff(database, sql!("audit_cutoff"), retention.audit).await?;
     let audit = sqlx::query(sql!("audit_prune")).bind(newest.max(now - span(retention.audit_for)));
-    let audit = audit.execute(&database.write).await?.rows_affected();
+    let audit = database.execute(audit).await?;
     let gone = Pruned { calls, tasks, sealed, audit };
     if let Some(vacuum) = database.engine.vacuum.filter(|_| gone != Pruned::default()) {
-        sqlx::query(vacuum).fetch_all(&database.write).await?;
+        database.fetch(sqlx::query(vacuum)).await?;
     }
     Ok(gone)
 }
@@ -30,7 +30,7 @@ async fn calls(database: &Database, retention: &Retention) -> Result<u64, sqlx::
     let mut calls = 0;
     loop {
         let old = sqlx::query(sql!("call_prune_old")).bind(cutoff).bind(PRUNED_TOGETHER);
-        let gone = old.execute(&database.write).await?.rows_affected();
+        let gone = database.execute(old).await?;
         calls += gone;
         if gone < PRUNED_TOGETHER.unsigned_abs() {
             return Ok(calls);
@@ -42,11 +42,13 @@ async fn tasks(database: &Database, retention: &Retention) -> Result<u64, sqlx::
     let newest = cutoff(database, sql!("task_cutoff"), retention.tasks).await?;
     let now = database.now();
     let cutoff = newest.max(now - span(retention.tasks_for));
-    let mut transaction = database.write.begin().await?;
+    let mut connection = database.writer().await?;
+    let mut transaction = connection.begin().await?;
     let updates = sqlx::query(sql!("task_prune_updates")).bind(now).bind(cutoff);
     updates.execute(&mut *transaction).await?;
     let tasks = sqlx::query(sql!("task_prune")).bind(now).bind(cutoff).execute(&mut *transaction).await?;
     transaction.commit().await?;
+    connection.release();
     Ok(tasks.rows_affected())
 }
 

@@ -18,7 +18,7 @@ impl SqlStore {
     ) -> Result<(), StoreError> {
         let put = sqlx::query(sql!("sealed_put")).bind(key.kind.as_str()).bind(key.name.as_str());
         let put = put.bind(bytes.to_vec()).bind(expires.map(|at| self.database.at(at)));
-        put.execute(&self.database.write).await.map(drop).map_err(failed)
+        self.database.execute(put).await.map(drop).map_err(failed)
     }
 
     pub(crate) async fn find_sealed(&self, key: &SealedKey) -> Result<Option<Vec<u8>>, StoreError> {
@@ -29,8 +29,8 @@ impl SqlStore {
 
     pub(crate) async fn take_sealed(&self, key: &SealedKey) -> Result<Option<Vec<u8>>, StoreError> {
         let take = sqlx::query(sql!("sealed_take")).bind(key.kind.as_str()).bind(key.name.as_str());
-        let taken = take.fetch_optional(&self.database.write).await.map_err(failed)?;
-        let Some(row) = taken else { return Ok(None) };
+        let taken = self.database.fetch(take).await.map_err(failed)?;
+        let Some(row) = taken.first() else { return Ok(None) };
         let expires: Option<i64> = row.try_get(1).map_err(failed)?;
         if expires.is_some_and(|expires| expires <= self.database.now()) {
             return Ok(None);
@@ -60,8 +60,7 @@ impl SqlStore {
                 sqlx::query(sql!("sealed_drop")).bind(kind).bind(name).bind(old.to_vec()).bind(now)
             }
         };
-        let swapped = swap.execute(&self.database.write).await.map_err(failed)?;
-        Ok(swapped.rows_affected() > 0)
+        self.database.execute(swap).await.map(|rows| rows > 0).map_err(failed)
     }
 
     pub(crate) async fn list_sealed(&self, kind: &str) -> Result<Vec<String>, StoreError> {

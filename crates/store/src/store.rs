@@ -22,7 +22,7 @@ use crate::sql::sql;
 use crate::sqlite::SQLITE;
 use crate::write::{WORK, task_bell};
 use crate::writer::Writer;
-use crate::{OpenError, StoreSettings, prune, upkeep};
+use crate::{OpenError, StoreSettings, prune, upkeep, without_password};
 
 /// Records in SQLite or PostgreSQL. Dropping it without [`Store::close`] is like a crash: others take over
 /// what it held once its lease is over.
@@ -37,7 +37,7 @@ pub struct SqlStore {
 impl SqlStore {
     /// Connects, brings the tables up to date, and takes over what dead servers left.
     pub async fn open(url: &str, settings: StoreSettings) -> Result<Self, OpenError> {
-        let (engine, url) = engine(url, "rwc").ok_or_else(|| OpenError::Unknown(url.to_owned()))?;
+        let (engine, url) = engine(url, "rwc").ok_or_else(|| OpenError::Unknown(without_password(url)))?;
         let database = Arc::new(Database::open(&url, engine, settings).await?);
         upkeep::enter(&database).await.map_err(OpenError::Connect)?;
         upkeep::beat(&database).await.map_err(OpenError::Connect)?;
@@ -204,12 +204,16 @@ impl Store for SqlStore {
         Box::pin(async { prune::prune(&self.database, retention).await.map_err(failed) })
     }
 
+    fn fault(&self) -> Option<StoreError> {
+        self.database.file.as_ref()?.check().err().map(|lost| StoreError::from(&lost))
+    }
+
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
             self.stop.cancel();
             self.background.wait().await;
             let leave = sqlx::query(sql!("holder_leave")).bind(self.database.holder.as_str());
-            if let Err(error) = leave.execute(&self.database.write).await {
+            if let Err(error) = self.database.execute(leave).await {
                 tracing::debug!(%error, "the record store was not told that we leave");
             }
             if let Some(presence) = self.database.presence.get() {

@@ -80,15 +80,16 @@ impl SqlStore {
         let claim = sqlx::query(AssertSqlSafe(self.database.claim()));
         let claim = claim.bind(self.database.holder.as_str()).bind(turn).bind(self.database.now());
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        claimed.extend(claim.bind(most).fetch_all(&self.database.write).await?);
-        claimed.iter().map(read_claimed).collect()
+        claimed.extend(self.database.fetch(claim.bind(most)).await?);
+        let now = self.database.now();
+        claimed.iter().map(|row| read_claimed(row, now)).collect()
     }
 
     pub(crate) async fn return_task(&self, id: &TaskId, pause: Duration) -> Result<(), StoreError> {
         let now = self.database.now();
         let put = sqlx::query(sql!("task_return")).bind(now).bind(now.saturating_add(span(pause)));
         let put = put.bind(id.as_str()).bind(self.database.holder.as_str());
-        put.execute(&self.database.write).await.map_err(failed)?;
+        self.database.execute(put).await.map_err(failed)?;
         self.database.ring(&[task_bell(id), WORK.to_owned()]).await.map_err(failed)
     }
 
@@ -105,9 +106,9 @@ impl SqlStore {
 
     pub(crate) async fn cancel_task(&self, id: &TaskId) -> Result<bool, StoreError> {
         let cancel = sqlx::query(sql!("task_cancel")).bind(self.database.now()).bind(id.as_str());
-        let cancelled = cancel.fetch_optional(&self.database.write).await.map_err(failed)?;
+        let cancelled = self.database.fetch(cancel).await.map_err(failed)?;
         self.database.ring(&[task_bell(id)]).await.map_err(failed)?;
-        Ok(cancelled.is_some())
+        Ok(!cancelled.is_empty())
     }
 
     pub(crate) async fn is_our_task(&self, id: &TaskId) -> Result<bool, StoreError> {
@@ -182,9 +183,10 @@ impl SqlStore {
     }
 }
 
-fn read_claimed(row: &AnyRow) -> Result<ClaimedTask, sqlx::Error> {
+fn read_claimed(row: &AnyRow, now: i64) -> Result<ClaimedTask, sqlx::Error> {
     let (id, created): (String, i64) = (row.try_get(0)?, row.try_get(2)?);
-    Ok(ClaimedTask { id: TaskId::new(&id), request: row.try_get(1)?, created: time(created) })
+    let waited = Duration::from_millis(u64::try_from(now - created).unwrap_or_default());
+    Ok(ClaimedTask { id: TaskId::new(&id), request: row.try_get(1)?, waited })
 }
 
 fn read_task(row: &AnyRow) -> Result<Task, StoreError> {

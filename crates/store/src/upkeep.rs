@@ -35,6 +35,10 @@ pub(crate) async fn keep_up(database: Arc<Database>) {
                     tracing::warn!(%error, "the record store is away");
                 }
                 away = true;
+                // Another host may be the one to write to now.
+                if let Err(error) = database.find_host().await {
+                    tracing::debug!(%error, "no host of the record store can be used");
+                }
                 continue;
             }
         }
@@ -53,11 +57,11 @@ pub(crate) async fn keep_up(database: Arc<Database>) {
 /// Says that we are there, before we hold anything. When nobody else is, whoever held something is dead, and
 /// there is no need to wait for the end of their leases.
 pub(crate) async fn enter(database: &Database) -> Result<(), sqlx::Error> {
-    let Some(presence) = (database.engine.presence)(&database.url) else { return Ok(()) };
+    let Some(presence) = (database.engine.presence)(database.hosts.url()) else { return Ok(()) };
     let entered = async {
         let presence = presence?;
         if presence.is_alone()? {
-            sqlx::query(sql!("holder_bury_all")).execute(&database.write).await?;
+            database.execute(sqlx::query(sql!("holder_bury_all"))).await?;
         }
         presence.enter().await?;
         Ok::<_, sqlx::Error>(presence)
@@ -76,7 +80,7 @@ pub(crate) async fn beat(database: &Database) -> Result<(), sqlx::Error> {
     database.set_clock().await?;
     let until = database.now() + span(database.settings.lease);
     let beat = sqlx::query(sql!("holder_beat")).bind(database.holder.as_str()).bind(until);
-    beat.execute(&database.write).await?;
+    database.execute(beat).await?;
     let mut pulse = database.pulse.lock().unwrap_or_else(PoisonError::into_inner);
     pulse.beat(database.now(), span(database.settings.lease));
     Ok(())
@@ -88,7 +92,7 @@ pub(crate) async fn recover(database: &Database) -> Result<(), sqlx::Error> {
     let (now, dead_before) = (database.now(), database.dead_before());
     let mut bells = Vec::new();
     let rerun = sqlx::query(sql!("task_rerun_orphans")).bind(now).bind(dead_before);
-    let rerun = rerun.fetch_all(&database.write).await?;
+    let rerun = database.fetch(rerun).await?;
     if !rerun.is_empty() {
         bells.push(WORK.to_owned());
     }
@@ -102,10 +106,10 @@ pub(crate) async fn recover(database: &Database) -> Result<(), sqlx::Error> {
     }
     let late = sqlx::query(sql!("task_fail_late")).bind(now).bind(write_outcome(&never_its_turn()));
     let late = late.bind(now - span(database.settings.retention.pending_for));
-    for row in late.fetch_all(&database.write).await? {
+    for row in database.fetch(late).await? {
         bells.push(bell(&row)?);
     }
-    sqlx::query(sql!("holder_bury")).bind(dead_before).execute(&database.write).await?;
+    database.execute(sqlx::query(sql!("holder_bury")).bind(dead_before)).await?;
     database.ring(&bells).await
 }
 
@@ -115,7 +119,7 @@ async fn fail_orphans(
     outcome: &Outcome,
 ) -> Result<Vec<String>, sqlx::Error> {
     let fail = sqlx::query(sql!("task_fail_orphans")).bind(database.now()).bind(write_outcome(outcome));
-    let rows = fail.bind(status.as_str()).bind(database.dead_before()).fetch_all(&database.write).await?;
+    let rows = database.fetch(fail.bind(status.as_str()).bind(database.dead_before())).await?;
     rows.iter().map(bell).collect()
 }
 

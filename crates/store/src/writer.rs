@@ -5,16 +5,17 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sqlx::pool::PoolConnection;
-use sqlx::{Any, AnyConnection, Connection};
+use sqlx::AnyConnection;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use toolmux_core::message::Message;
 use toolmux_core::store::StoreError;
 use toolmux_core::task::TaskId;
 
+use crate::connection::WriteConnection;
 use crate::database::{Database, failed};
 use crate::together::{begin_calls, finish_calls};
+use crate::upkeep::beat;
 use crate::write::Write;
 
 /// How many writes wait before callers do.
@@ -26,6 +27,8 @@ const IDLE: Duration = Duration::from_millis(2);
 /// How long it is kept however many batches come: others wait for it.
 const LONGEST_HELD: Duration = Duration::from_millis(50);
 
+/// A connection that is kept for the next batch, and since when.
+type Held = (WriteConnection, Instant);
 type Reply = oneshot::Sender<Result<bool, StoreError>>;
 
 struct Job {
@@ -64,21 +67,27 @@ impl Writer {
 
 async fn work(database: Arc<Database>, mut jobs: mpsc::Receiver<Job>) {
     let mut batch = Vec::with_capacity(MOST_TOGETHER);
-    let mut held: Option<(PoolConnection<Any>, Instant)> = None;
+    let mut held: Option<Held> = None;
     loop {
         let next = jobs.recv_many(&mut batch, MOST_TOGETHER);
         let next = if held.is_some() { timeout(IDLE, next).await } else { Ok(next.await) };
         match next {
             Ok(0) => return,
-            Err(_idle) => held = None,
+            Err(_idle) => release(held.take()),
             Ok(_) => {
                 gather(&mut jobs, &mut batch).await;
                 join_starts(&mut batch);
                 batch.sort_by(|a, b| a.write.order().cmp(&b.write.order()));
                 held = write_batch(&database, held, &mut batch).await;
-                held = held.filter(|(_, since)| since.elapsed() < LONGEST_HELD);
+                release(held.take_if(|(_, since)| since.elapsed() >= LONGEST_HELD));
             }
         }
+    }
+}
+
+fn release(held: Option<Held>) {
+    if let Some((connection, _)) = held {
+        connection.release();
     }
 }
 
@@ -120,16 +129,12 @@ fn join_starts(batch: &mut Vec<Job>) {
     }
 }
 
-/// Gives the connection back when it is good for more.
-async fn write_batch(
-    database: &Database,
-    held: Option<(PoolConnection<Any>, Instant)>,
-    batch: &mut Vec<Job>,
-) -> Option<(PoolConnection<Any>, Instant)> {
+/// Gives the connection back when it is good for more; one that failed is closed.
+async fn write_batch(database: &Database, held: Option<Held>, batch: &mut Vec<Job>) -> Option<Held> {
     let written = async {
         let (mut connection, since) = match held {
             Some(held) => held,
-            None => (database.write.acquire().await?, Instant::now()),
+            None => (database.writer().await?, Instant::now()),
         };
         let written = commit(database, &mut connection, batch).await?;
         Ok::<_, sqlx::Error>((written, (connection, since)))
@@ -139,7 +144,10 @@ async fn write_batch(
             answer(database, batch.drain(..).zip(written));
             return Some(held);
         }
-        Err(error) if batch.len() == 1 => refuse(batch.drain(..), &failed(error)),
+        Err(error) if batch.len() == 1 || database.engine.concerns_all(&error) => {
+            undo(database, &error).await;
+            refuse(batch.drain(..), &failed(error));
+        }
         Err(error) => {
             tracing::debug!(%error, "a batch of records failed");
             one_by_one(database, batch.drain(..)).await;
@@ -148,25 +156,37 @@ async fn write_batch(
     None
 }
 
-/// One bad write must not fail those that happened to come with it. When the database is away, all fail
-/// at the first.
+/// One bad write must not fail those that happened to come with it. When the database is at fault, all fail at
+/// the first.
 async fn one_by_one(database: &Database, mut batch: impl Iterator<Item = Job>) {
     while let Some(job) = batch.next() {
         let written = async {
-            let mut connection = database.write.acquire().await?;
-            commit(database, &mut connection, std::slice::from_ref(&job)).await
+            let mut connection = database.writer().await?;
+            let written = commit(database, &mut connection, std::slice::from_ref(&job)).await?;
+            connection.release();
+            Ok::<_, sqlx::Error>(written)
         };
         match written.await {
             Ok(written) => answer(database, std::iter::once(job).zip(written)),
             Err(error) => {
-                let gone = !matches!(error, sqlx::Error::Database(_));
+                let all = database.engine.concerns_all(&error);
+                undo(database, &error).await;
                 let error = failed(error);
                 refuse(std::iter::once(job), &error);
-                if gone {
+                if all {
                     return refuse(batch, &error);
                 }
             }
         }
+    }
+}
+
+/// Makes sure that what is refused is not kept. When SQLite wrote a commit to its log and could not sync it,
+/// the log holds it still, and a crash now would bring it back. The next write takes its place in the log: it
+/// is made here, of something that may come back, before anybody is told.
+async fn undo(database: &Database, error: &sqlx::Error) {
+    if !database.engine.remote && matches!(error, sqlx::Error::Database(_)) {
+        beat(database).await.ok();
     }
 }
 
@@ -192,9 +212,10 @@ fn refuse(jobs: impl Iterator<Item = Job>, error: &StoreError) {
     }
 }
 
+/// Ends well only when all of it is committed, and found again by whoever opens the database.
 async fn commit(
     database: &Database,
-    connection: &mut AnyConnection,
+    connection: &mut WriteConnection,
     batch: &[Job],
 ) -> Result<Vec<Written>, sqlx::Error> {
     let mut bells: Vec<String> = match database.engine.announce {
@@ -205,13 +226,17 @@ async fn commit(
         && job.write.is_one_statement()
         && bells.is_empty()
     {
-        return apply_all(database, connection, batch).await;
+        connection.expect_autocommit()?;
+        let written = apply_all(database, connection, batch).await?;
+        database.file_is_ours()?;
+        return Ok(written);
     }
     let mut transaction = connection.begin().await?;
     let written = apply_all(database, &mut transaction, batch).await?;
     bells.dedup();
     database.announce(&mut transaction, &bells).await?;
     transaction.commit().await?;
+    database.file_is_ours()?;
     Ok(written)
 }
 

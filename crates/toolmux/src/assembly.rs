@@ -11,7 +11,7 @@ use toolmux_core::message::Message;
 use toolmux_core::mount::Mount;
 use toolmux_core::store::{Retention, Store};
 use toolmux_protocols::auth::Base;
-use toolmux_store::StoreSettings;
+use toolmux_store::{StoreSettings, without_password};
 
 use crate::authorization::broker;
 use crate::config::{Config, SourceConfig};
@@ -134,12 +134,4 @@ pub(crate) async fn store(url: &str, retention: Retention) -> anyhow::Result<Arc
     let settings = StoreSettings { retention, ..StoreSettings::default() };
     let opened = toolmux_store::open(url, settings).await;
     opened.with_context(|| format!("cannot open the store `{}`", without_password(url)))
-}
-
-/// What may be shown of the address of a store.
-pub(crate) fn without_password(url: &str) -> String {
-    match (url.split_once("://"), url.rsplit_once('@')) {
-        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://…@{host}"),
-        _ => url.to_owned(),
-    }
 }

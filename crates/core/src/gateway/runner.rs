@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
@@ -226,9 +226,10 @@ impl Gateway {
     /// A tool that is not here now may be soon, or be elsewhere; not for ever.
     async fn put_off(self: &Arc<Self>, task: &ClaimedTask, refusal: &Refusal) {
         let patience = self.settings.load().limits.task_patience;
-        let waited = SystemTime::now().duration_since(task.created).unwrap_or_default();
         match refusal {
-            Refusal::UnknownTool { .. } if waited < patience => self.put_back(&task.id, TOOL_PAUSE).await,
+            Refusal::UnknownTool { .. } if task.waited < patience => {
+                self.put_back(&task.id, TOOL_PAUSE).await;
+            }
             _ => self.finish(&task.id, &refused(refusal)).await,
         }
     }

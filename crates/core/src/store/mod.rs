@@ -153,6 +153,12 @@ pub trait Store: Send + Sync {
     /// Removes what is older or more than allowed.
     fn prune<'a>(&'a self, retention: &'a Retention) -> StoreFuture<'a, Pruned>;
 
+    /// Why nothing is recorded any more until the server is restarted, when that is so. For a health probe: asks
+    /// neither a database nor the network.
+    fn fault(&self) -> Option<StoreError> {
+        None
+    }
+
     /// Ends what the store runs and lets others take over at once what it held.
     fn close(&self) -> BoxFuture<'_, ()>;
 }
@@ -225,8 +231,8 @@ pub struct ClaimedTask {
     pub id: TaskId,
     /// All that is needed to run it, as JSON.
     pub request: String,
-    /// When it was accepted.
-    pub created: SystemTime,
+    /// How long ago it was accepted, by the store's clock.
+    pub waited: Duration,
 }
 
 /// A task, whose it is, and what happened to it lately.

@@ -5,8 +5,13 @@
 mod contract;
 mod contract_calls;
 mod contract_tasks;
+mod counted;
 mod crash;
+mod disk_faults;
+mod failover;
+mod fault_injector;
 mod gateways;
+mod lost_file;
 mod postgres_server;
 mod recovery;
 mod worker;

@@ -1,6 +1,7 @@
 //! A PostgreSQL for tests: the one `$TOOLMUX_TEST_POSTGRES` names, or a private one on a port of its own
 //! that ends with the test program.
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -9,6 +10,8 @@ use std::time::Duration;
 
 use sqlx::Connection;
 use sqlx::postgres::PgConnection;
+
+use crate::fault_injector::FaultInjector;
 
 const START_PATIENCE: Duration = Duration::from_secs(30);
 
@@ -22,6 +25,7 @@ struct Private {
     binaries: PathBuf,
     folder: tempfile::TempDir,
     port: u16,
+    environment: Vec<(&'static str, OsString)>,
     child: Option<Child>,
 }
 
@@ -37,12 +41,34 @@ impl PostgresServer {
 
     /// A server that a test may stop.
     pub(crate) fn private() -> PostgresServer {
-        let folder = tempfile::Builder::new().prefix("toolmux-postgres-").tempdir().unwrap();
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let mut private = Private { binaries: binaries(), folder, port, child: None };
-        private.init();
+        PostgresServer::of(Private::new([].into()), Private::init)
+    }
+
+    /// The same, whose files can be made to fail: those whose paths contain `files`.
+    pub(crate) fn failing(injector: &FaultInjector, files: &str) -> PostgresServer {
+        PostgresServer::of(Private::new(injector.environment(files).into()), Private::init)
+    }
+
+    /// A standby of this one, which from now on commits nothing before the standby has it.
+    pub(crate) async fn standby(&self) -> PostgresServer {
+        let port = self.port();
+        let standby = PostgresServer::of(Private::new([].into()), |private| private.copy(port));
+        let mut connection = PgConnection::connect(&format!("{}/postgres", self.base)).await.unwrap();
+        for statement in ["ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"] {
+            sqlx::query(statement).execute(&mut connection).await.unwrap();
+        }
+        until_synchronous(&mut connection).await;
+        connection.close().await.unwrap();
+        standby
+    }
+
+    fn of(mut private: Private, init: impl FnOnce(&Private)) -> PostgresServer {
+        init(&private);
         private.start();
-        PostgresServer { base: format!("postgres://toolmux@127.0.0.1:{port}"), private: Some(private) }
+        PostgresServer {
+            base: format!("postgres://toolmux@127.0.0.1:{}", private.port),
+            private: Some(private),
+        }
     }
 
     /// The address of a new, empty database.
@@ -62,20 +88,59 @@ impl PostgresServer {
     pub(crate) fn start(&mut self) {
         self.private.as_mut().expect("only a private server is ours to start").start();
     }
+
+    pub(crate) fn kill(&mut self) {
+        let private = self.private.as_mut().expect("only a private server is ours to kill");
+        let mut child = private.child.take().expect("it runs");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    /// Makes a standby accept writes.
+    pub(crate) fn promote(&self) {
+        let private = self.private.as_ref().expect("only a private server is ours to promote");
+        run(private.command("pg_ctl").args(["promote", "-D"]).arg(private.data()));
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.private.as_ref().expect("a private server has a port of its own").port
+    }
+}
+
+/// Ends when the standby has all that is committed.
+async fn until_synchronous(connection: &mut PgConnection) {
+    let synchronous = async {
+        let standbys = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
+        while sqlx::query_scalar::<_, i64>(standbys).fetch_one(&mut *connection).await.unwrap() == 0 {}
+    };
+    tokio::time::timeout(START_PATIENCE, synchronous).await.expect("the standby follows");
 }
 
 impl Private {
+    fn new(environment: Vec<(&'static str, OsString)>) -> Self {
+        let folder = tempfile::Builder::new().prefix("toolmux-postgres-").tempdir().unwrap();
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        if is_root() {
+            run(Command::new("chown").arg("nobody").arg(folder.path()));
+        }
+        Private { binaries: binaries(), folder, port, environment, child: None }
+    }
+
     fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }
 
     fn init(&self) {
-        if is_root() {
-            run(Command::new("chown").arg("nobody").arg(self.folder.path()));
-        }
         let mut initdb = self.command("initdb");
         initdb.args(["--username", "toolmux", "--auth", "trust", "--no-sync", "--encoding", "UTF8", "-D"]);
         run(initdb.arg(self.data()));
+    }
+
+    /// Copies the files of a running server, to be its standby.
+    fn copy(&self, port: u16) {
+        let mut copy = self.command("pg_basebackup");
+        copy.args(["-h", "127.0.0.1", "-U", "toolmux", "-p", &port.to_string()]);
+        run(copy.args(["--write-recovery-conf", "--no-sync", "--checkpoint", "fast", "-D"]).arg(self.data()));
     }
 
     /// Starts from a thread that lives as long as the program: the server ends when its parent does.
@@ -83,7 +148,7 @@ impl Private {
         let mut command = self.command("postgres");
         command.arg("-D").arg(self.data()).args(["-p", &self.port.to_string()]);
         command.args(["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "max_connections=200"]);
-        command.arg("-k").arg(self.folder.path());
+        command.arg("-k").arg(self.folder.path()).envs(self.environment.iter().cloned());
         command.stdout(Stdio::null()).stderr(Stdio::piped());
         let (sender, receiver) = mpsc::channel();
         std::thread::spawn(move || {
@@ -91,7 +156,7 @@ impl Private {
             let lines = BufReader::new(child.stderr.take().unwrap()).lines();
             let mut child = Some(child);
             for line in lines.map_while(Result::ok) {
-                if line.contains("ready to accept connections")
+                if line.contains("ready to accept")
                     && let Some(child) = child.take()
                 {
                     sender.send(child).unwrap();

@@ -138,7 +138,7 @@ impl Tasks {
         Some(ClaimedTask {
             id: id.clone(),
             request: record.request.to_string(),
-            created: record.task.created,
+            waited: record.task.created.elapsed().unwrap_or_default(),
         })
     }
 

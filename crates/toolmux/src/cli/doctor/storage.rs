@@ -5,10 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use toolmux_store::{Look, OpenError};
+use toolmux_store::{Look, OpenError, without_password};
 
 use super::{Finding, Mending};
-use crate::assembly::without_password;
 use crate::config::Config;
 
 const AREA: &str = "store";

@@ -1,0 +1,253 @@
+//! The hosts in the address of a store. PostgreSQL may have several, of which one can be written to; which one
+//! changes when a standby is promoted.
+
+use std::time::Duration;
+
+use sqlx::{AnyConnection, Connection, Row};
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use crate::database::Database;
+
+/// Which servers are good enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Session {
+    Any,
+    /// One that accepts writes.
+    ReadWrite,
+}
+
+/// The addresses of one database, one for each host, and which of them is used.
+#[derive(Debug)]
+pub(crate) struct Hosts {
+    urls: Vec<String>,
+    pub(crate) session: Session,
+    used: watch::Sender<usize>,
+}
+
+/// What is wrong with an address. Never shows its user or password.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HostsError {
+    /// A host or port cannot be read.
+    #[error("`{0}` is not a host: write several as `postgres://USER@HOST:PORT,HOST:PORT/DATABASE`")]
+    Host(String),
+    /// We write, so only some values make sense.
+    #[error("`target_session_attrs={0}` is not supported: a store is written to, use `read-write` or `any`")]
+    Session(String),
+}
+
+/// A server that does not accept writes, where one is wanted that does.
+#[derive(Debug, thiserror::Error)]
+#[error("the database server is read-only, and the store wants `target_session_attrs=read-write`")]
+struct ReadOnly;
+
+/// None of several hosts can be used.
+#[derive(Debug, thiserror::Error)]
+#[error("none of the {count} database hosts can be used; the last answered: {last}")]
+struct NoHost {
+    count: usize,
+    last: sqlx::Error,
+}
+
+impl Hosts {
+    /// An address that names one place, whatever is in it.
+    pub(crate) fn only(url: &str) -> Self {
+        Hosts { urls: vec![url.to_owned()], session: Session::Any, used: watch::Sender::new(0) }
+    }
+
+    /// `postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE?target_session_attrs=read-write`. With several
+    /// hosts, one that accepts writes is the default.
+    pub(crate) fn parse(url: &str) -> Result<Self, HostsError> {
+        let Some((scheme, rest)) = url.split_once("://") else { return Ok(Hosts::only(url)) };
+        let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+        let (user, list) = authority.rfind('@').map_or(("", authority), |at| authority.split_at(at + 1));
+        let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (asked, query): (Vec<&str>, Vec<&str>) =
+            query.split('&').filter(|pair| !pair.is_empty()).partition(|pair| pair.starts_with(ATTRIBUTE));
+        let hosts: Vec<&str> = list.split(',').collect();
+        let session = match asked.last().map(|pair| &pair[ATTRIBUTE.len()..]) {
+            None if hosts.len() == 1 => Session::Any,
+            None | Some("read-write") => Session::ReadWrite,
+            Some("any") => Session::Any,
+            Some(other) => return Err(HostsError::Session(other.to_owned())),
+        };
+        let url_of = |host: &&str| {
+            // The driver does not know an address of version 6 where it stands, only as a parameter.
+            let parameter = address(host, hosts.len())?.map(|address| format!("host={address}"));
+            let pairs: Vec<&str> = query.iter().copied().chain(parameter.as_deref()).collect();
+            let mark = if pairs.is_empty() { "" } else { "?" };
+            Ok(format!("{scheme}://{user}{host}{path}{mark}{}", pairs.join("&")))
+        };
+        let urls = hosts.iter().map(url_of).collect::<Result<_, _>>()?;
+        Ok(Hosts { urls, session, used: watch::Sender::new(0) })
+    }
+
+    /// The address to connect to now.
+    pub(crate) fn url(&self) -> &str {
+        &self.urls[*self.used.borrow()]
+    }
+
+    /// Sees when another host is used from now on.
+    pub(crate) fn used(&self) -> watch::Receiver<usize> {
+        self.used.subscribe()
+    }
+
+    /// Tries the hosts in turn, from the one used now on, until one can be used. One that does not answer costs
+    /// its part of `patience` only. With one host there is nothing to find: its pool waits for it.
+    pub(crate) async fn find(&self, patience: Duration) -> Result<(), sqlx::Error> {
+        let (count, first) = (self.urls.len(), *self.used.borrow());
+        if count == 1 {
+            return Ok(());
+        }
+        let share = patience / u32::try_from(count).unwrap_or(u32::MAX);
+        let mut last = sqlx::Error::PoolTimedOut;
+        for index in (first..count).chain(0..first) {
+            match timeout(share, self.probe(&self.urls[index])).await {
+                Ok(Ok(())) => {
+                    self.used.send_if_modified(|used| std::mem::replace(used, index) != index);
+                    return Ok(());
+                }
+                Ok(Err(error)) => last = error,
+                Err(_late) => {}
+            }
+        }
+        Err(sqlx::Error::Configuration(NoHost { count, last }.into()))
+    }
+
+    async fn probe(&self, url: &str) -> Result<(), sqlx::Error> {
+        let mut connection = AnyConnection::connect(url).await?;
+        self.session.check(&mut connection).await?;
+        connection.close().await
+    }
+}
+
+const ATTRIBUTE: &str = "target_session_attrs=";
+
+/// The address inside the brackets of version 6; nothing for a name, or an address of version 4.
+fn address(host: &str, count: usize) -> Result<Option<&str>, HostsError> {
+    let wrong = || HostsError::Host(host.to_owned());
+    let (name, port, address) = match host.strip_prefix('[') {
+        Some(rest) => {
+            let (address, port) = rest.split_once(']').ok_or_else(wrong)?;
+            address.parse::<std::net::Ipv6Addr>().map_err(|_| wrong())?;
+            (address, port, Some(address))
+        }
+        None => {
+            let (name, port) = host.split_at(host.find(':').unwrap_or(host.len()));
+            (name, port, None)
+        }
+    };
+    let port_is_right =
+        port.is_empty() || port.strip_prefix(':').is_some_and(|port| port.parse::<u16>().is_ok());
+    // One address without a host means the socket of this machine.
+    if !port_is_right || (name.is_empty() && count > 1) {
+        return Err(wrong());
+    }
+    Ok(address)
+}
+
+impl Session {
+    /// An error when a server is not good enough.
+    pub(crate) async fn check(self, connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
+        if self == Session::ReadWrite {
+            let row = sqlx::query("SHOW transaction_read_only").fetch_one(connection).await?;
+            if row.try_get::<String, _>(0)? != "off" {
+                return Err(sqlx::Error::Configuration(ReadOnly.into()));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Database {
+    /// Has new connections made to a host that can be used. Those that wait for a connection get one of them.
+    pub(crate) async fn find_host(&self) -> Result<(), sqlx::Error> {
+        if self.hosts.urls.len() == 1 {
+            return Ok(());
+        }
+        self.hosts.find(self.settings.patience).await?;
+        for pool in [&self.read, &self.write] {
+            pool.set_connect_options(self.hosts.url().parse()?);
+        }
+        Ok(())
+    }
+}
+
+/// What may be shown of the address of a store: everything but user, password and parameters.
+pub fn without_password(url: &str) -> String {
+    let url = url.split_once('?').map_or(url, |(place, _)| place);
+    match (url.split_once("://"), url.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://…@{host}"),
+        _ => url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(url: &str, expect: &[&str]) {
+        assert_eq!(Hosts::parse(url).unwrap().urls, expect, "{url}");
+    }
+
+    fn check_session(url: &str, expect: Session) {
+        assert_eq!(Hosts::parse(url).unwrap().session, expect, "{url}");
+    }
+
+    fn check_wrong(url: &str, expect: &str) {
+        let told = Hosts::parse(url).unwrap_err().to_string();
+        assert!(told.contains(expect) && !told.contains("secret"), "{url}: {told}");
+    }
+
+    #[test]
+    fn each_host_is_an_address_of_its_own() {
+        check("postgres://a/db", &["postgres://a/db"]);
+        check("postgres:///db?host=/run", &["postgres:///db?host=/run"]);
+        check("postgres://u:p@a:1,b:2/db", &["postgres://u:p@a:1/db", "postgres://u:p@b:2/db"]);
+        check("postgres://a,b:2/db", &["postgres://a/db", "postgres://b:2/db"]);
+        check("postgresql://a,b?port=7", &["postgresql://a?port=7", "postgresql://b?port=7"]);
+        check(
+            "postgres://[::1]:1,10.0.0.1/db?sslmode=require",
+            &["postgres://[::1]:1/db?sslmode=require&host=::1", "postgres://10.0.0.1/db?sslmode=require"],
+        );
+        check("postgres://[fe80::1]/db", &["postgres://[fe80::1]/db?host=fe80::1"]);
+        check(
+            "postgres://u:p%40@a,b,c/db?target_session_attrs=any&application_name=x",
+            &["a", "b", "c"]
+                .map(|host| format!("postgres://u:p%40@{host}/db?application_name=x"))
+                .each_ref()
+                .map(String::as_str),
+        );
+    }
+
+    #[test]
+    fn of_several_hosts_one_that_accepts_writes_is_wanted() {
+        check_session("postgres://a/db", Session::Any);
+        check_session("postgres://a/db?target_session_attrs=read-write", Session::ReadWrite);
+        check_session("postgres://a,b/db", Session::ReadWrite);
+        check_session("postgres://a,b/db?target_session_attrs=any", Session::Any);
+        check_wrong(
+            "postgres://u:secret@a,b/db?target_session_attrs=prefer-standby",
+            "`target_session_attrs=prefer-standby`",
+        );
+    }
+
+    #[test]
+    fn a_wrong_host_is_named_without_the_password() {
+        check_wrong("postgres://u:secret@a:x,b/db", "`a:x`");
+        check_wrong("postgres://u:secret@a,,b/db", "``");
+        check_wrong("postgres://u:secret@a,[::1/db", "`[::1`");
+        check_wrong("postgres://u:secret@a:70000/db", "`a:70000`");
+    }
+
+    #[test]
+    fn passwords_are_not_shown() {
+        for url in
+            ["postgres://u:secret@a,b/db?x=1", "postgres://a/db?password=secret", "mysql://u:secret@a/db"]
+        {
+            assert!(!without_password(url).contains("secret"), "{url}");
+        }
+        assert_eq!(without_password("sqlite:records.db"), "sqlite:records.db");
+        assert_eq!(without_password("postgres://u:secret@a:1,b/db"), "postgres://…@a:1,b/db");
+    }
+}
