@@ -9,7 +9,7 @@ use bytes::Bytes;
 use crate::call::Caller;
 use crate::delivery::{Delivery, Place};
 use crate::metrics::ToolMetrics;
-use crate::mount::{Gate, Mount, Naming};
+use crate::mount::{Breaker, Gate, Mount, Naming};
 use crate::names::{ToolId, ToolRef};
 use crate::requirements::Requirements;
 use crate::schema::Validator;
@@ -38,6 +38,7 @@ pub struct Entry {
     pub(crate) validator: Validator,
     pub(crate) mount: Arc<Mount>,
     pub(crate) gate: Arc<Gate>,
+    pub(crate) breaker: Arc<Breaker>,
     pub(crate) metrics: OnceLock<ToolMetrics>,
 }
 

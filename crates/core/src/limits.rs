@@ -11,9 +11,10 @@ pub struct Limits {
     pub concurrency: usize,
     /// How many more wait for their turn; beyond that a call is refused as busy.
     pub queue: usize,
-    /// How often in a row a source may fail before it gets a rest.
+    /// How many calls of a source, or of a tool that shares nothing with others, may fail in a row before its
+    /// circuit breaker opens.
     pub breaker_failures: u32,
-    /// How long the rest is.
+    /// How long the circuit breaker stays open.
     pub breaker_rest: Duration,
     /// How long calls in flight may go on when their source leaves or the server stops.
     pub drain: Duration,

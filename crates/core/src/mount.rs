@@ -74,7 +74,14 @@ pub struct Mount {
     pub(crate) breaker: Breaker,
     /// Calls in flight: a source is closed only after them.
     pub(crate) calls: TaskTracker,
-    gates: Mutex<HashMap<ToolId, Arc<Gate>>>,
+    kept: Mutex<HashMap<ToolId, Kept>>,
+}
+
+/// What is kept of a tool while snapshots change, so that its limits hold across a swap.
+#[derive(Clone)]
+struct Kept {
+    gate: Arc<Gate>,
+    breaker: Arc<Breaker>,
 }
 
 impl fmt::Debug for Mount {
@@ -97,7 +104,7 @@ impl Mount {
             reopen: None,
             breaker: Breaker::default(),
             calls: TaskTracker::new(),
-            gates: Mutex::default(),
+            kept: Mutex::default(),
         }
     }
 
@@ -178,6 +185,8 @@ impl Mount {
         let id = ToolId { toolkit: self.toolkit.clone(), tool: given.plain.into(), version: tool.version };
         let own = settings.of_tool(&id, &tool.name);
         let tool = Tool { input: hide(&own.deliver, &tool.input), ..tool.clone() };
+        let concurrency = own.concurrency.unwrap_or(settings.limits.concurrency);
+        let Kept { gate, breaker } = self.kept(&id, concurrency, settings.limits.queue);
         Ok(Entry {
             flat: given.flat.into(),
             collides_with: given.collides_with,
@@ -185,11 +194,8 @@ impl Mount {
             requires: own.requires.unwrap_or_else(|| tool.requires.clone()),
             hints: tool.hints.overridden_by(own.hints),
             timeout: own.timeout.unwrap_or(settings.limits.call_timeout),
-            gate: self.gate(
-                &id,
-                own.concurrency.unwrap_or(settings.limits.concurrency),
-                settings.limits.queue,
-            ),
+            gate,
+            breaker,
             mount: Arc::clone(self),
             metrics: OnceLock::new(),
             deliver: own.deliver,
@@ -198,16 +204,14 @@ impl Mount {
         })
     }
 
-    /// The gate of a tool outlives snapshots, so that a limit holds across a swap.
-    fn gate(&self, id: &ToolId, concurrency: usize, queue: usize) -> Arc<Gate> {
-        let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
-        match gates.get(id) {
-            Some(gate) if gate.is_of(concurrency, queue) => Arc::clone(gate),
-            _ => {
-                let gate = Arc::new(Gate::new(concurrency, queue));
-                gates.insert(id.clone(), Arc::clone(&gate));
-                gate
-            }
+    fn kept(&self, id: &ToolId, concurrency: usize, queue: usize) -> Kept {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let gate = || Arc::new(Gate::new(concurrency, queue));
+        let new = || Kept { gate: gate(), breaker: Arc::default() };
+        let of_tool = kept.entry(id.clone()).or_insert_with(new);
+        if !of_tool.gate.is_of(concurrency, queue) {
+            of_tool.gate = gate();
         }
+        of_tool.clone()
     }
 }

@@ -44,10 +44,25 @@ pub trait Source: Send + Sync {
         Box::pin(std::future::pending())
     }
 
+    /// Which tools a failure says something about, and so whose circuit breaker counts it. The default suits a
+    /// source whose tools share one connection or process.
+    fn failure_scope(&self) -> FailureScope {
+        FailureScope::Source
+    }
+
     /// Ends what the source runs: connections, child processes. Calls in flight are over by then.
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
+}
+
+/// What a failed call says something about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureScope {
+    /// Every tool of the source.
+    Source,
+    /// The called tool alone, which shares nothing with the others.
+    Tool,
 }
 
 /// Something other than a call that a source is asked.

@@ -13,7 +13,7 @@ use toolmux_core::message::Message;
 use toolmux_core::outcome::{Outcome, Output, ToolError};
 use toolmux_core::progress::Progress;
 use toolmux_core::schema::Schema;
-use toolmux_core::source::{Listing, Source, SourceError};
+use toolmux_core::source::{FailureScope, Listing, Source, SourceError};
 use toolmux_core::tool::{Hints, Returns, Tool};
 use toolmux_core::version::Version;
 
@@ -174,6 +174,10 @@ impl Source for Toolkit {
                 Box::pin(std::future::ready(Err(gone)))
             }
         }
+    }
+
+    fn failure_scope(&self) -> FailureScope {
+        FailureScope::Tool
     }
 }
 

@@ -1,4 +1,5 @@
-//! A source that fails again and again gets a rest, so that its callers hear so at once.
+//! The circuit breaker: a source, or a tool, that fails again and again is not called for a while, so that its
+//! callers are refused at once.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -8,39 +9,69 @@ use crate::limits::Limits;
 
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-/// Counts failures in a row. After a rest one call is let through to try.
+/// Counts failures in a row and opens after too many. When it has been open long enough, one call is let
+/// through to probe.
 #[derive(Debug, Default)]
 pub struct Breaker {
     failures: AtomicU32,
-    closed_until: AtomicU64,
+    open_until: AtomicU64,
+}
+
+/// How many failures in a row there were when a call began.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Since(u32);
+
+/// What a failure did to the breaker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counted {
+    /// Nothing that callers notice.
+    Closed,
+    /// It has just opened.
+    Opened,
 }
 
 impl Breaker {
-    /// Lets a call through, or says how long the rest still is.
+    /// Notes where a call begins, for [`Breaker::failed`].
+    pub(super) fn begin(&self) -> Since {
+        Since(self.failures.load(Ordering::Relaxed))
+    }
+
+    /// Lets a call through, or says how long the breaker stays open.
     pub(super) fn check(&self, limits: &Limits) -> Result<(), Duration> {
         if self.failures.load(Ordering::Relaxed) < limits.breaker_failures {
             return Ok(());
         }
-        let (now, until) = (millis(), self.closed_until.load(Ordering::Relaxed));
+        let (now, until) = (millis(), self.open_until.load(Ordering::Relaxed));
         if now < until {
             return Err(Duration::from_millis(until - now));
         }
-        // Whoever moves the mark is the one that tries.
+        // Several calls may find the time over at once. Whoever moves the mark is the probe; should it never
+        // answer, the next one is let through after the same time again.
         let next = now + millis_of(limits.breaker_rest);
-        let won = self.closed_until.compare_exchange(until, next, Ordering::Relaxed, Ordering::Relaxed);
+        let won = self.open_until.compare_exchange(until, next, Ordering::Relaxed, Ordering::Relaxed);
         won.map(drop).map_err(|_| limits.breaker_rest)
     }
 
-    pub(super) fn succeeded(&self) {
+    /// The source answered, whatever it said.
+    pub(super) fn answered(&self) {
         if self.failures.load(Ordering::Relaxed) != 0 {
             self.failures.store(0, Ordering::Relaxed);
         }
     }
 
-    pub(super) fn failed(&self, limits: &Limits) {
-        if self.failures.fetch_add(1, Ordering::Relaxed) + 1 >= limits.breaker_failures {
-            self.closed_until.store(millis() + millis_of(limits.breaker_rest), Ordering::Relaxed);
+    /// Counts a failure of a call that began at `since`, unless another one was counted meanwhile. One broken
+    /// connection fails every call that is on it, and every retry of each: together they are one failure. The
+    /// compare-exchange lets exactly one of them count; a call that begins afterwards sees the new number and
+    /// can count the next failure.
+    pub(super) fn failed(&self, since: Since, limits: &Limits) -> Counted {
+        let Since(seen) = since;
+        let count = seen.saturating_add(1);
+        let counted = self.failures.compare_exchange(seen, count, Ordering::Relaxed, Ordering::Relaxed);
+        if counted.is_err() || count < limits.breaker_failures {
+            return Counted::Closed;
         }
+        self.open_until.store(millis() + millis_of(limits.breaker_rest), Ordering::Relaxed);
+        if count == limits.breaker_failures { Counted::Opened } else { Counted::Closed }
     }
 }
 
@@ -60,24 +91,42 @@ mod tests {
         Limits { breaker_failures: 2, breaker_rest: rest, ..Limits::default() }
     }
 
+    fn fail(breaker: &Breaker, limits: &Limits) -> Counted {
+        breaker.failed(breaker.begin(), limits)
+    }
+
     #[test]
-    fn repeated_failures_earn_a_rest_and_success_ends_it() {
+    fn repeated_failures_open_it_and_an_answer_closes_it() {
         let (breaker, limits) = (Breaker::default(), limits(Duration::from_hours(1)));
-        breaker.failed(&limits);
+        assert_eq!(fail(&breaker, &limits), Counted::Closed);
         assert!(breaker.check(&limits).is_ok());
-        breaker.failed(&limits);
+        assert_eq!(fail(&breaker, &limits), Counted::Opened);
         assert!(breaker.check(&limits).is_err());
-        breaker.succeeded();
+        breaker.answered();
         assert!(breaker.check(&limits).is_ok());
     }
 
     #[test]
-    fn after_the_rest_one_call_tries() {
+    fn calls_that_fail_together_count_once() {
+        let (breaker, limits) = (Breaker::default(), limits(Duration::from_hours(1)));
+        let together = [breaker.begin(), breaker.begin(), breaker.begin()];
+        for since in together {
+            breaker.failed(since, &limits);
+        }
+        assert!(breaker.check(&limits).is_ok());
+        fail(&breaker, &limits);
+        assert!(breaker.check(&limits).is_err());
+    }
+
+    #[test]
+    fn after_a_while_one_call_probes() {
         let (breaker, short) = (Breaker::default(), limits(Duration::ZERO));
-        breaker.failed(&short);
-        breaker.failed(&short);
+        fail(&breaker, &short);
+        fail(&breaker, &short);
         let long = limits(Duration::from_hours(1));
-        assert!(breaker.check(&long).is_ok(), "the one that tries");
+        assert!(breaker.check(&long).is_ok(), "the probe");
         assert!(breaker.check(&long).is_err(), "all others");
+        fail(&breaker, &long);
+        assert!(breaker.check(&long).is_err(), "a probe that failed");
     }
 }

@@ -1,4 +1,5 @@
-//! Runs a call: deadline, turns, breaker, retries, span and metrics, here and nowhere else.
+//! Runs a call: deadline, turns, span and metrics, here and nowhere else; retries and circuit breakers are in
+//! `retries.rs`.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
@@ -6,23 +7,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, timeout_at};
 use tracing::Instrument;
 
-use super::{Gateway, require};
+use super::Gateway;
+use super::retries::Retries;
 use crate::call::Call;
 use crate::message::Message;
 use crate::metrics::ToolMetrics;
 use crate::outcome::{Outcome, ToolError};
 use crate::progress::Progress;
 use crate::refusal::Refusal;
-use crate::requirements::Authorization;
-use crate::source::SourceError;
-
-/// How often a call is tried when its source was not reached.
-const ATTEMPTS: u32 = 3;
-/// The pause before the second try; it doubles.
-const PAUSE: Duration = Duration::from_millis(50);
 
 /// Runs a call. Dropping the future cancels the tool.
 pub(super) async fn dispatch(
@@ -59,97 +54,33 @@ async fn attempts(
     progress: &Progress,
     deadline: Instant,
 ) -> Result<Outcome, Refusal> {
-    let mut attempt = 1;
-    // Rare, so it is kept out of the way of every call.
-    let mut with_other_token: Option<Box<Call>> = None;
+    let mut retries = Retries::begin(gateway, call, deadline);
     loop {
-        let breaker = &call.entry.mount.breaker;
-        breaker.check(&gateway.settings.load().limits).map_err(|rest| resting(call, rest))?;
-        let now = with_other_token.as_deref().unwrap_or(call);
+        let now = match retries.next_call() {
+            Ok(now) => now,
+            Err(answer) => return answer,
+        };
         let running = AssertUnwindSafe(call.entry.mount.source.call(now, progress)).catch_unwind();
         let error = match timeout_at(deadline, running).await {
             Ok(Ok(Ok(outcome))) => {
-                breaker.succeeded();
+                retries.answered();
                 return Ok(outcome);
-            }
-            Ok(Ok(Err(SourceError::Refused(refusal)))) => return Err(refusal),
-            Ok(Ok(Err(SourceError::WantsToken(needed)))) => {
-                let other = Box::pin(other_token(gateway, now, &needed, deadline)).await?;
-                if with_other_token.is_some() {
-                    return give_up(SourceError::WantsToken(needed));
-                }
-                with_other_token = Some(Box::new(other));
-                continue;
             }
             Ok(Ok(Err(error))) => error,
             Ok(Err(_panic)) => return Ok(Outcome::Failed(ToolError::new("The tool failed unexpectedly"))),
-            Err(_elapsed) => {
-                breaker.failed(&gateway.settings.load().limits);
-                return Ok(Outcome::Failed(timed_out(call)));
-            }
+            // A time limit that passed is not counted by a circuit breaker: callers choose their own limit, and
+            // a tool may be slow. If it counted, one caller could have a source refused for everybody.
+            Err(_elapsed) => return Ok(Outcome::Failed(timed_out(call))),
         };
-        breaker.failed(&gateway.settings.load().limits);
-        let pause = PAUSE * 2u32.pow(attempt - 1);
-        if attempt == ATTEMPTS || !may_repeat(call, &error) || Instant::now() + pause >= deadline {
-            return give_up(error);
-        }
-        sleep(pause).await;
-        attempt += 1;
-    }
-}
-
-/// The same call with the token that its source wants, or where the user can allow it.
-async fn other_token(
-    gateway: &Arc<Gateway>,
-    call: &Call,
-    needed: &Authorization,
-    deadline: Instant,
-) -> Result<Call, Refusal> {
-    let settings = gateway.settings.load_full();
-    let asking = require::other_token(&settings, &call.caller, &call.request.grants, needed);
-    let grants = timeout_at(deadline, asking).await.map_err(|_| Refusal::Unavailable {
-        message: Message::public("The user's token was not renewed in time"),
-        retry_after: None,
-    })??;
-    let mut call = call.clone();
-    call.request.grants = grants;
-    Ok(call)
-}
-
-fn may_repeat(call: &Call, error: &SourceError) -> bool {
-    match error {
-        SourceError::NotReached(_) => true,
-        SourceError::Lost(_) => call.entry.hints.repeatable(),
-        SourceError::Refused(_) | SourceError::WantsToken(_) => false,
-    }
-}
-
-fn give_up(error: SourceError) -> Result<Outcome, Refusal> {
-    let message = error.message();
-    match error {
-        SourceError::NotReached(_) | SourceError::WantsToken(_) => {
-            Err(Refusal::Unavailable { message, retry_after: None })
-        }
-        SourceError::Refused(refusal) => Err(refusal),
-        SourceError::Lost(Message { public, developer }) => {
-            let public = format!("{public}; the tool may have run");
-            Ok(Outcome::Failed(Message { public, developer }.into()))
+        // Rare, so it is kept out of the future of every call.
+        if let Some(answer) = Box::pin(retries.after(error)).await {
+            return answer;
         }
     }
 }
 
 fn timed_out(call: &Call) -> ToolError {
     ToolError::new(format!("The tool did not answer within {:?}; it may have run", call.time_limit()))
-}
-
-fn resting(call: &Call, rest: Duration) -> Refusal {
-    let name = &call.entry.mount.name;
-    Refusal::Unavailable {
-        message: Message::public(format!(
-            "Source `{name}` failed several times in a row and is given a rest"
-        )),
-        retry_after: Some(rest),
-    }
 }
 
 fn count(metrics: &ToolMetrics, answer: &Result<Outcome, Refusal>, took: Duration) {

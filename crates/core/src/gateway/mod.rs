@@ -16,6 +16,7 @@ mod refresh;
 mod relay;
 mod require;
 mod resolve;
+mod retries;
 mod runner;
 mod settings;
 mod tasks;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tokio::time::timeout;
 
 use super::Gateway;
+use super::retries::is_open;
 use crate::call::Caller;
 use crate::message::Message;
 use crate::mount::{Mount, Naming};
@@ -58,23 +59,27 @@ impl Gateway {
         let limits = self.settings.load().limits;
         let mount = self.mounted(source)?;
         let _in_flight = mount.calls.token();
-        mount.breaker.check(&limits).map_err(|rest| Refusal::Unavailable {
-            message: Message::public(format!("Source `{source}` is given a rest")),
-            retry_after: Some(rest),
-        })?;
-        let answer = match timeout(limits.call_timeout, mount.source.relay(relay, progress)).await {
+        mount.breaker.check(&limits).map_err(|wait| is_open("source", source, wait))?;
+        let since = mount.breaker.begin();
+        let message = match timeout(limits.call_timeout, mount.source.relay(relay, progress)).await {
             Ok(Ok(answer)) => {
-                mount.breaker.succeeded();
+                mount.breaker.answered();
                 return Ok(answer);
             }
-            Ok(Err(SourceError::Refused(refusal))) => return Err(refusal),
-            Ok(Err(error)) => error.message(),
+            Ok(Err(SourceError::Refused(refusal))) => {
+                mount.breaker.answered();
+                return Err(refusal);
+            }
+            Ok(Err(error)) => {
+                mount.breaker.failed(since, &limits);
+                error.message()
+            }
+            // As for calls, a time limit that passed is no failure of the source.
             Err(_elapsed) => {
                 Message::public(format!("The source did not answer within {:?}", limits.call_timeout))
             }
         };
-        mount.breaker.failed(&limits);
-        Err(Refusal::Unavailable { message: answer, retry_after: None })
+        Err(Refusal::Unavailable { message, retry_after: None })
     }
 
     /// The same for what lasts: it has no time limit, and a source is closed without waiting for it.

@@ -140,7 +140,7 @@ impl Gateway {
             match started {
                 Ok(true) => {
                     gateway.runner.held(&id);
-                    gateway.run_task(&id, (&call, kept), &mut place.bell).await;
+                    gateway.run_task((&id, Duration::ZERO), (&call, kept), &mut place.bell).await;
                 }
                 // Claimed here in its turn, which needs what is held, or cancelled.
                 Ok(false) => {
@@ -210,7 +210,7 @@ impl Gateway {
                 None => gateway.rebuilt(&task).await.map(|call| (call, Kept::Anywhere)),
             };
             match call {
-                Ok((call, kept)) => gateway.run_claimed(&task.id, (&call, kept)).await,
+                Ok((call, kept)) => gateway.run_claimed(&task, (&call, kept)).await,
                 Err(refusal) => gateway.put_off(&task, &refusal).await,
             }
             gateway.runner.free(slot);
@@ -225,25 +225,47 @@ impl Gateway {
 
     /// A tool that is not here now may be soon, or be elsewhere; not for ever.
     async fn put_off(self: &Arc<Self>, task: &ClaimedTask, refusal: &Refusal) {
-        let patience = self.settings.load().limits.task_patience;
         match refusal {
-            Refusal::UnknownTool { .. } if task.waited < patience => {
+            Refusal::UnknownTool { .. } if self.is_patient(task.waited) => {
                 self.put_back(&task.id, TOOL_PAUSE).await;
+            }
+            Refusal::Unavailable { retry_after, .. } if self.is_patient(task.waited) => {
+                self.put_back(&task.id, retry_after.unwrap_or(TOOL_PAUSE)).await;
             }
             _ => self.finish(&task.id, &refused(refusal)).await,
         }
     }
 
-    async fn run_claimed(self: &Arc<Self>, id: &TaskId, call: (&Call, Kept)) {
-        let mut bell = self.store.task_bell(id);
+    /// When to run a task again whose tool was refused, if that may help: there was no turn, or the source says
+    /// when it is there again, as does an open circuit breaker.
+    fn pause_after(&self, refusal: &Refusal, waited: Duration) -> Option<Duration> {
+        match refusal {
+            Refusal::Busy { retry_after, .. } => Some(*retry_after),
+            Refusal::Unavailable { retry_after, .. } => retry_after.filter(|_| self.is_patient(waited)),
+            _ => None,
+        }
+    }
+
+    /// Whether a task may wait longer for its tool.
+    fn is_patient(&self, waited: Duration) -> bool {
+        waited < self.settings.load().limits.task_patience
+    }
+
+    async fn run_claimed(self: &Arc<Self>, task: &ClaimedTask, call: (&Call, Kept)) {
+        let mut bell = self.store.task_bell(&task.id);
         // Whatever happens from here on rings; what happened before is seen here.
-        if self.is_ours(id).await {
-            self.run_task(id, call, &mut bell).await;
+        if self.is_ours(&task.id).await {
+            self.run_task((&task.id, task.waited), call, &mut bell).await;
         }
     }
 
     /// Runs a task that is ours; the bell has been heard since it is.
-    async fn run_task(self: &Arc<Self>, id: &TaskId, (call, kept): (&Call, Kept), bell: &mut Listener) {
+    async fn run_task(
+        self: &Arc<Self>,
+        (id, waited): (&TaskId, Duration),
+        (call, kept): (&Call, Kept),
+        bell: &mut Listener,
+    ) {
         let answer = tokio::select! {
             // The bell also rings for what we ourselves wrote: a tool that ends at once needs no look.
             biased;
@@ -253,13 +275,15 @@ impl Gateway {
         };
         match answer {
             Ok(outcome) => self.finish(id, &self.bounded(&outcome)).await,
-            Err(Refusal::Busy { retry_after, .. }) => {
-                if kept == Kept::Here {
-                    self.runner.hold(id, call.clone());
+            Err(refusal) => match self.pause_after(&refusal, waited) {
+                Some(pause) => {
+                    if kept == Kept::Here {
+                        self.runner.hold(id, call.clone());
+                    }
+                    self.put_back(id, pause).await;
                 }
-                self.put_back(id, retry_after).await;
-            }
-            Err(refusal) => self.finish(id, &refused(&refusal)).await,
+                None => self.finish(id, &refused(&refusal)).await,
+            },
         }
     }
 

@@ -1,6 +1,6 @@
 //! A gateway with a source whose tools do what a test needs.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use toolmux_core::progress::{Progress, Update};
 use toolmux_core::refusal::Refusal;
 use toolmux_core::requirements::Authorization;
 use toolmux_core::schema::Schema;
-use toolmux_core::source::{Listing, Source, SourceError};
+use toolmux_core::source::{FailureScope, Listing, Source, SourceError};
 use toolmux_core::store::MemoryStore;
 use toolmux_core::tool::{Passthrough, Tool};
 use toolmux_core::version::Version;
@@ -38,6 +38,10 @@ pub(crate) struct Fixture {
     pub(crate) listing: Mutex<Option<Listing>>,
     /// Tells the gateway to look again.
     pub(crate) changed: Notify,
+    /// Whose circuit breaker counts a failure, where that is not the source's.
+    pub(crate) scope: Option<FailureScope>,
+    /// `flaky` is not reached while this holds.
+    pub(crate) broken: AtomicBool,
 }
 
 pub(crate) fn tool(name: &str) -> Tool {
@@ -87,6 +91,17 @@ impl Fixture {
             "fail" => return Ok(Outcome::Failed(ToolError::new("it failed"))),
             "unreached" => return Err(SourceError::NotReached(Message::public("Nobody there"))),
             "lost" => return Err(SourceError::Lost(Message::public("Gone"))),
+            "cut" => {
+                self.go.notified().await;
+                return Err(SourceError::Lost(Message::public("Gone")));
+            }
+            "lost_once" if self.ran() == 1 => return Err(SourceError::Lost(Message::public("Gone"))),
+            "lost_once" => return Err(SourceError::NotReached(Message::public("Nobody there"))),
+            "flaky" if self.broken.load(Ordering::SeqCst) => {
+                return Err(SourceError::NotReached(Message::public("Nobody there")));
+            }
+            "busy_once" if self.ran() == 1 => return Err(busy(Duration::from_secs(1))),
+            "busy" => return Err(busy(Duration::from_secs(7))),
             _ => {}
         }
         Ok(Outcome::Returned(Output::value(raw_of(&json!(self.ran())))))
@@ -96,6 +111,10 @@ impl Fixture {
         let extra = extra("mcp", raw_of(&json!("x".repeat(98))));
         Outcome::Returned(Output { extra, ..Output::value(raw_of(&json!(self.ran()))) })
     }
+}
+
+fn busy(retry_after: Duration) -> SourceError {
+    SourceError::Refused(Refusal::Busy { message: Message::public("Too many"), retry_after })
 }
 
 impl Source for Fixture {
@@ -111,6 +130,10 @@ impl Source for Fixture {
 
     fn changed(&self) -> BoxFuture<'_, ()> {
         Box::pin(self.changed.notified())
+    }
+
+    fn failure_scope(&self) -> FailureScope {
+        self.scope.unwrap_or(FailureScope::Source)
     }
 }
 

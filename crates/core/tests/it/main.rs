@@ -1,6 +1,7 @@
 //! What users of the gateway rely on, seen from outside.
 
 mod admission;
+mod breaker;
 mod catalogue;
 mod fixture;
 mod ledger;

@@ -129,18 +129,6 @@ async fn beyond_turns_and_queue_callers_hear_busy_at_once() {
     assert_eq!(second.await.expect("joined"), "2");
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_source_that_fails_again_and_again_gets_a_rest() {
-    let source = Fixture::with(all_tools());
-    let gateway = gateway(Settings::default(), &source).await;
-    call(&gateway, "Kit_unreached", json!({})).await;
-    call(&gateway, "Kit_unreached", json!({})).await;
-    let before = source.ran();
-    let answer = call(&gateway, "Kit_run", json!({})).await;
-    assert_eq!(answer, "unavailable: Source `Kit` failed several times in a row and is given a rest");
-    assert_eq!(source.ran(), before);
-}
-
 #[tokio::test]
 async fn what_a_tool_needs_comes_from_the_request_or_the_vault() {
     let source = Fixture::with(all_tools());

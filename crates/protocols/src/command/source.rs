@@ -20,7 +20,7 @@ use toolmux_core::outcome::{Outcome, Output, ToolError};
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::{ParameterError, Refusal};
 use toolmux_core::schema::Schema;
-use toolmux_core::source::{Listing, Source, SourceError};
+use toolmux_core::source::{FailureScope, Listing, Source, SourceError};
 use toolmux_core::tool::{Hints, Tool};
 
 use super::template::{fill, placeholders};
@@ -161,6 +161,11 @@ impl Source for Commands {
 
     fn call<'a>(&'a self, call: &'a Call, _: &'a Progress) -> BoxFuture<'a, Result<Outcome, SourceError>> {
         Box::pin(self.run(call))
+    }
+
+    /// Each call starts a process of its own.
+    fn failure_scope(&self) -> FailureScope {
+        FailureScope::Tool
     }
 }
 

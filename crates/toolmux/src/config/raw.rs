@@ -227,9 +227,11 @@ pub(super) struct RawLimits {
     concurrency: Option<usize>,
     /// How many more wait for their turn.
     queue: Option<usize>,
-    /// How often in a row a source may fail before it gets a rest.
+    /// How many calls in a row may fail because a source was not reached or its connection broke, before its
+    /// circuit breaker opens and calls are refused at once. Calls that fail together count once; time limits that
+    /// pass do not count. Commands and Rust functions share nothing, so that each has its own.
     breaker_failures: Option<u32>,
-    /// How long the rest is.
+    /// How long the circuit breaker stays open; then one call probes.
     #[serde(default, deserialize_with = "duration")]
     #[schemars(with = "Option<String>")]
     breaker_rest: Option<Duration>,

@@ -1,6 +1,8 @@
 //! Faults in a configuration: what, where, and what to do.
 
-use crate::process::{ECHO, folder, stderr, toolmux};
+use serde_json::json;
+
+use crate::process::{ECHO, Serving, folder, stderr, stdout, toolmux};
 
 /// The words that `toolmux check` has for a configuration, without the picture around them.
 fn check(config: &str, expect: &[&str]) {
@@ -97,7 +99,7 @@ fn an_address_that_others_reach_needs_a_key() {
 }
 
 #[test]
-fn two_tools_of_one_name_stop_the_start() {
+fn of_two_sources_with_one_name_the_first_keeps_it_and_the_server_starts() {
     let twice = format!(
         "{ECHO}{}",
         ECHO.replace("store = \"memory\"", "")
@@ -105,10 +107,14 @@ fn two_tools_of_one_name_stop_the_start() {
             .replace("kind = \"command\"", "kind = \"command\"\ntoolkit = \"Shell\"")
     );
     let folder = folder(&twice);
-    let output = toolmux(folder.path(), &["serve", "--listen", "127.0.0.1:0"]);
-    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    let told = stderr(&output).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("source `Other`") && told.contains("source `Shell`"), "{told}");
+    let serving = Serving::start(folder.path());
+    serving
+        .told("not served: echo of Other: the name `Shell_echo` is taken by tool `echo` of source `Shell`");
+    assert!(serving.call("Shell_echo", &json!({ "text": "good" })).contains("good"));
+    let doctor = toolmux(folder.path(), &["doctor"]);
+    assert_eq!(doctor.status.code(), Some(2), "{}", stdout(&doctor));
+    assert!(stdout(&doctor).contains("echo of Other is not served"), "{}", stdout(&doctor));
+    assert!(stderr(&toolmux(folder.path(), &["tools"])).contains("not served: echo of Other"));
 }
 
 #[test]
