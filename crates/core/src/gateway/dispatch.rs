@@ -31,7 +31,7 @@ pub(super) async fn dispatch(
     let deadline = started + call.time_limit();
     let running = Running::begin(metrics);
     let run = pin!(async {
-        let _turn = entry.gate.enter(deadline).await?;
+        let _turn = entry.gate.enter(&call.caller.name, deadline).await?;
         attempts(gateway, call, progress, deadline).await
     });
     let span =

@@ -1,52 +1,154 @@
-//! How many calls of one tool run at a time, and how many wait.
+//! How many calls of one tool run at a time, how many wait, and whose turn is next.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
+use super::fair_queue::{FairQueue, Joined};
 use crate::message::Message;
 use crate::refusal::Refusal;
 
 /// When a refused caller should try again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
+/// Set in [`Gate::state`] while somebody waits.
+const WAITING: usize = 1;
+/// One free turn in [`Gate::state`].
+const TURN: usize = 2;
 
-/// A bounded number of turns and a bounded queue before them.
+/// A bounded number of turns and a bounded queue before them, which is fair between callers.
 #[derive(Debug)]
 pub struct Gate {
-    turns: Semaphore,
-    waiting: AtomicUsize,
+    /// Free turns, and whether somebody waits, in one word: whoever gives a turn back must not miss somebody
+    /// who begins to wait at that moment. While `WAITING` is set no turn is free: turns are handed over. The
+    /// bit changes only under the lock of `queue`.
+    state: AtomicUsize,
+    queue: Mutex<FairQueue<oneshot::Sender<Told>>>,
     concurrency: usize,
-    queue: usize,
+    most_waiting: usize,
+}
+
+/// What somebody who waits is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    /// The turn is theirs to give back.
+    YourTurn,
+    /// Another caller has their place.
+    Displaced,
 }
 
 impl Gate {
     pub(crate) fn new(concurrency: usize, queue: usize) -> Self {
-        let turns = Semaphore::new(concurrency.clamp(1, Semaphore::MAX_PERMITS));
-        Gate { turns, waiting: AtomicUsize::new(0), concurrency, queue }
+        let turns = concurrency.clamp(1, usize::MAX / TURN);
+        Gate {
+            state: AtomicUsize::new(turns * TURN),
+            queue: Mutex::default(),
+            concurrency,
+            most_waiting: queue,
+        }
     }
 
     pub(crate) fn is_of(&self, concurrency: usize, queue: usize) -> bool {
-        (self.concurrency, self.queue) == (concurrency, queue)
+        (self.concurrency, self.most_waiting) == (concurrency, queue)
     }
 
-    /// A turn, at once or after waiting. Dropping the future leaves the queue.
-    pub(super) async fn enter(&self, deadline: Instant) -> Result<SemaphorePermit<'_>, Refusal> {
-        if let Ok(turn) = self.turns.try_acquire() {
-            return Ok(turn);
+    /// A turn, at once or after waiting; while several callers wait, they get turns one after the other.
+    /// Dropping the future leaves the queue.
+    pub(super) async fn enter<'a>(
+        &'a self,
+        caller: &Arc<str>,
+        deadline: Instant,
+    ) -> Result<Turn<'a>, Refusal> {
+        match self.free_turn() {
+            Some(turn) => Ok(turn),
+            // Rare, so it is kept out of the future of every call.
+            None => Box::pin(self.wait(caller, deadline)).await,
         }
-        let place = Place::take(self).ok_or_else(|| self.busy("too many calls of this tool wait already"))?;
-        let turn = timeout_at(deadline, self.turns.acquire()).await;
-        drop(place);
-        match turn {
-            Ok(Ok(turn)) => Ok(turn),
+    }
+
+    fn free_turn(&self) -> Option<Turn<'_>> {
+        // A state of one turn and more has no `WAITING`.
+        let take = |state: usize| state.checked_sub(TURN);
+        let taken = self.state.fetch_update(Ordering::AcqRel, Ordering::Relaxed, take);
+        taken.is_ok().then(|| Turn(self))
+    }
+
+    async fn wait<'a>(&'a self, caller: &Arc<str>, deadline: Instant) -> Result<Turn<'a>, Refusal> {
+        let mut place = match self.join(caller) {
+            Ok(place) => place,
+            Err(Some(turn)) => return Ok(turn),
+            Err(None) => return Err(self.busy("too many calls of this tool wait already")),
+        };
+        match timeout_at(deadline, &mut place.told).await {
+            Ok(Ok(Told::YourTurn)) => Ok(Turn(self)),
+            Ok(Ok(Told::Displaced)) => {
+                Err(self.busy("too many calls of yours wait for this tool while others want it"))
+            }
+            // The gate outlives its queue, so that nobody is forgotten: this is the time limit.
             Ok(Err(_)) | Err(_) => Err(self.busy("no turn came within the time limit of the call")),
         }
     }
 
+    /// A place in the queue; or a turn that was given back meanwhile, or nothing when the queue is full.
+    fn join<'a>(&'a self, caller: &Arc<str>) -> Result<Place<'a>, Option<Turn<'a>>> {
+        let (tell, told) = oneshot::channel();
+        let mut queue = self.lock();
+        // From here on turns are handed over under the lock, which we hold: either this takes a turn that was
+        // given back before, or whoever gives one back later finds us in the queue.
+        let wait = |state: usize| if state >= TURN { state.checked_sub(TURN) } else { Some(WAITING) };
+        let before = self.state.fetch_update(Ordering::AcqRel, Ordering::Relaxed, wait);
+        if before.is_ok_and(|state| state >= TURN) {
+            return Err(Some(Turn(self)));
+        }
+        let id = match queue.join(caller, tell, self.most_waiting) {
+            Joined::Waits(id) => id,
+            Joined::Displaced(id, other) => {
+                other.send(Told::Displaced).ok();
+                id
+            }
+            Joined::Full => {
+                self.unmark(&queue);
+                return Err(None);
+            }
+        };
+        Ok(Place { gate: self, caller: Arc::clone(caller), id, told })
+    }
+
+    /// Gives a turn back: to whoever is next, else to whoever comes.
+    fn release(&self) {
+        let free = |state: usize| (state & WAITING == 0).then_some(state + TURN);
+        if self.state.fetch_update(Ordering::AcqRel, Ordering::Relaxed, free).is_ok() {
+            return;
+        }
+        let mut queue = self.lock();
+        while let Some(next) = queue.next() {
+            // Fails for nobody who still has a place; whoever has none is passed over.
+            if next.send(Told::YourTurn).is_ok() {
+                self.unmark(&queue);
+                return;
+            }
+        }
+        // Whoever waited has left before we had the lock. Nobody can begin to wait until it is given back, so
+        // that the turn is free as soon as it is added.
+        self.unmark(&queue);
+        self.state.fetch_add(TURN, Ordering::AcqRel);
+    }
+
+    /// Takes the mark away once nobody waits. The guard proves that the lock is held.
+    fn unmark(&self, queue: &MutexGuard<'_, FairQueue<oneshot::Sender<Told>>>) {
+        if queue.is_empty() {
+            self.state.fetch_and(!WAITING, Ordering::AcqRel);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, FairQueue<oneshot::Sender<Told>>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn busy(&self, why: &str) -> Refusal {
-        let developer = format!("concurrency = {}, queue = {}", self.concurrency, self.queue);
+        let developer = format!("concurrency = {}, queue = {}", self.concurrency, self.most_waiting);
         Refusal::Busy {
             message: Message::public(format!("The tool is busy: {why}")).developer(developer),
             retry_after: RETRY_AFTER,
@@ -54,19 +156,101 @@ impl Gate {
     }
 }
 
-/// A place in the queue, given back when dropped.
-struct Place<'a>(&'a Gate);
+/// A turn, given back when dropped.
+#[derive(Debug)]
+pub(super) struct Turn<'a>(&'a Gate);
 
-impl<'a> Place<'a> {
-    fn take(gate: &'a Gate) -> Option<Self> {
-        let taken = gate.waiting.fetch_add(1, Ordering::Relaxed);
-        let place = Place(gate);
-        (taken < gate.queue).then_some(place)
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.release();
     }
+}
+
+/// A place in the queue, left when dropped.
+struct Place<'a> {
+    gate: &'a Gate,
+    caller: Arc<str>,
+    id: u64,
+    told: oneshot::Receiver<Told>,
 }
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+        let mut queue = self.gate.lock();
+        if queue.leave(&self.caller, self.id).is_some() {
+            self.gate.unmark(&queue);
+            return;
+        }
+        drop(queue);
+        // Out of the queue already. A turn that was handed over and never taken, because the future was dropped
+        // or the time was over at that moment, goes on to the next. Whoever took it has emptied the channel.
+        if self.told.try_recv() == Ok(Told::YourTurn) {
+            self.gate.release();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn caller(name: &str) -> Arc<str> {
+        Arc::from(name)
+    }
+
+    fn later() -> Instant {
+        Instant::now() + Duration::from_mins(1)
+    }
+
+    #[tokio::test]
+    async fn a_waiting_call_that_is_dropped_or_late_loses_no_turn() {
+        let (gate, a) = (Gate::new(1, 8), caller("a"));
+        let turn = gate.enter(&a, later()).await.expect("a turn");
+        assert!(gate.enter(&a, Instant::now()).await.is_err(), "the time limit");
+        let mut dropped = Box::pin(gate.enter(&a, later()));
+        assert!(futures_util::poll!(&mut dropped).is_pending());
+        // Handed over, and never taken.
+        drop(turn);
+        drop(dropped);
+        drop(gate.enter(&a, later()).await.expect("a turn"));
+        assert_eq!(gate.state.load(Ordering::Relaxed), TURN);
+    }
+
+    #[tokio::test]
+    async fn a_full_queue_without_waiting_leaves_no_mark() {
+        let (gate, a) = (Gate::new(1, 0), caller("a"));
+        let turn = gate.enter(&a, later()).await.expect("a turn");
+        assert!(gate.enter(&a, later()).await.is_err());
+        drop(turn);
+        assert_eq!(gate.state.load(Ordering::Relaxed), TURN);
+    }
+
+    /// Half of the callers wait as long as it takes, the others give up at any moment: whoever waits must get
+    /// every turn, which one lost wake-up would end.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn callers_that_give_up_cost_nobody_a_turn() {
+        const ROUNDS: u64 = 200;
+        let gate = Arc::new(Gate::new(3, 64));
+        let callers = (0..64u64).map(|number| {
+            let gate = Arc::clone(&gate);
+            async move {
+                let caller = caller(&format!("caller {}", number % 5));
+                let mut missed = 0;
+                for round in 0..ROUNDS {
+                    let hasty = Instant::now() + Duration::from_micros((number * 7 + round * 13) % 90);
+                    let deadline = if number % 2 == 0 { later() } else { hasty };
+                    match gate.enter(&caller, deadline).await {
+                        Ok(_turn) => tokio::task::yield_now().await,
+                        Err(_) => missed += 1,
+                    }
+                }
+                if number % 2 == 0 { missed } else { 0 }
+            }
+        });
+        let all: Vec<_> = callers.map(tokio::spawn).collect();
+        let missed: Vec<u32> = futures_util::future::join_all(all).await.into_iter().flatten().collect();
+        assert_eq!(missed, [0; 64]);
+        assert_eq!(gate.state.load(Ordering::Relaxed), 3 * TURN);
+        assert!(gate.lock().is_empty());
     }
 }

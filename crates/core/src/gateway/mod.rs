@@ -7,6 +7,7 @@ mod admit;
 mod audit;
 mod breaker;
 mod dispatch;
+mod fair_queue;
 mod gate;
 mod onward;
 mod permit;

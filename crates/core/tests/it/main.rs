@@ -3,6 +3,7 @@
 mod admission;
 mod breaker;
 mod catalogue;
+mod fairness;
 mod fixture;
 mod ledger;
 mod path;
