@@ -161,7 +161,8 @@ fn warn_when_busy() {
     }
 }
 
-fn run_optimised(workspace: &Workspace) -> anyhow::Result<ExitCode> {
+/// The same command line by an xtask that is built in release mode.
+pub(crate) fn run_optimised(workspace: &Workspace) -> anyhow::Result<ExitCode> {
     println!("building xtask in release mode");
     let binary = Program::XTASK.build(workspace)?;
     let status =

@@ -38,6 +38,7 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use self::place::{Place, Size, Skip};
 use self::report::{Ended, Report, Verdict, markdown, paragraph};
 use self::scenarios::SCENARIOS;
+use crate::bench::run_optimised;
 use crate::bench::server::Program;
 use crate::steps::Tally;
 use crate::workspace::Workspace;
@@ -67,7 +68,7 @@ pub(crate) struct Options {
     /// Say what there is, and run nothing
     #[arg(long)]
     list: bool,
-    /// The toolmux to try; built in the release profile when absent
+    /// The toolmux to try; when absent, it and the clients are built in the release profile
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
     /// Scenarios to run; all of them when none is named
@@ -89,6 +90,10 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
         return Ok(ExitCode::SUCCESS);
     }
     let chosen = choose(&options.names)?;
+    // A debug build of the clients and the upstream would be what limits the load.
+    if cfg!(debug_assertions) && options.binary.is_none() {
+        return run_optimised(workspace);
+    }
     let toolmux = match &options.binary {
         Some(binary) => binary.canonicalize().with_context(|| format!("no `{}`", binary.display()))?,
         None => Program::Binary { package: "toolmux", name: "toolmux" }.build(workspace)?,

@@ -1,10 +1,13 @@
 //! `many-tools`: a source with 100,000 tools appears while others are called; their latency must not show it.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
+use anyhow::bail;
 use tokio::time::sleep;
 
 use crate::chaos::Scenario;
+use crate::chaos::client::HttpClient;
 use crate::chaos::load::latencies;
 use crate::chaos::place::Place;
 use crate::chaos::report::Report;
@@ -19,6 +22,9 @@ pub(crate) const SCENARIO: Scenario = Scenario {
     short: None,
     run: |place| Box::pin(run(place)),
 };
+
+/// For listing and compiling them.
+const PATIENCE: Duration = Duration::from_mins(3);
 
 const TOOLS: usize = 100_000;
 
@@ -35,7 +41,7 @@ async fn run(place: &Place) -> anyhow::Result<Report> {
     let config = steady.servers[0].config();
     let more = format!("[sources.Many]\nkind = \"mcp\"\nurl = \"{}\"\n", many.url());
     fs::write(&config, format!("{}{more}", fs::read_to_string(&config)?))?;
-    sleep(place.share(0.6)).await;
+    until_served(&steady.servers[0].base()).await?;
     let mut report = Report::new("16 clients", "a source with 100,000 tools appears");
     let [during50, during99, slowest] = latencies(&steady.running.take_samples());
     report.note(format!(
@@ -48,4 +54,22 @@ async fn run(place: &Place) -> anyhow::Result<Report> {
     steady.finish(&mut report).await?;
     report.demand_all_good();
     Ok(report)
+}
+
+/// Until the source has as many tools as one may have, says the metric.
+async fn until_served(base: &str) -> anyhow::Result<()> {
+    let (client, start) = (HttpClient::new(), Instant::now());
+    while start.elapsed() < PATIENCE {
+        let metrics = client.get(&format!("{base}/metrics")).await;
+        let served = metrics.is_ok_and(|reply| {
+            let text = String::from_utf8_lossy(&reply.body).into_owned();
+            let many = text.lines().find(|line| line.starts_with("toolmux_source_tools{source=\"Many\"}"));
+            many.is_some_and(|line| !line.ends_with(" 0"))
+        });
+        if served {
+            return Ok(());
+        }
+        sleep(Duration::from_millis(100)).await;
+    }
+    bail!("the tools were not served within {PATIENCE:?}")
 }

@@ -41,8 +41,8 @@ const SLOPE: f64 = 0.5;
 /// What a run that is too short for the slope may end with, as a multiple of what it had halfway.
 const COARSE: f64 = 1.5;
 
-/// Descriptors beyond those of the start: kept connections to the upstream are closed later.
-const DESCRIPTORS: usize = 24;
+/// Descriptors beyond those of the start, of connections to the store.
+const DESCRIPTORS: usize = 12;
 
 /// Threads for blocking work end only after some idle time.
 const THREADS: usize = 8;
@@ -69,6 +69,8 @@ async fn run(place: &Place) -> anyhow::Result<Report> {
     let runs = child::runs(&place.folder.path().join("runs"))?;
     report.counts = ledger.count(&upstream.runs()).plus(kids.count(&runs));
     judge_memory(&mut report, place.duration, &rows);
+    // Connections that the server keeps for its next calls are closed with the upstream.
+    drop(upstream);
     judge_rest(&mut report, start, until_released(pid, start).await?);
     Ok(report)
 }
