@@ -26,32 +26,41 @@ const ATTEMPTS: usize = 40;
 /// The runs are judged by the ledger afterwards; what is said here is for the notes.
 pub(crate) async fn resend(base: &str, tool: &'static str, ledger: &Arc<Ledger>) -> String {
     let mut ids = ledger.good();
-    ids.sort_unstable();
-    // The newest are those that a fault is most likely to have cost.
-    let ids: Vec<String> = ids.into_iter().rev().take(MOST).collect();
+    // Ids end with a counter: the longer, the newer. The newest are those that a fault is most likely to have cost.
+    ids.sort_by(|one, other| (other.len(), other).cmp(&(one.len(), one)));
+    let ids: Vec<String> = ids.into_iter().take(MOST).collect();
     let mut clients = JoinSet::new();
     for part in ids.chunks(ids.len().div_ceil(CLIENTS).max(1)) {
         let (part, base, ledger) = (part.to_vec(), base.to_owned(), Arc::clone(ledger));
         clients.spawn(async move {
-            let http = HttpClient::new();
+            let (http, mut sent) = (HttpClient::new(), 0);
             for id in part {
-                again(&http, &base, tool, &id, &ledger).await;
+                // A store that cannot answer for one id does not answer for the next either.
+                let Some(answer) = again(&http, &base, tool, &id).await else { break };
+                ledger.answered(&id, answer);
+                sent += 1;
             }
+            sent
         });
     }
-    let all = async { while clients.join_next().await.is_some() {} };
-    match timeout(PATIENCE, all).await {
-        Ok(()) => format!("{} ids sent again", ids.len()),
-        Err(_) => format!("some of {} ids sent again", ids.len()),
-    }
+    let mut sent = 0;
+    let all = async {
+        while let Some(ended) = clients.join_next().await {
+            sent += ended.unwrap_or(0);
+        }
+    };
+    // What is not answered by then is not asked for any more.
+    let _ = timeout(PATIENCE, all).await;
+    format!("{sent} good ids sent again")
 }
 
-async fn again(http: &HttpClient, base: &str, tool: &str, id: &str, ledger: &Ledger) {
+async fn again(http: &HttpClient, base: &str, tool: &str, id: &str) -> Option<Answer> {
     for _ in 0..ATTEMPTS {
         let call = CallRequest { tool, id, arguments: json!({ "id": id }), key: None };
         match Protocol::Oxp.call(http, base, &call).await {
-            Ok(answer @ (Answer::Good | Answer::MayHaveRun)) => return ledger.answered(id, answer),
+            Ok(answer @ (Answer::Good | Answer::MayHaveRun)) => return Some(answer),
             _ => sleep(Duration::from_millis(50)).await,
         }
     }
+    None
 }

@@ -23,7 +23,7 @@ pub(crate) const CLOSED_BREAKER: Scenario = Scenario {
     name: "bad-upstreams",
     about: "14 wrong ways to answer a call x tools without hints, idempotent and read-only",
     seconds: 10,
-    short: Some(5),
+    short: Some(4),
     run: |place| Box::pin(run(place, "breaker_failures = 1000")),
 };
 
@@ -31,7 +31,7 @@ pub(crate) const DEFAULT_BREAKER: Scenario = Scenario {
     name: "bad-upstreams-breaker",
     about: "the same with the circuit breaker as it is by default, which opens between tries",
     seconds: 10,
-    short: Some(5),
+    short: Some(4),
     run: |place| Box::pin(run(place, "")),
 };
 

@@ -17,7 +17,7 @@ pub(crate) const SCENARIO: Scenario = Scenario {
     name: "config-rewrites",
     about: "200 rewrites of the configuration under load, broken ones among them: no call fails",
     seconds: 40,
-    short: Some(6),
+    short: Some(4),
     run: |place| Box::pin(run(place)),
 };
 

@@ -25,7 +25,7 @@ pub(crate) const SLOW_SOURCE: Scenario = Scenario {
     name: "rolling-restart",
     about: "3 replicas on one PostgreSQL restarted in turn, their source lists after 1.5 s",
     seconds: 20,
-    short: Some(6),
+    short: Some(4),
     run: |place| Box::pin(run(place, LIST_AFTER, Duration::ZERO)),
 };
 
@@ -33,7 +33,7 @@ pub(crate) const IN_FLIGHT: Scenario = Scenario {
     name: "rolling-restart-busy",
     about: "the same with calls of 400 ms in flight",
     seconds: 20,
-    short: Some(6),
+    short: Some(4),
     run: |place| Box::pin(run(place, LIST_AFTER, Duration::from_millis(400))),
 };
 
@@ -41,7 +41,7 @@ pub(crate) const FAST_SOURCE: Scenario = Scenario {
     name: "rolling-restart-fast",
     about: "the same with a source that lists at once",
     seconds: 20,
-    short: Some(6),
+    short: Some(4),
     run: |place| Box::pin(run(place, Duration::ZERO, Duration::ZERO)),
 };
 

@@ -17,7 +17,7 @@ pub(crate) const ONE: Scenario = Scenario {
     name: "sqlite-full-1",
     about: "disk full, then room, then kill -9, with 1 client; ids and tasks",
     seconds: 12,
-    short: Some(4),
+    short: Some(3),
     run: |place| Box::pin(run(place, 1)),
 };
 
@@ -25,7 +25,7 @@ pub(crate) const EIGHT: Scenario = Scenario {
     name: "sqlite-full-8",
     about: "the same with 8 clients",
     seconds: 12,
-    short: Some(4),
+    short: Some(3),
     run: |place| Box::pin(run(place, 8)),
 };
 
@@ -33,7 +33,7 @@ pub(crate) const SIXTY_FOUR: Scenario = Scenario {
     name: "sqlite-full-64",
     about: "the same with 64 clients",
     seconds: 12,
-    short: Some(4),
+    short: Some(3),
     run: |place| Box::pin(run(place, 64)),
 };
 

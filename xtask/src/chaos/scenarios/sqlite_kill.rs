@@ -15,7 +15,7 @@ pub(crate) const SCENARIO: Scenario = Scenario {
     name: "sqlite-kill",
     about: "kill -9 of a server on SQLite, again and again, under calls and tasks",
     seconds: 60,
-    short: Some(5),
+    short: Some(4),
     run: |place| Box::pin(run(place)),
 };
 
