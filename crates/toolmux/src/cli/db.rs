@@ -131,7 +131,9 @@ async fn look(url: &str) -> Result<Look, Failure> {
             OpenError::Connect(_) if url.starts_with("sqlite:") => {
                 Some("is the file there? toolmux db migrate makes it")
             }
-            OpenError::Connect(_) | OpenError::Migrate(_) | OpenError::Unknown(_) => None,
+            OpenError::Connect(_) | OpenError::Hosts(_) | OpenError::Migrate(_) | OpenError::Unknown(_) => {
+                None
+            }
         };
         let failure = Failure::refused(anyhow::Error::from(error));
         match hint {
