@@ -242,7 +242,6 @@ async fn pool(
     let session = hosts.session;
     AnyPoolOptions::new()
         .max_connections(most)
-        .min_connections(1)
         .acquire_timeout(patience)
         .test_before_acquire(engine.remote)
         .idle_timeout(None)

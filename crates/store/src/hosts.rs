@@ -5,9 +5,13 @@ use std::time::Duration;
 
 use sqlx::{AnyConnection, Connection, Row};
 use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::database::Database;
+
+const ATTRIBUTE: &str = "target_session_attrs=";
+/// The pause before all hosts are tried again.
+const TRY_AGAIN: Duration = Duration::from_millis(100);
 
 /// Which servers are good enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +22,6 @@ pub(crate) enum Session {
 }
 
 /// The addresses of one database, one for each host, and which of them is used.
-#[derive(Debug)]
 pub(crate) struct Hosts {
     urls: Vec<String>,
     pub(crate) session: Session,
@@ -31,6 +34,11 @@ pub enum HostsError {
     /// A host or port cannot be read.
     #[error("`{0}` is not a host: write several as `postgres://USER@HOST:PORT,HOST:PORT/DATABASE`")]
     Host(String),
+    /// A part of the user or password would be taken for the host.
+    #[error(
+        "the user or password in the address of the store has a `/`, `?` or `#`: write it as %2F, %3F or %23"
+    )]
+    Unescaped,
     /// We write, so only some values make sense.
     #[error("`target_session_attrs={0}` is not supported: a store is written to, use `read-write` or `any`")]
     Session(String),
@@ -41,13 +49,10 @@ pub enum HostsError {
 #[error("the database server is read-only, and the store wants `target_session_attrs=read-write`")]
 struct ReadOnly;
 
-/// None of several hosts can be used.
+/// Each host failed.
 #[derive(Debug, thiserror::Error)]
-#[error("none of the {count} database hosts can be used; the last answered: {last}")]
-struct NoHost {
-    count: usize,
-    last: sqlx::Error,
-}
+#[error("no host of the store can be used; the last one tried: {0}")]
+struct NoHost(sqlx::Error);
 
 impl Hosts {
     /// An address that names one place, whatever is in it.
@@ -62,6 +67,9 @@ impl Hosts {
         let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
         let (user, list) = authority.rfind('@').map_or(("", authority), |at| authority.split_at(at + 1));
         let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+        if user.is_empty() && path.contains('@') {
+            return Err(HostsError::Unescaped);
+        }
         let (asked, query): (Vec<&str>, Vec<&str>) =
             query.split('&').filter(|pair| !pair.is_empty()).partition(|pair| pair.starts_with(ATTRIBUTE));
         let hosts: Vec<&str> = list.split(',').collect();
@@ -92,26 +100,29 @@ impl Hosts {
         self.used.subscribe()
     }
 
-    /// Tries the hosts in turn, from the one used now on, until one can be used. One that does not answer costs
-    /// its part of `patience` only. With one host there is nothing to find: its pool waits for it.
+    /// Tries the hosts in turn, from the one used now on, until one can be used or `patience` is over. One that
+    /// does not answer costs its part of that only. A single host that may be of any kind is left to its pool.
     pub(crate) async fn find(&self, patience: Duration) -> Result<(), sqlx::Error> {
-        let (count, first) = (self.urls.len(), *self.used.borrow());
-        if count == 1 {
+        if self.urls.len() == 1 && self.session == Session::Any {
             return Ok(());
         }
-        let share = patience / u32::try_from(count).unwrap_or(u32::MAX);
-        let mut last = sqlx::Error::PoolTimedOut;
-        for index in (first..count).chain(0..first) {
-            match timeout(share, self.probe(&self.urls[index])).await {
-                Ok(Ok(())) => {
-                    self.used.send_if_modified(|used| std::mem::replace(used, index) != index);
-                    return Ok(());
+        let (until, mut last) = (Instant::now() + patience, sqlx::Error::PoolTimedOut);
+        let share = patience / u32::try_from(self.urls.len()).unwrap_or(u32::MAX);
+        while Instant::now() < until {
+            let first = *self.used.borrow();
+            for index in (first..self.urls.len()).chain(0..first) {
+                match timeout(share, self.probe(&self.urls[index])).await {
+                    Ok(Ok(())) => {
+                        self.used.send_if_modified(|used| std::mem::replace(used, index) != index);
+                        return Ok(());
+                    }
+                    Ok(Err(error)) => last = error,
+                    Err(_late) => {}
                 }
-                Ok(Err(error)) => last = error,
-                Err(_late) => {}
             }
+            sleep(TRY_AGAIN).await;
         }
-        Err(sqlx::Error::Configuration(NoHost { count, last }.into()))
+        Err(sqlx::Error::Configuration(NoHost(last).into()))
     }
 
     async fn probe(&self, url: &str) -> Result<(), sqlx::Error> {
@@ -120,8 +131,6 @@ impl Hosts {
         connection.close().await
     }
 }
-
-const ATTRIBUTE: &str = "target_session_attrs=";
 
 /// The address inside the brackets of version 6; nothing for a name, or an address of version 4.
 fn address(host: &str, count: usize) -> Result<Option<&str>, HostsError> {
@@ -175,10 +184,13 @@ impl Database {
 
 /// What may be shown of the address of a store: everything but user, password and parameters.
 pub fn without_password(url: &str) -> String {
-    let url = url.split_once('?').map_or(url, |(place, _)| place);
-    match (url.split_once("://"), url.rsplit_once('@')) {
-        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://…@{host}"),
-        _ => url.to_owned(),
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let (place, parameters) = rest.split_once('?').unwrap_or((rest, ""));
+    match place.rsplit_once('@') {
+        // A password may have a `?` that should have been escaped.
+        _ if parameters.contains('@') => format!("{scheme}://…"),
+        Some((_, host)) => format!("{scheme}://…@{host}"),
+        None => format!("{scheme}://{place}"),
     }
 }
 
@@ -195,7 +207,7 @@ mod tests {
     }
 
     fn check_wrong(url: &str, expect: &str) {
-        let told = Hosts::parse(url).unwrap_err().to_string();
+        let told = Hosts::parse(url).err().unwrap().to_string();
         assert!(told.contains(expect) && !told.contains("secret"), "{url}: {told}");
     }
 
@@ -238,14 +250,14 @@ mod tests {
         check_wrong("postgres://u:secret@a,,b/db", "``");
         check_wrong("postgres://u:secret@a,[::1/db", "`[::1`");
         check_wrong("postgres://u:secret@a:70000/db", "`a:70000`");
+        check_wrong("postgres://u:secret/x@a/db", "%2F");
     }
 
     #[test]
     fn passwords_are_not_shown() {
-        for url in
-            ["postgres://u:secret@a,b/db?x=1", "postgres://a/db?password=secret", "mysql://u:secret@a/db"]
-        {
-            assert!(!without_password(url).contains("secret"), "{url}");
+        let places = ["u:secret@a,b/db?x=1", "a/db?password=secret", "u:secret?x@a/db", "u:secret/x@a/db"];
+        for place in places {
+            assert!(!without_password(&format!("postgres://{place}")).contains("secret"), "{place}");
         }
         assert_eq!(without_password("sqlite:records.db"), "sqlite:records.db");
         assert_eq!(without_password("postgres://u:secret@a:1,b/db"), "postgres://…@a:1,b/db");

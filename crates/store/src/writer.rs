@@ -144,7 +144,7 @@ async fn write_batch(database: &Database, held: Option<Held>, batch: &mut Vec<Jo
             answer(database, batch.drain(..).zip(written));
             return Some(held);
         }
-        Err(error) if batch.len() == 1 || database.engine.concerns_all(&error) => {
+        Err(error) if batch.len() == 1 => {
             undo(database, &error).await;
             refuse(batch.drain(..), &failed(error));
         }

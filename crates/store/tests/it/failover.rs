@@ -1,8 +1,10 @@
 //! PostgreSQL whose disk is full, and PostgreSQL whose standby is promoted, both under load.
 
+use std::error::Error;
 use std::time::Duration;
 
 use tokio::time::timeout;
+use toolmux_store::{Look, StoreSettings, open};
 
 use crate::counted::{Counted, CountedServer, Kind, Refused};
 use crate::fault_injector::{Fault, FaultInjector};
@@ -56,6 +58,10 @@ async fn check_failover(kind: Kind) {
     );
     let log = folder.path().join("runs");
     let server = || CountedServer::start(&url, &log, None);
+    let only_standby =
+        format!("postgres://toolmux@127.0.0.1:{}/{name}?target_session_attrs=read-write", standby.port());
+    let refused = open(&only_standby, StoreSettings::default()).await.err().unwrap();
+    assert!(refused.source().unwrap().to_string().contains("read-only"), "{refused:?}");
     let mut counted = Counted::new(kind, LANES, server(), &log);
     assert_eq!(counted.ask(NUMBERS), NUMBERS);
     counted.ask_and(MANY, MANY / 4, || {
@@ -64,6 +70,7 @@ async fn check_failover(kind: Kind) {
     });
     until_acknowledged(&mut counted).await;
     assert_eq!(counted.ask(NUMBERS), NUMBERS, "the load goes on");
+    assert!(Look::at(&url).await.is_ok(), "whoever only looks finds it too");
     counted.kill();
     // A commit whose answer was lost with the primary may have reached the standby.
     counted.nothing_is_lost_or_doubled(server(), Refused::MayBeKept);

@@ -12,6 +12,7 @@ mod failover;
 mod fault_injector;
 mod gateways;
 mod lost_file;
+mod postgres_faults;
 mod postgres_server;
 mod recovery;
 mod worker;

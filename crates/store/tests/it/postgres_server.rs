@@ -11,22 +11,20 @@ use std::time::Duration;
 use sqlx::Connection;
 use sqlx::postgres::PgConnection;
 
-use crate::fault_injector::FaultInjector;
-
-const START_PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const START_PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) struct PostgresServer {
     /// Without the name of a database.
-    base: String,
-    private: Option<Private>,
+    pub(crate) base: String,
+    pub(crate) private: Option<Private>,
 }
 
-struct Private {
+pub(crate) struct Private {
     binaries: PathBuf,
     folder: tempfile::TempDir,
-    port: u16,
+    pub(crate) port: u16,
     environment: Vec<(&'static str, OsString)>,
-    child: Option<Child>,
+    pub(crate) child: Option<Child>,
 }
 
 impl PostgresServer {
@@ -44,25 +42,7 @@ impl PostgresServer {
         PostgresServer::of(Private::new([].into()), Private::init)
     }
 
-    /// The same, whose files can be made to fail: those whose paths contain `files`.
-    pub(crate) fn failing(injector: &FaultInjector, files: &str) -> PostgresServer {
-        PostgresServer::of(Private::new(injector.environment(files).into()), Private::init)
-    }
-
-    /// A standby of this one, which from now on commits nothing before the standby has it.
-    pub(crate) async fn standby(&self) -> PostgresServer {
-        let port = self.port();
-        let standby = PostgresServer::of(Private::new([].into()), |private| private.copy(port));
-        let mut connection = PgConnection::connect(&format!("{}/postgres", self.base)).await.unwrap();
-        for statement in ["ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"] {
-            sqlx::query(statement).execute(&mut connection).await.unwrap();
-        }
-        until_synchronous(&mut connection).await;
-        connection.close().await.unwrap();
-        standby
-    }
-
-    fn of(mut private: Private, init: impl FnOnce(&Private)) -> PostgresServer {
+    pub(crate) fn of(mut private: Private, init: impl FnOnce(&Private)) -> PostgresServer {
         init(&private);
         private.start();
         PostgresServer {
@@ -88,36 +68,10 @@ impl PostgresServer {
     pub(crate) fn start(&mut self) {
         self.private.as_mut().expect("only a private server is ours to start").start();
     }
-
-    pub(crate) fn kill(&mut self) {
-        let private = self.private.as_mut().expect("only a private server is ours to kill");
-        let mut child = private.child.take().expect("it runs");
-        child.kill().unwrap();
-        child.wait().unwrap();
-    }
-
-    /// Makes a standby accept writes.
-    pub(crate) fn promote(&self) {
-        let private = self.private.as_ref().expect("only a private server is ours to promote");
-        run(private.command("pg_ctl").args(["promote", "-D"]).arg(private.data()));
-    }
-
-    pub(crate) fn port(&self) -> u16 {
-        self.private.as_ref().expect("a private server has a port of its own").port
-    }
-}
-
-/// Ends when the standby has all that is committed.
-async fn until_synchronous(connection: &mut PgConnection) {
-    let synchronous = async {
-        let standbys = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
-        while sqlx::query_scalar::<_, i64>(standbys).fetch_one(&mut *connection).await.unwrap() == 0 {}
-    };
-    tokio::time::timeout(START_PATIENCE, synchronous).await.expect("the standby follows");
 }
 
 impl Private {
-    fn new(environment: Vec<(&'static str, OsString)>) -> Self {
+    pub(crate) fn new(environment: Vec<(&'static str, OsString)>) -> Self {
         let folder = tempfile::Builder::new().prefix("toolmux-postgres-").tempdir().unwrap();
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         if is_root() {
@@ -126,21 +80,14 @@ impl Private {
         Private { binaries: binaries(), folder, port, environment, child: None }
     }
 
-    fn data(&self) -> PathBuf {
+    pub(crate) fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }
 
-    fn init(&self) {
+    pub(crate) fn init(&self) {
         let mut initdb = self.command("initdb");
         initdb.args(["--username", "toolmux", "--auth", "trust", "--no-sync", "--encoding", "UTF8", "-D"]);
         run(initdb.arg(self.data()));
-    }
-
-    /// Copies the files of a running server, to be its standby.
-    fn copy(&self, port: u16) {
-        let mut copy = self.command("pg_basebackup");
-        copy.args(["-h", "127.0.0.1", "-U", "toolmux", "-p", &port.to_string()]);
-        run(copy.args(["--write-recovery-conf", "--no-sync", "--checkpoint", "fast", "-D"]).arg(self.data()));
     }
 
     /// Starts from a thread that lives as long as the program: the server ends when its parent does.
@@ -178,7 +125,7 @@ impl Private {
     }
 
     /// A program of PostgreSQL, which refuses to run as root.
-    fn command(&self, program: &str) -> Command {
+    pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new("setpriv");
         if is_root() {
             command.args(["--reuid", "nobody", "--regid", "nogroup", "--clear-groups"]);
@@ -205,7 +152,7 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-fn run(command: &mut Command) {
+pub(crate) fn run(command: &mut Command) {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
