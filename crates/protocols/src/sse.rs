@@ -32,6 +32,15 @@ pub fn encode(event: Option<&str>, id: Option<&str>, data: &str) -> Bytes {
     text.into()
 }
 
+/// One event whose data is JSON, always on one line: line ends between tokens become blanks, and inside texts JSON
+/// has none. A public client reads only events of one `data` line.
+pub fn encode_json(event: Option<&str>, id: Option<&str>, json: &str) -> Bytes {
+    if json.contains(['\n', '\r']) {
+        return encode(event, id, &json.replace(['\n', '\r'], " "));
+    }
+    encode(event, id, json)
+}
+
 /// A line that keeps a connection alive and means nothing.
 pub const KEEP_ALIVE: &[u8] = b":\n\n";
 
@@ -167,6 +176,12 @@ mod tests {
     #[test]
     fn bytes_are_what_the_public_client_matches() {
         assert_eq!(encode(Some("done"), None, r#"{"done":"f"}"#), "event:done\ndata:{\"done\":\"f\"}\n\n");
+    }
+
+    #[test]
+    fn json_is_one_line_however_it_was_written() {
+        assert_eq!(encode_json(None, None, "{\r\n  \"a\": 1\r}"), "data:{    \"a\": 1 }\n\n");
+        assert_eq!(encode_json(Some("x"), None, "{}"), encode(Some("x"), None, "{}"));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use toolmux_core::gateway::Follow;
 use toolmux_core::task::TaskId;
 
 use super::wire;
-use crate::sse::{KEEP_ALIVE, encode};
+use crate::sse::{KEEP_ALIVE, encode, encode_json};
 use crate::web::{Web, json};
 
 /// How long nothing is said before a comment shows that the line is alive.
@@ -45,7 +45,7 @@ async fn next(follow: Option<Follow>) -> Option<Piece> {
     let piece = match timeout(HEARTBEAT, follow.next()).await {
         Err(_) => Bytes::from_static(KEEP_ALIVE),
         Ok(Ok(Some(event))) => {
-            encode(None, Some(&event.seq.to_string()), &wire::written(&wire::event(&event.change)))
+            encode_json(None, Some(&event.seq.to_string()), &wire::written(&wire::event(&event.change)))
         }
         Ok(Ok(None)) => return None,
         // An `error` event says that there is no such task. There is: its follower waits until the store can

@@ -63,7 +63,7 @@ async fn call(State(web): State<Arc<Web>>, request: Request) -> Response {
             let answer = web.gateway.call(&caller, asked.request, &Progress::unheard()).await;
             wire::encode(Some(asked.id), answer)
         }
-        Err(refusal) => wire::encode(None, Err(refusal)),
+        Err(refused) => wire::encode(refused.id, Err(refused.refusal)),
     }
 }
 
@@ -77,7 +77,7 @@ async fn stream_call(State(web): State<Arc<Web>>, request: Request) -> Response 
             identify(&mut asked.request, &parts.headers);
             stream::answer(&web, caller, asked)
         }
-        Err(refusal) => wire::encode(None, Err(refusal)),
+        Err(refused) => wire::encode(refused.id, Err(refused.refusal)),
     }
 }
 

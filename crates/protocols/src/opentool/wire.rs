@@ -9,14 +9,14 @@ use bytes::Bytes;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use toolmux_core::arguments::Arguments;
+use toolmux_core::arguments::{Arguments, ArgumentsError};
 use toolmux_core::call::Request;
 use toolmux_core::json_text::{RawJson, to_raw};
 use toolmux_core::message::Message;
 use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::{Outcome, Output};
 use toolmux_core::progress::Update;
-use toolmux_core::refusal::Refusal;
+use toolmux_core::refusal::{ParameterError, Refusal};
 
 use super::PROTOCOL;
 use super::error_data::ErrorData;
@@ -33,16 +33,46 @@ pub(super) struct Asked<'a> {
     pub(super) id: &'a RawValue,
 }
 
-pub(super) fn decode(body: &[u8]) -> Result<Asked<'_>, Refusal> {
-    let malformed = |text: String| Refusal::Malformed(Message::public(text));
+/// A body that is refused before there is a call, with its id where that can be read.
+pub(super) struct NotCalled<'a> {
+    pub(super) id: Option<&'a RawValue>,
+    pub(super) refusal: Refusal,
+}
+
+pub(super) fn decode(body: &[u8]) -> Result<Asked<'_>, NotCalled<'_>> {
+    let malformed = |id, text: String| NotCalled { id, refusal: Refusal::Malformed(Message::public(text)) };
     let call: jsonrpc::Request<'_> = serde_json::from_slice(body)
-        .map_err(|error| malformed(format!("The body is not a JSON-RPC request: {error}")))?;
-    let id = call.id.ok_or_else(|| malformed("The request has no `id`".to_owned()))?;
-    if !id.get().starts_with(|c: char| c == '"' || c == '-' || c.is_ascii_digit()) {
-        return Err(malformed("`id` must be a text or a number".to_owned()));
+        .map_err(|error| malformed(only_id(body), format!("The body is not a JSON-RPC request: {error}")))?;
+    let id = call.id.ok_or_else(|| malformed(None, "The request has no `id`".to_owned()))?;
+    if !is_id(id) {
+        return Err(malformed(None, "`id` must be a text or a number".to_owned()));
     }
-    let arguments = Arguments::read(call.params).map_err(|error| malformed(error.to_string()))?;
+    let arguments =
+        Arguments::read(call.params).map_err(|error| NotCalled { id: Some(id), refusal: invalid(&error) })?;
     Ok(Asked { request: Request::new(ToolRef::flat(&call.method), arguments), method: call.method, id })
+}
+
+fn is_id(id: &RawValue) -> bool {
+    id.get().starts_with(|c: char| c == '"' || c == '-' || c.is_ascii_digit())
+}
+
+/// The id of what is JSON but no request: clients match answers by it.
+fn only_id(body: &[u8]) -> Option<&RawValue> {
+    #[derive(Deserialize)]
+    struct OnlyId<'a> {
+        #[serde(borrow)]
+        id: &'a RawValue,
+    }
+    serde_json::from_slice::<OnlyId<'_>>(body).ok().map(|only| only.id).filter(|id| is_id(id))
+}
+
+/// A request with a method and an id is a call; what is wrong with its `params` is a fault of its arguments.
+fn invalid(error: &ArgumentsError) -> Refusal {
+    let message = match error {
+        ArgumentsError::NotRead(error) => format!("cannot be read: {error}"),
+        ArgumentsError::NotAnObject(kind) => format!("must be an object, got {kind}"),
+    };
+    Refusal::Invalid { parameters: vec![ParameterError { parameter: "params".to_owned(), message }] }
 }
 
 /// The answer to a call.
@@ -66,7 +96,7 @@ pub(super) fn start_event(method: &str) -> Bytes {
     struct Start<'a> {
         start: &'a str,
     }
-    sse::encode(Some("start"), None, to_json(&Start { start: method }).get())
+    sse::encode_json(Some("start"), None, to_json(&Start { start: method }).get())
 }
 
 /// The last event of a stream that went well.
@@ -75,7 +105,7 @@ pub(super) fn done_event(method: &str) -> Bytes {
     struct Done<'a> {
         done: &'a str,
     }
-    sse::encode(Some("done"), None, to_json(&Done { done: method }).get())
+    sse::encode_json(Some("done"), None, to_json(&Done { done: method }).get())
 }
 
 /// Something a tool tells before it ends.
@@ -128,7 +158,7 @@ pub(super) fn end_events(
         }
         failed => {
             let bytes = envelope(Some(id), failed);
-            vec![sse::encode(Some("error"), None, &String::from_utf8_lossy(&bytes))]
+            vec![sse::encode_json(Some("error"), None, &String::from_utf8_lossy(&bytes))]
         }
     }
 }
@@ -145,7 +175,7 @@ fn streamed(output: &Output) -> Option<Vec<RawJson>> {
 
 fn data_event(id: &RawValue, result: &RawValue) -> Bytes {
     let bytes = jsonrpc::Response::result(Some(id), result).to_bytes();
-    sse::encode(Some("data"), None, &String::from_utf8_lossy(&bytes))
+    sse::encode_json(Some("data"), None, &String::from_utf8_lossy(&bytes))
 }
 
 /// The one shape of every answer: `error` is null beside a result, `result` is empty beside an error.

@@ -55,6 +55,7 @@ fn tools() -> Vec<Tool> {
         "text",
         "list",
         "exact",
+        "pretty",
         "blocks",
         "slow",
         "parts",
@@ -92,6 +93,7 @@ async fn run(call: &Call, progress: &Progress) -> Result<Outcome, SourceError> {
         "text" => raw(r#""plain""#),
         "list" => raw("[1, 2]"),
         "exact" => raw(r#"{"big":123456789012345678901234567890,"spaced" : [1.50, 1e400]}"#),
+        "pretty" => raw("{\n  \"a\": [\r\n    1\n  ]\n}"),
         "blocks" => {
             let content = vec![Content::text("one"), Content::text("two")];
             return Ok(Outcome::Returned(Output { content, ..Output::value(raw("null")) }));

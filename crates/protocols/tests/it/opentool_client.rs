@@ -47,7 +47,7 @@ async fn version_load_and_stop_are_answered() {
     let server = Server::scripted().await;
     let client = client(&server.base);
     assert_eq!(client.version().await.expect("a version"), env!("CARGO_PKG_VERSION"));
-    assert_eq!(client.load().await.expect("an answer").expect("a document").functions.len(), 18);
+    assert_eq!(client.load().await.expect("an answer").expect("a document").functions.len(), 19);
     assert!(client.stop().await.expect("an answer"));
     assert!(server.stopped.is_cancelled());
 }

@@ -54,10 +54,36 @@ async fn what_is_no_call_is_told_so_with_an_empty_result() {
     check(&[], r#"{"method":"echo","params":{}}"#, (400, &refused("The request has no `id`"))).await;
     check(&[], r#"{"method":"echo","id":null}"#, (400, &refused("The request has no `id`"))).await;
     check(&[], r#"{"method":"echo","id":{}}"#, (400, &refused("`id` must be a text or a number"))).await;
-    let arguments = refused("arguments must be a JSON object, not array");
-    check(&[], r#"{"method":"echo","id":1,"params":[1]}"#, (400, &arguments)).await;
-    let twice = refused("arguments cannot be read: duplicate key `a` at line 1 column 10");
-    check(&[], r#"{"method":"echo","id":1,"params":{"a":1,"a":2}}"#, (400, &twice)).await;
+    check_told(r#"{"method":"echo","id":1"#, (400, -32700, json!(null), "EOF while parsing")).await;
+    check_told(r#"{"id":"k","params":{}}"#, (400, -32700, json!("k"), "missing field `method`")).await;
+    check_told(r#"{"id":7,"method":["echo"]}"#, (400, -32700, json!(7), "invalid type")).await;
+    check_told(r#"{"id":7,"method":"a","method":"b"}"#, (400, -32700, json!(7), "duplicate field `method`"))
+        .await;
+    check_told(r#"{"id":7,"id":8,"method":"a"}"#, (400, -32700, json!(null), "duplicate field `id`")).await;
+}
+
+/// Status, code, id and a part of the message of what answers a body.
+async fn check_told(body: &str, (status, code, id, message): (u16, i64, Value, &str)) {
+    let server = Server::scripted().await;
+    let (told, _, answer) = server.ask(Method::POST, "/opentool/call", &[], body).await;
+    let answer: Value = serde_json::from_str(&answer).expect("JSON");
+    let error = &answer["error"];
+    assert_eq!((told, &error["code"], &answer["id"]), (status, &json!(code), &id), "{body}: {answer}");
+    assert!(error["message"].as_str().expect("a text").contains(message), "{body}: {answer}");
+}
+
+#[tokio::test]
+async fn a_call_whose_arguments_cannot_be_read_is_answered_under_its_id() {
+    for (params, message) in [
+        ("[1]", "must be an object, got array"),
+        (r#""text""#, "must be an object, got string"),
+        (r#"{"a":1,"a":2}"#, "duplicate key `a`"),
+        (r#"{"a":1e400}"#, "number out of range"),
+        (r#"{"a":"\ud800"}"#, "unexpected end of hex escape"),
+    ] {
+        let body = format!(r#"{{"method":"echo","id":"k","params":{params}}}"#);
+        check_told(&body, (200, 400, json!("k"), message)).await;
+    }
 }
 
 #[tokio::test]
@@ -83,7 +109,7 @@ async fn the_document_is_good_whole_and_unchanged_until_the_tools_change() {
     let (status, headers, body) = server.ask(Method::GET, "/opentool/load", &[], "").await;
     assert_eq!((status, faults(&body)), (200, Vec::new()));
     let document: OpenTool = body.parse().expect("a document");
-    assert_eq!(document.functions.len(), 18);
+    assert_eq!(document.functions.len(), 19);
     assert!(document.schemas.is_empty());
     let tag = headers["etag"].to_str().expect("text").to_owned();
     let (status, _, body) = server.ask(Method::GET, "/opentool/load", &[("if-none-match", &tag)], "").await;
@@ -119,6 +145,18 @@ async fn every_event_is_one_piece_in_the_bytes_that_the_public_client_matches() 
     [
       "event:start\ndata:{\"start\":\"stumble\"}\n\n",
       "event:error\ndata:{\"jsonrpc\":\"2.0\",\"result\":{},\"error\":{\"code\":500,\"message\":\"No such door\",\"data\":{\"can_retry\":true,\"retry_after_ms\":500,\"additional_prompt_content\":\"doors: 42, 84\"}},\"id\":\"7\"}\n\n"
+    ]
+    "#);
+}
+
+#[tokio::test]
+async fn every_event_has_one_data_line_however_the_result_was_written() {
+    let server = Server::scripted().await;
+    insta::assert_json_snapshot!(server.stream("pretty", "{}").await, @r#"
+    [
+      "event:start\ndata:{\"start\":\"pretty\"}\n\n",
+      "event:data\ndata:{\"jsonrpc\":\"2.0\",\"result\":{   \"a\": [      1   ] },\"id\":\"7\"}\n\n",
+      "event:done\ndata:{\"done\":\"pretty\"}\n\n"
     ]
     "#);
 }

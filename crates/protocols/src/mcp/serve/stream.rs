@@ -132,7 +132,7 @@ fn drain(messages: &mut mpsc::Receiver<Box<str>>) -> Vec<u8> {
 }
 
 fn event(text: &str) -> Bytes {
-    sse::encode(Some("message"), None, text)
+    sse::encode_json(Some("message"), None, text)
 }
 
 fn events(body: Body) -> Response {
