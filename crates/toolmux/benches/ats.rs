@@ -167,7 +167,12 @@ async fn followers(base: &str, client: &AtsClient) -> anyhow::Result<()> {
 
 async fn follow(address: &str, task: &str, ready: mpsc::Sender<()>) -> anyhow::Result<()> {
     let mut stream = TcpStream::connect(address).await?;
-    stream.write_all(format!("GET /callback/{task} HTTP/1.1\r\nhost: localhost\r\n\r\n").as_bytes()).await?;
+    stream
+        .write_all(
+            format!("GET /callback/{task} HTTP/1.1\r\nhost: localhost\r\naccept: text/event-stream\r\n\r\n")
+                .as_bytes(),
+        )
+        .await?;
     let (mut text, mut piece) = (Vec::new(), [0; 1024]);
     let mut told = false;
     loop {

@@ -16,7 +16,7 @@ impl TaskDocument {
             TaskStatus::Pending | TaskStatus::Running => None,
             TaskStatus::Completed => Some(Outcome::Returned(output(self))),
             TaskStatus::Cancelled => Some(Outcome::Failed(ToolError::new("The task was cancelled"))),
-            TaskStatus::Failed => Some(Outcome::Failed(match self.error {
+            TaskStatus::Failed => Some(Outcome::Failed(match self.error_details.or(self.error) {
                 Some(error) => tool_error(error),
                 None => ToolError::new("The task failed"),
             })),

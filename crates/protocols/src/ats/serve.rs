@@ -25,7 +25,7 @@ pub(crate) const SERVED: Served = Served {
         let body = toolmux_core::example::example_arguments(tool.tool.input.value());
         let (base, body) = (quoted(base), body.to_string());
         let call = format!("curl -s {base}/call_tool/{} -d {} | cut -d'\"' -f4", tool.flat, quoted(&body));
-        Some(format!("curl -N {base}/callback/$({call})"))
+        Some(format!("curl -N -H 'accept: text/event-stream' {base}/callback/$({call})"))
     },
 };
 
@@ -84,7 +84,7 @@ async fn submit(web: &Web, tool: &str, request: Request) -> Result<TaskId, Refus
     web.gateway.submit(&caller, request, KEPT).await
 }
 
-/// Events as they happen, or one document at the end for who asks for JSON.
+/// Events as they happen for who asks for them, else one document at the end.
 async fn callback(State(web): State<Arc<Web>>, Path(task): Path<String>, request: Request) -> Response {
     let parts = request.into_parts().0;
     let caller = match web.admit(&parts) {
@@ -92,19 +92,35 @@ async fn callback(State(web): State<Arc<Web>>, Path(task): Path<String>, request
         Err(refusal) => return wire::refuse(&refusal),
     };
     let (id, text) = (TaskId::new(&task), |name| parts.headers.get(name).and_then(|v| v.to_str().ok()));
-    if text(header::ACCEPT).is_some_and(wants_json) {
+    let last_seen = text(header::HeaderName::from_static("last-event-id"));
+    if !wants_events(text(header::ACCEPT), last_seen) {
         return document(&web, &caller, &id).await;
     }
-    let after = text(header::HeaderName::from_static("last-event-id")).and_then(|seen| seen.parse().ok());
+    let after = last_seen.and_then(|seen| seen.parse().ok());
     match web.gateway.task_follow(&caller, &id, after.unwrap_or(0)).await {
         Ok(follow) => stream(follow),
         Err(refusal) => wire::refuse(&refusal),
     }
 }
 
-/// Every kind of list that names JSON and not server-sent events.
-fn wants_json(accept: &str) -> bool {
-    accept.contains("application/json") && !accept.contains("text/event-stream")
+/// True when events are named and not less welcome than JSON. `*/*` or no word at all means the document: that is
+/// what the original's clients send before they read one. Who resumes has been reading events.
+fn wants_events(accept: Option<&str>, last_seen: Option<&str>) -> bool {
+    let accept = accept.unwrap_or_default();
+    match (quality(accept, "text/event-stream"), quality(accept, "application/json")) {
+        (Some(events), json) => events > 0.0 && events >= json.unwrap_or(0.0),
+        (None, Some(_)) => false,
+        (None, None) => last_seen.is_some(),
+    }
+}
+
+/// How welcome a media type is that a list names, from 0 to 1.
+fn quality(accept: &str, wanted: &str) -> Option<f32> {
+    let mut ranges = accept.split(',').map(|range| range.split(';').map(str::trim));
+    let mut named = ranges.find_map(|mut parts| {
+        parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case(wanted)).then_some(parts)
+    })?;
+    Some(named.find_map(|part| part.strip_prefix("q=")?.parse().ok()).unwrap_or(1.0))
 }
 
 async fn cancel(State(web): State<Arc<Web>>, Path(task): Path<String>, request: Request) -> Response {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use toolmux_core::arguments::Arguments;
@@ -44,8 +44,12 @@ pub struct TaskDocument {
     pub status: String,
     /// Content blocks, once completed.
     pub result: Option<Vec<Content>>,
-    /// Why it failed.
+    /// Why it failed, which is a text on the wire.
+    #[serde(serialize_with = "message_only")]
     pub error: Option<TaskError>,
+    /// Why it failed, with what may help. The page has no such member; its clients pass over it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_details: Option<TaskError>,
     /// The value itself, once completed: `result` shows it as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<RawJson>,
@@ -54,7 +58,7 @@ pub struct TaskDocument {
     pub update: Option<Update>,
 }
 
-/// Why a task failed, with what may help. Other servers write a plain text here.
+/// Why a task failed, with what may help; a plain text where a server says no more.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(from = "ErrorForms")]
 pub struct TaskError {
@@ -238,7 +242,12 @@ fn document(status: TaskStatus, outcome: Option<&Outcome>) -> TaskDocument {
         Some(Outcome::Failed(error)) => (None, Some(TaskError::from(error)), None),
         None => (None, None, None),
     };
-    TaskDocument { status: status.as_str().to_owned(), result, error, value, update: None }
+    let error_details = error.clone();
+    TaskDocument { status: status.as_str().to_owned(), result, error, error_details, value, update: None }
+}
+
+fn message_only<S: Serializer>(error: &Option<TaskError>, serializer: S) -> Result<S::Ok, S::Error> {
+    error.as_ref().map(|error| &error.message).serialize(serializer)
 }
 
 impl From<&ToolError> for TaskError {
@@ -305,7 +314,8 @@ fn missing(refusal: &Refusal) -> Vec<Missing<'_>> {
         .collect()
 }
 
-/// How reconnecting went: no source is left out silently.
+/// How reconnecting went: `ok` while any source is ready, as there are tools to call then. Each source is named
+/// with its own state, so that none is left out silently.
 pub(super) fn reset(reports: Result<Vec<SourceReport>, Message>) -> Bytes {
     let reports = match reports {
         Ok(reports) => reports,
@@ -325,8 +335,8 @@ pub(super) fn reset(reports: Result<Vec<SourceReport>, Message>) -> Bytes {
             ResetSource { name: &report.name, status, tools: report.tools, error }
         })
         .collect();
-    let worst = ["error", "unready"].into_iter().find(|word| sources.iter().any(|s| s.status == *word));
-    written(&Reset { status: worst.unwrap_or("ok"), error: None, sources }).into()
+    let best = ["ok", "unready", "error"].into_iter().find(|word| sources.iter().any(|s| s.status == *word));
+    written(&Reset { status: best.unwrap_or("ok"), error: None, sources }).into()
 }
 
 /// The answer to a look at a task that is unknown.

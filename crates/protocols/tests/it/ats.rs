@@ -37,6 +37,7 @@ async fn start(server: &Server, tool: &str, arguments: &Value) -> String {
 /// The whole stream of a task as text.
 async fn stream(server: &Server, task: &str, after: Option<&str>) -> String {
     let mut headers = HeaderMap::new();
+    headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
     if let Some(after) = after {
         headers.insert("last-event-id", after.parse().expect("a header"));
     }
@@ -106,6 +107,42 @@ async fn who_asks_for_json_gets_one_document_at_the_end() {
     assert_eq!(body["detail"], "The task does not exist or has been cleared");
 }
 
+/// Whether an answer to `/callback` with these headers is a stream of events.
+async fn is_stream(server: &Server, task: &str, headers: &[(&str, &str)]) -> bool {
+    let (status, told, _) = server.ask(Method::GET, &format!("/callback/{task}"), headers, "").await;
+    assert_eq!(status, StatusCode::OK);
+    let kind = told[header::CONTENT_TYPE].to_str().expect("text").to_owned();
+    assert!(kind.starts_with("text/event-stream") || kind.starts_with("application/json"), "{kind}");
+    kind.starts_with("text/event-stream")
+}
+
+#[tokio::test]
+async fn events_are_for_who_asks_for_them_and_everybody_else_gets_the_document() {
+    let (_, server) = server().await;
+    let task = start(&server, "Kit_Nothing", &json!({})).await;
+    assert!(!is_stream(&server, &task, &[]).await);
+    for (accept, expect) in [
+        ("text/event-stream", true),
+        ("Text/Event-Stream; charset=utf-8", true),
+        ("application/json, text/event-stream", true),
+        ("text/event-stream, */*;q=0.1", true),
+        ("text/event-stream;q=0.9, application/json;q=0.5", true),
+        ("text/event-stream;q=0.5, application/json", false),
+        ("text/event-stream;q=0, */*", false),
+        ("*/*", false),
+        ("application/json", false),
+        ("application/json, text/plain, */*", false),
+        ("text/html,application/xhtml+xml,*/*;q=0.8", false),
+        ("", false),
+    ] {
+        assert_eq!(is_stream(&server, &task, &[("accept", accept)]).await, expect, "{accept}");
+    }
+    // Who resumes has been reading events.
+    assert!(is_stream(&server, &task, &[("last-event-id", "1")]).await);
+    assert!(is_stream(&server, &task, &[("last-event-id", "1"), ("accept", "*/*")]).await);
+    assert!(!is_stream(&server, &task, &[("last-event-id", "1"), ("accept", "application/json")]).await);
+}
+
 #[tokio::test]
 async fn an_unknown_task_is_one_error_event() {
     let (_, server) = server().await;
@@ -122,11 +159,12 @@ async fn a_failed_task_says_whether_to_try_again() {
     let told = stream(&server, &task, Some("2")).await;
     assert_snapshot!(told, @r#"
     id:3
-    data:{"status":"failed","result":null,"error":{"message":"Doorbell ID not found","can_retry":true,"retry_after_ms":500,"additional_prompt_content":"ids: doorbell42,doorbell84"}}
+    data:{"status":"failed","result":null,"error":"Doorbell ID not found","error_details":{"message":"Doorbell ID not found","can_retry":true,"retry_after_ms":500,"additional_prompt_content":"ids: doorbell42,doorbell84"}}
     "#);
     let task = start(&server, "Kit_Fail", &json!({})).await;
     let told = stream(&server, &task, Some("2")).await;
-    assert!(told.contains(r#"{"message":"It is not there","can_retry":false}"#), "{told}");
+    assert!(told.contains(r#""error":"It is not there","#), "{told}");
+    assert!(told.contains(r#""error_details":{"message":"It is not there","can_retry":false}"#), "{told}");
 }
 
 #[tokio::test]
@@ -295,6 +333,24 @@ async fn weak_point_a_source_that_fails_is_named_and_the_old_one_stays() {
     let (_, _, tools) = server.ask(Method::GET, "/get_tool", &[], "").await;
     assert!(tools.as_array().expect("an array").len() > 1);
     until_closed(&lives, 1).await;
+}
+
+#[tokio::test]
+async fn reset_is_ok_while_any_source_is_ready_and_names_those_that_are_not() {
+    let (_, lives, server) = mortal().await;
+    server.gateway.mount(Mount::new("other", "Other", Naming::Prefixed, Scripted::new()));
+    server.gateway.settled(SETTLE).await;
+    lives.broken.store(2, Ordering::SeqCst);
+    let (_, _, body) = server.ask(Method::GET, "/reset", &[], "").await;
+    assert_eq!(body["status"], "ok");
+    let sources = body["sources"].as_array().expect("an array");
+    let told: Vec<_> =
+        sources.iter().map(|source| (source["name"].clone(), source["status"].clone())).collect();
+    assert_eq!(told, [(json!("mortal"), json!("error")), (json!("other"), json!("ok"))]);
+    let gateway = Gateway::new(Settings::default(), Arc::new(MemoryStore::default()));
+    let empty = Server::serve(gateway).await;
+    let (_, _, body) = empty.ask(Method::GET, "/reset", &[], "").await;
+    assert_eq!(body, json!({ "status": "ok", "sources": [] }));
 }
 
 #[tokio::test]

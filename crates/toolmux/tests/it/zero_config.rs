@@ -49,7 +49,7 @@ fn documents_are_served_with_bare_names_and_lines_to_paste() {
         "  source zlib: 6 tools".to_owned(),
         format!("curl {base}/opentool/call"),
         format!("curl {base}/tools/call"),
-        format!("curl -N {base}/callback/"),
+        format!("curl -N -H 'accept: text/event-stream' {base}/callback/"),
         format!("curl {base}/mcp"),
         format!(r#"{{"mcpServers":{{"toolmux":{{"type":"http","url":"{base}/mcp"}}}}}}"#),
         format!("  {base}/opentool\n"),
