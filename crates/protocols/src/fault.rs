@@ -12,8 +12,30 @@ const MOST_FAULTS: usize = 1_000;
 pub enum Weight {
     /// What it stands in cannot be used.
     Fatal,
+    /// Within the specification, but what it stands in cannot be used here.
+    Unusable,
     /// Against the specification, but a reader of good will knows what is meant.
     Tolerable,
+    /// Within the specification or common in public documents, and worth a second look.
+    Warning,
+}
+
+impl Weight {
+    /// True when the document breaks its specification, false when this is only a warning.
+    pub fn is_fault(self) -> bool {
+        match self {
+            Weight::Fatal | Weight::Tolerable => true,
+            Weight::Unusable | Weight::Warning => false,
+        }
+    }
+
+    /// True when what it stands in cannot be used.
+    fn prevents_use(self) -> bool {
+        match self {
+            Weight::Fatal | Weight::Unusable => true,
+            Weight::Tolerable | Weight::Warning => false,
+        }
+    }
 }
 
 /// One thing wrong with a document.
@@ -97,6 +119,16 @@ impl Faults {
         self.add(at.to_string(), at.to_string(), (what.into(), remedy.into()), Weight::Tolerable);
     }
 
+    /// Reports what is legal at a place, but cannot be used here.
+    pub(crate) fn unusable(&mut self, at: &Path<'_>, what: impl Into<String>, remedy: impl Into<String>) {
+        self.add(at.to_string(), at.to_string(), (what.into(), remedy.into()), Weight::Unusable);
+    }
+
+    /// Reports what is no fault, but worth a second look.
+    pub(crate) fn warning(&mut self, at: &Path<'_>, what: impl Into<String>, remedy: impl Into<String>) {
+        self.add(at.to_string(), at.to_string(), (what.into(), remedy.into()), Weight::Warning);
+    }
+
     /// Reports a member that is not there; the line is that of the object it should be in.
     pub(crate) fn missing(&mut self, parent: &Path<'_>, name: &str, weight: Weight, remedy: &str) {
         let words = (format!("`{name}` is missing"), remedy.to_owned());
@@ -104,20 +136,20 @@ impl Faults {
     }
 
     fn add(&mut self, path: String, anchor: String, (what, remedy): (String, String), weight: Weight) {
-        self.fatal += usize::from(weight == Weight::Fatal);
+        self.fatal += usize::from(weight.prevents_use());
         if self.found.len() < MOST_FAULTS {
             self.found.push((Fault { path, line: 1, column: 1, what, remedy, weight }, anchor));
         }
     }
 
-    /// How many faults so far are fatal.
+    /// How many faults so far keep something from being used.
     pub(crate) fn fatal_count(&self) -> usize {
         self.fatal
     }
 
-    /// The words of the first fatal fault after `count` of them.
+    /// The words of the first such fault after `count` of them.
     pub(crate) fn words_since(&self, count: usize) -> Option<String> {
-        let mut fatal = self.found.iter().filter(|(fault, _)| fault.weight == Weight::Fatal);
+        let mut fatal = self.found.iter().filter(|(fault, _)| fault.weight.prevents_use());
         fatal.nth(count).map(|(fault, _)| format!("{} at `{}`", fault.what, fault.path))
     }
 
@@ -138,6 +170,11 @@ impl Faults {
         faults.sort_by_key(|(offset, _)| *offset);
         faults.into_iter().map(|(_, fault)| fault).collect()
     }
+}
+
+/// The text of a document without the byte order mark that some editors write before it.
+pub fn without_bom(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 /// A text that is no JSON has one fault: the place where reading it ended.

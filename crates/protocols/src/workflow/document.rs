@@ -7,7 +7,7 @@ use toolmux_core::names::ToolRef;
 
 use super::order;
 use super::run::SLEEP;
-use crate::fault::{Fault, Faults, Path, Weight, not_json};
+use crate::fault::{Fault, Faults, Path, Weight, not_json, without_bom};
 
 /// The step that every workflow begins with.
 pub(super) const START: &str = "start";
@@ -48,6 +48,7 @@ pub fn calls(text: &str) -> Vec<ToolRef> {
 
 /// The workflow, when it can run, and every fault.
 pub(super) fn read(text: &str) -> (Option<Workflow>, Vec<Fault>) {
+    let text = without_bom(text);
     let value = match read_strict(text) {
         Ok(value) => value,
         Err(error) => return (None, vec![not_json(&error)]),

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use serde_json::{Value, json};
 use toolmux_protocols::DOCUMENTS;
+use toolmux_protocols::fault::{Fault, without_bom};
 
 use super::failure::{Failure, REFUSED};
 use super::origin::CONFIG;
@@ -62,7 +63,8 @@ fn check(file: &Path) -> Result<String, Failure> {
 fn check_document(file: &Path) -> Result<String, Failure> {
     let name = file.display();
     let text = std::fs::read_to_string(file).map_err(|error| ConfigFault::unread(file, &error))?;
-    let members = serde_json::from_str::<Value>(&text).with_context(|| format!("`{name}` is not JSON"))?;
+    let text = without_bom(&text);
+    let members = serde_json::from_str::<Value>(text).with_context(|| format!("`{name}` is not JSON"))?;
     let named = DOCUMENTS.iter().find(|kind| members.get(kind.member).is_some());
     // A list of functions without a name above it is most likely OpenTool's, in a shape from before its page.
     let unnamed =
@@ -73,13 +75,23 @@ fn check_document(file: &Path) -> Result<String, Failure> {
         return Err(Failure::refused(anyhow::anyhow!("`{name}` is no document that we know"))
             .hint(format!("it has none of the members {}", known.join(", "))));
     };
-    let faults = (kind.check)(&text);
-    if faults.is_empty() {
-        return Ok(format!("a good {}", kind.name));
+    let (faults, warnings): (Vec<Fault>, Vec<Fault>) =
+        (kind.check)(text).into_iter().partition(|fault| fault.weight.is_fault());
+    for (fault, label) in
+        faults.iter().map(|fault| (fault, "")).chain(warnings.iter().map(|w| (w, " (warning)")))
+    {
+        eprintln!("{name}:{fault}{label}\n  hint: {}", fault.remedy);
     }
-    for fault in &faults {
-        eprintln!("{name}:{fault}\n  hint: {}", fault.remedy);
+    match (faults.len(), warnings.len()) {
+        (0, 0) => Ok(format!("a good {}", kind.name)),
+        (0, count) => Ok(format!("a good {} with {}", kind.name, counted(count, "warning"))),
+        (count, _) => {
+            let what = format!("`{name}` has {} as an {}", counted(count, "fault"), kind.name);
+            Err(Failure::refused(anyhow::anyhow!(what)))
+        }
     }
-    let what = format!("`{name}` has {} faults as an {}", faults.len(), kind.name);
-    Err(Failure::refused(anyhow::anyhow!(what)))
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod chat;
+mod check_documents;
 mod cli;
 mod config;
 mod describe;

@@ -58,7 +58,7 @@ impl<'v> Reader<'v> {
         let at = at.member("callingConvention");
         match convention.as_deref() {
             None | Some("cdecl") => {}
-            Some("stdcall") => self.faults.tolerable(
+            Some("stdcall") => self.faults.warning(
                 &at,
                 "`stdcall` exists on 32-bit Windows only; the convention of this system is used",
                 "write `cdecl`",
@@ -202,7 +202,7 @@ impl<'v> Reader<'v> {
         let inner = members.get("schema").and_then(|schema| schema.get("cType")?.get("isIn")?.as_bool());
         let taken = members.switch("isIn", &mut self.faults).or_else(|| {
             let what = "`isIn` belongs to the parameter, not to its `cType`";
-            inner.inspect(|_| self.faults.tolerable(members.at, what, "move it beside `schema`"))
+            inner.inspect(|_| self.faults.warning(members.at, what, "move it beside `schema`"))
         });
         let given = members.switch("isOut", &mut self.faults);
         match (taken.unwrap_or(true), given) {

@@ -52,7 +52,7 @@ impl<'v> Reader<'v> {
         let c_at = at.member("cType");
         let Some(c_value) = members.get("cType") else {
             let remedy = "add `\"cType\": {\"type\": \"int\", \"isPointer\": false}`: C cannot be guessed";
-            self.faults.missing(at, "cType", Weight::Fatal, remedy);
+            self.faults.missing(at, "cType", Weight::Unusable, remedy);
             return None;
         };
         let c = Members::of(c_value, &c_at, &mut self.faults)?;
@@ -91,7 +91,7 @@ impl<'v> Reader<'v> {
             return None;
         };
         let what = format!("`{word}` is a C type, not a JSON type");
-        self.faults.tolerable(&at, what, format!("write `{}`", kind.word()));
+        self.faults.warning(&at, what, format!("write `{}`", kind.word()));
         Some(kind)
     }
 

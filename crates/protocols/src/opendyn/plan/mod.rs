@@ -15,7 +15,7 @@ use toolmux_dylib_host::plan;
 
 use super::carrier::Carrier;
 use super::document::{Document, Function, Reader, Success};
-use crate::fault::{Fault, Faults, Path, not_json};
+use crate::fault::{Fault, Faults, Path, not_json, without_bom};
 
 /// A document whose functions can be called.
 pub(super) struct Book {
@@ -85,6 +85,7 @@ pub(super) enum Role {
 
 /// What of a text can be used, and all that is wrong with it; nothing when it is no document at all.
 pub(super) fn read(text: &str) -> (Option<Book>, Vec<Fault>) {
+    let text = without_bom(text);
     let value = match read_strict(text) {
         Ok(value) => value,
         Err(error) => return (None, vec![not_json(&error)]),
@@ -199,7 +200,12 @@ impl Planner<'_> {
     }
 
     fn warn(&mut self, place: Place, what: impl Into<String>, remedy: impl Into<String>) {
-        self.tell(place, |faults, at| faults.tolerable(at, what, remedy));
+        self.tell(place, |faults, at| faults.warning(at, what, remedy));
+    }
+
+    /// Refuses what the specification allows and C needs to know more about.
+    fn reject_legal(&mut self, place: Place, what: impl Into<String>, remedy: impl Into<String>) {
+        self.tell(place, |faults, at| faults.unusable(at, what, remedy));
     }
 
     fn tell(&mut self, place: Place, tell: impl FnOnce(&mut Faults, &Path<'_>)) {

@@ -58,7 +58,7 @@ impl Planner<'_> {
         let size = self.size(form, place);
         if parameter.flow == Flow::Out && size.is_none() {
             let what = "nothing says how large the output buffer must be";
-            self.reject(place, what, "add `cType.size`");
+            self.reject_legal(place, what, "add `cType.size`");
             return None;
         }
         let bound = size.is_some() || self.is_measured(&parameter.name);

@@ -52,7 +52,7 @@ impl Planner<'_> {
         let (size, length) = (self.size(form, place), self.length(form, place)?);
         if size.is_none() && length == Length::All {
             let what = "nothing says how many elements the pointer leads to";
-            self.reject(place, what, "add `size`, or `lengthFrom` with the name of a parameter");
+            self.reject_legal(place, what, "add `size`, or `lengthFrom` with the name of a parameter");
             return None;
         }
         Some((Pointee { element, size, length, free }, carrier))
@@ -91,7 +91,7 @@ impl Planner<'_> {
         let element = Element::of(form, scalar);
         if form.kind == Kind::Object {
             let remedy = "structures and callbacks cannot be passed: leave the function out";
-            self.reject(place, "C has nothing for `object`", remedy);
+            self.reject_legal(place, "C has nothing for `object`", remedy);
         } else if element.is_none() {
             let what = format!("`{}` and the C type `{c}` contradict each other", form.kind.word());
             self.reject(place, what, "let `type` follow the C type");

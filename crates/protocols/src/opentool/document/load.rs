@@ -12,7 +12,7 @@ use url::Url;
 
 use super::objects::{Function, OpenTool};
 use super::read::{Read, Reader};
-use crate::fault::{Fault, Path, not_json};
+use crate::fault::{Fault, Path, not_json, without_bom};
 use crate::http_client::{HttpClient, HttpError, HttpLimits};
 
 /// The largest document.
@@ -128,6 +128,7 @@ pub(in crate::opentool) fn read_leniently(
 }
 
 fn read(text: &str) -> (Option<Read>, Vec<Fault>) {
+    let text = without_bom(text);
     let value = match read_strict(text) {
         Ok(value) => value,
         Err(error) => return (None, vec![not_json(&error)]),

@@ -115,7 +115,7 @@ impl Reader {
         }
     }
 
-    /// Choices of the schema's own type. A public server writes all of them as text, which we undo.
+    /// Choices of the schema's own type. The specification writes all of them as texts, which we undo.
     fn choices(&mut self, members: &Members, kind: Type, at: &Path<'_>) -> Option<Vec<Value>> {
         let at = at.member("enum");
         let values = self.array(present(members, "enum")?, &at)?;
@@ -129,15 +129,12 @@ impl Reader {
                 choices.push(value.clone());
                 continue;
             }
-            let what = format!("{value} is not {} {}", article(kind), kind.word());
-            let at = at.item(index);
-            match untexted(kind, value) {
-                Some(meant) => {
-                    self.faults.tolerable(&at, what, format!("write {meant} without quotes"));
-                    choices.push(meant);
-                }
-                None => self.faults.fatal(&at, what, "choices must be of the schema's own `type`"),
+            if let Some(meant) = untexted(kind, value) {
+                choices.push(meant);
+                continue;
             }
+            let what = format!("{value} is not {} {}", article(kind), kind.word());
+            self.faults.fatal(&at.item(index), what, "choices must be of the schema's own `type`");
         }
         Some(choices)
     }
