@@ -27,6 +27,8 @@ pub mod version_header;
 pub mod web;
 pub mod workflow;
 
+pub use self::child::become_watcher_if_asked;
+
 use crate::registry::{DocumentKind, Served, SourceKind};
 
 /// How agents talk to us.

@@ -28,7 +28,14 @@ pub use toolmux_protocols::{ats, model, opentool, oxp};
 
 pub use self::server::{Running, Server};
 pub use self::toolkit::{Context, Toolkit};
-pub use toolmux_protocols::opendyn::become_worker_if_asked;
+
+/// Turns this process into one of those that toolmux starts from its own program, if it was started as one, and does
+/// not return then: the worker of a C library, or the watcher that kills the children of a process that was killed.
+/// Call it first in `main`, before anything starts threads or opens files.
+pub fn become_worker_if_asked() {
+    toolmux_protocols::opendyn::become_worker_if_asked();
+    toolmux_protocols::become_watcher_if_asked();
+}
 
 /// The guide for writers of tools, so that its code is compiled.
 #[cfg(doctest)]

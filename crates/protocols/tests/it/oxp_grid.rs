@@ -51,7 +51,8 @@ fn read(document: &str) -> Value {
 
 /// What a value lacks to fit a schema of a document.
 fn faults(document: &Value, name: &str, value: &Value) -> Vec<String> {
-    let schema = json!({ "$ref": format!("#/components/schemas/{name}"), "components": document["components"] });
+    let schema =
+        json!({ "$ref": format!("#/components/schemas/{name}"), "components": document["components"] });
     let validator = jsonschema::validator_for(&schema).expect("the schema compiles");
     validator.iter_errors(value).map(|error| error.to_string()).collect()
 }

@@ -126,7 +126,7 @@ async fn answered(found: &Found, terminal: &Terminal) -> Result<Vec<Value>, Fail
         terminal.show(&format!("waiting for {}", source.name));
         let proof = prove(source).await;
         terminal.clear();
-        match proof {
+        match proof? {
             Ok(listing) => {
                 let names: Vec<&str> = listing.tools.iter().map(|tool| &*tool.name).collect();
                 eprintln!("{}: {} tools: {}", source.name, names.len(), some(&names));

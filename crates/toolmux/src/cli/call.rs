@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::{Map, Value};
 use tokio::time::timeout;
@@ -19,6 +18,7 @@ use toolmux_core::refusal::Refusal;
 use toolmux_core::store::MemoryStore;
 use toolmux_protocols::oxp::{ListedTool, ToolCall};
 
+use super::closing::closing;
 use super::connecting::there;
 use super::failure::Failure;
 use super::progress::follow;
@@ -29,8 +29,6 @@ use crate::config::Config;
 use crate::signals;
 
 const CANCELLED: &str = "the call was cancelled";
-/// How long sources get to end.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Call a tool and print its value.
 ///
@@ -76,10 +74,12 @@ impl CallTool {
         (config.keys, config.jwt) = (Vec::new(), None);
         let assembly = Assembly::new(&config, Arc::new(MemoryStore::default()))?;
         let tool = ToolRef::either(&self.tool);
-        there(&assembly.gateway, &config.sources, &tool, terminal).await;
-        let answered = self.answer(&assembly.gateway, tool, terminal).await;
-        assembly.gateway.close(PATIENCE).await;
-        answered
+        let gateway = &assembly.gateway;
+        let calling = async {
+            there(gateway, &config.sources, &tool, terminal).await;
+            self.answer(gateway, tool.clone(), terminal).await
+        };
+        closing(gateway, calling).await
     }
 
     /// Asks a running server: over OXP, whose values are exactly the tool's; as a task, where somebody watches

@@ -1,12 +1,13 @@
 //! `toolmux chat`: a conversation with a model that calls the tools of a configuration.
 
-use std::io::{BufRead, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, BufReader};
 use toolmux_core::call::Caller;
 use toolmux_core::gateway::{Credential, Gateway};
 use toolmux_core::secret::Secret;
@@ -14,6 +15,7 @@ use toolmux_core::store::MemoryStore;
 use toolmux_protocols::http_client::{HttpClient, HttpLimits};
 use toolmux_protocols::model::{ModelClient, run, tools};
 
+use super::closing::closing;
 use super::failure::Failure;
 use crate::assembly::Assembly;
 use crate::config::Config;
@@ -54,10 +56,13 @@ impl Chat {
         // Whoever can read the configuration may call what it serves.
         (config.keys, config.jwt) = (Vec::new(), None);
         let assembly = Assembly::new(&config, Arc::new(MemoryStore::default()))?;
-        assembly.gateway.settled(PATIENCE).await;
-        let talked = self.talk(&client, &assembly.gateway).await;
-        assembly.gateway.close(PATIENCE).await;
-        talked.map(|()| ExitCode::SUCCESS)
+        let gateway = &assembly.gateway;
+        let talking = async {
+            gateway.settled(PATIENCE).await;
+            self.talk(&client, gateway).await
+        };
+        closing(gateway, talking).await?;
+        Ok(ExitCode::SUCCESS)
     }
 
     fn client(&self) -> Result<ModelClient, Failure> {
@@ -84,8 +89,8 @@ impl Chat {
         if let Some(question) = &self.question {
             return answer(client, gateway, &caller, &mut messages, question).await;
         }
-        for line in std::io::stdin().lock().lines() {
-            let line = line.map_err(Failure::refused)?;
+        let mut lines = BufReader::new(tokio::io::stdin()).lines();
+        while let Some(line) = lines.next_line().await.map_err(Failure::refused)? {
             if !line.trim().is_empty() {
                 answer(client, gateway, &caller, &mut messages, &line).await?;
             }

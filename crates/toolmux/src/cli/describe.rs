@@ -86,6 +86,7 @@ pub(super) async fn description(
     wanted: &(dyn Fn(&str) -> bool + Sync),
 ) -> Result<Description, Failure> {
     let mut described = opendyn::header::describe(header, comments, wanted)
+        .await
         .with_context(|| format!("cannot describe `{}`", header.display()))
         .map_err(|error| Failure::refused(error).meaning(near_file(header).filter(|_| !header.is_file())))?;
     let worker = std::env::current_exe().context("this program does not know its own file")?;

@@ -10,6 +10,7 @@ use toolmux_protocols::registry::OpenError;
 
 use super::terminal::Terminal;
 use crate::config::{ConfigFault, near_file};
+use crate::signals::EndSignal;
 
 /// The tool ran and failed.
 pub(super) const TOOL_FAILED: u8 = 1;
@@ -37,6 +38,15 @@ impl Failure {
     /// The tool ran and failed.
     pub(super) fn tool(message: &str) -> Self {
         Failure { report: miette::miette!("{message}"), hint: None, code: TOOL_FAILED }
+    }
+
+    /// A signal ended the command.
+    pub(super) fn ended_by(signal: EndSignal) -> Self {
+        Failure {
+            report: miette::miette!("ended by {}", signal.name()),
+            hint: None,
+            code: signal.exit_code(),
+        }
     }
 
     /// A file that was named is not there.

@@ -7,10 +7,10 @@ use toolmux_core::gateway::Credential;
 use toolmux_core::nearest::nearest;
 use toolmux_protocols::mcp::serve_streams;
 
+use super::closing::until_signal;
 use super::failure::Failure;
 use super::origin::Origin;
 use crate::assembly::{Assembly, store};
-use crate::signals;
 
 /// How long sources get to list their tools before the first question is answered.
 const SETTLE: Duration = Duration::from_secs(10);
@@ -47,13 +47,13 @@ impl Mcp {
         let assembly = Assembly::new(&config, store(&config.store, config.retention).await?)?;
         let gateway = assembly.gateway.clone();
         let caller = gateway.admit(Credential::None, self.toolset.as_deref())?;
-        gateway.settled(SETTLE).await;
-        tokio::select! {
-            () = serve_streams(gateway.clone(), caller, tokio::io::stdin(), tokio::io::stdout()) => {}
-            () = signals::told_to_end() => {}
-        }
-        gateway.close(PATIENCE).await;
-        // A read of standard input cannot be taken back; the process must not wait for it.
-        std::process::exit(0)
+        let serving = async {
+            gateway.settled(SETTLE).await;
+            serve_streams(gateway.clone(), caller, tokio::io::stdin(), tokio::io::stdout()).await;
+        };
+        // As with `serve`, the first signal is an ordinary end.
+        until_signal(serving).await.ok();
+        until_signal(gateway.close(PATIENCE)).await?;
+        Ok(ExitCode::SUCCESS)
     }
 }

@@ -6,6 +6,7 @@ mod auth;
 mod call;
 mod chat;
 mod check;
+mod closing;
 mod completions;
 mod connecting;
 mod db;
@@ -30,9 +31,11 @@ mod tools;
 mod why;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+use self::closing::until_signal;
 use self::failure::Failure;
 use self::terminal::{ColourChoice, Form, Terminal};
 
@@ -50,6 +53,9 @@ pub(crate) struct Cli {
     #[arg(long, global = true, value_enum, default_value_t = ColourChoice::Auto)]
     color: ColourChoice,
 }
+
+/// How long what still runs in the background gets when a command has ended.
+const SHUTDOWN: Duration = Duration::from_millis(200);
 
 /// Every command on one screen; options are told with each command.
 const HELP: &str = "\
@@ -111,10 +117,16 @@ pub fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return Failure::refused(error).report(),
     };
-    match runtime.block_on(cli.command.run(&terminal)) {
+    let code = match runtime.block_on(cli.command.run(&terminal)) {
         Ok(code) => code,
-        Err(failure) => failure.report(),
-    }
+        Err(failure) => {
+            terminal.clear();
+            failure.report()
+        }
+    };
+    // Kills children that are left, and does not wait for a read of the terminal, which cannot be taken back.
+    runtime.shutdown_timeout(SHUTDOWN);
+    code
 }
 
 /// What `--color` says, for the words that are shown before the command line is understood.
@@ -144,7 +156,7 @@ impl Command {
             Command::Chat(command) => command.run().await,
             Command::Db(command) => command.run(terminal).await,
             Command::Check(command) => Ok(command.run()),
-            Command::Describe(command) => command.run().await,
+            Command::Describe(command) => until_signal(command.run()).await.flatten(),
             Command::Auth(command) => command.run(terminal).await,
             Command::Mcp(command) => command.run().await,
             Command::InstallExtras(_) => install_extras::InstallExtras::run(),

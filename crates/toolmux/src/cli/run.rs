@@ -19,14 +19,13 @@ use toolmux_core::store::MemoryStore;
 use toolmux_core::toolset::Pattern;
 
 use super::call::{named, print, schema};
+use super::closing::closing;
 use super::connecting::there;
 use super::failure::Failure;
 use super::terminal::Terminal;
 use crate::assembly::Assembly;
 use crate::config::{Config, SourceConfig};
 
-/// How long sources get to end.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// How long a whole workflow may take; its steps have bounds of their own.
 const WHOLE: Duration = Duration::from_hours(24);
 /// The toolkit and the tool that the workflow is while it runs.
@@ -64,10 +63,12 @@ impl RunWorkflow {
         assembly.gateway.mount(Mount::new(&workflow.name, &workflow.toolkit, workflow.naming, opened));
         config.sources.push(workflow);
         let tool = ToolRef::id(&format!("{TOOLKIT}.{TOOL}")).context("the workflow has a name")?;
-        there(&assembly.gateway, &config.sources, &tool, terminal).await;
-        let answered = self.follow(&assembly.gateway, tool).await;
-        assembly.gateway.close(PATIENCE).await;
-        print(answered?)
+        let gateway = &assembly.gateway;
+        let running = async {
+            there(gateway, &config.sources, &tool, terminal).await;
+            self.follow(gateway, tool.clone()).await
+        };
+        print(closing(gateway, running).await?)
     }
 
     fn workflow(&self) -> Result<SourceConfig, Failure> {

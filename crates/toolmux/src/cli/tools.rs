@@ -14,6 +14,7 @@ use toolmux_core::store::MemoryStore;
 use toolmux_core::tool::Returns;
 use tower::ServiceExt;
 
+use super::closing::closing;
 use super::connecting::connected;
 use super::failure::Failure;
 use super::origin::Origin;
@@ -101,16 +102,18 @@ impl Tools {
         let asked = (std::mem::take(&mut config.keys), config.jwt.take());
         let assembly = Assembly::new(&config, Arc::new(MemoryStore::default()))?;
         (config.keys, config.jwt) = asked;
-        connected(&assembly.gateway, terminal, PATIENCE).await;
-        let told = match &self.why {
-            Some(tool) => {
-                let form = if self.json { Form::Programs } else { Form::People };
-                Ok(explain(tool, &assembly.gateway, &config, form))
+        let gateway = &assembly.gateway;
+        let telling = async {
+            connected(gateway, terminal, PATIENCE).await;
+            match &self.why {
+                Some(tool) => {
+                    let form = if self.json { Form::Programs } else { Form::People };
+                    Ok(explain(tool, gateway, &config, form))
+                }
+                None => self.list(gateway, terminal).await.map(|()| ExitCode::SUCCESS),
             }
-            None => self.list(&assembly.gateway, terminal).await.map(|()| ExitCode::SUCCESS),
         };
-        assembly.gateway.close(PATIENCE).await;
-        told
+        closing(gateway, telling).await
     }
 
     async fn list(&self, gateway: &Arc<Gateway>, terminal: &Terminal) -> Result<(), Failure> {

@@ -188,10 +188,15 @@ fn a_changed_address_takes_a_restart() {
     assert!(serving.call("Shell_echo", &json!({ "text": "hi" })).contains("hi"));
 }
 
+/// The children of a process but for the child watcher, which lives as long as the process.
 pub(crate) fn children(parent: u32) -> Vec<u32> {
+    let is_watcher = |id: &u32| {
+        std::fs::read(format!("/proc/{id}/cmdline")).is_ok_and(|line| line.starts_with(b"child-watcher\0"))
+    };
     let tasks = std::fs::read_dir(format!("/proc/{parent}/task")).expect("our child lives");
     tasks
         .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("children")).ok())
         .flat_map(|text| text.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<u32>>())
+        .filter(|id| !is_watcher(id))
         .collect()
 }

@@ -5,6 +5,7 @@
 mod bad_input;
 mod chat;
 mod check_documents;
+mod children;
 mod cli;
 mod config;
 mod describe;

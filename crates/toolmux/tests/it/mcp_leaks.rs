@@ -90,8 +90,10 @@ fn a_hundred_restarts_leave_nothing_behind() {
     let folder = folder(&config(&mark));
     let mut serving = Serving::start(folder.path());
     let first = call(&serving, "Up_pid");
-    let only_the_server = |held: &Held| (held.connections, held.children, held.started) == (0, 1, 1);
-    let before = until("one process", || Some(held(&serving, &mark)).filter(only_the_server));
+    // The server behind, and the watcher that would kill it.
+    let only_the_server = |held: &Held| (held.connections, held.children, held.started) == (0, 2, 1);
+    let before =
+        until("one process and the child watcher", || Some(held(&serving, &mark)).filter(only_the_server));
     for round in 0..RESTARTS {
         if round % 10 == 0 {
             assert!(!call(&serving, "Up_grandchild").is_empty());

@@ -19,7 +19,7 @@ fn telling() -> (tempfile::TempDir, Serving, String) {
 }
 
 /// A command as a person at a terminal runs it; both streams are the terminal.
-fn terminal(folder: &Path, arguments: &[&str]) -> Command {
+pub(crate) fn terminal(folder: &Path, arguments: &[&str]) -> Command {
     let line = [&["exec", BINARY], arguments].concat().join(" ");
     let mut script = Command::new("script");
     script.args(["--quiet", "--return", "--command", &line, "/dev/null"]).current_dir(folder);

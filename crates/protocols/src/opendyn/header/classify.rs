@@ -43,13 +43,13 @@ enum Not {
     Possible(String),
 }
 
-/// Describes the functions of a header whose names `wanted` accepts.
-pub fn describe(
+/// Describes the functions of a header whose names `wanted` accepts. Dropping the future ends it.
+pub async fn describe(
     header: &Path,
     comments: Comments,
-    wanted: &dyn Fn(&str) -> bool,
+    wanted: &(dyn Fn(&str) -> bool + Sync),
 ) -> Result<Described, HeaderError> {
-    let preprocessed = preprocess(header)?;
+    let preprocessed = preprocess(header).await?;
     let mut described = Described { ready: Vec::new(), undecided: Vec::new(), impossible: Vec::new() };
     let mut names = std::collections::HashSet::new();
     for declaration in declarations(&preprocessed)? {

@@ -1,8 +1,14 @@
 //! The text of a header after the preprocessor, and which lines of it are the header's own.
 
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::Command;
 
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+use crate::child::ChildGroup;
+
+/// Where compilers look for headers beside the folders of the system.
+const COMPILER_VARIABLES: [&str; 2] = ["CPATH", "C_INCLUDE_PATH"];
 /// Words of compilers that say nothing about how a function is called.
 const EMPTY_MACROS: [&str; 6] = [
     "-D__attribute__(x)=",
@@ -34,17 +40,29 @@ pub(super) struct Preprocessed {
     pub(super) own: Vec<bool>,
 }
 
-pub(super) fn preprocess(header: &Path) -> Result<Preprocessed, HeaderError> {
-    let output = Command::new("cc")
-        .args(["-E", "-CC", "-xc"])
-        .args(EMPTY_MACROS)
-        .arg(header)
-        .output()
-        .map_err(HeaderError::NoCompiler)?;
-    if !output.status.success() {
-        return Err(HeaderError::Refused(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+/// Dropping the future kills the preprocessor.
+pub(super) async fn preprocess(header: &Path) -> Result<Preprocessed, HeaderError> {
+    let words = ["cc", "-E", "-CC", "-xc"].into_iter().chain(EMPTY_MACROS).map(str::to_owned);
+    let argv: Vec<String> = words.chain([header.to_string_lossy().into_owned()]).collect();
+    let set = |name: &str| Some((name.to_owned(), std::env::var(name).ok()?));
+    let env: BTreeMap<String, String> = COMPILER_VARIABLES.into_iter().filter_map(set).collect();
+    let mut cc = ChildGroup::start(&argv, &env, Path::new(".")).map_err(HeaderError::NoCompiler)?;
+    drop(cc.child.stdin.take());
+    let (stdout, stderr) = (cc.child.stdout.take(), cc.child.stderr.take());
+    let (stdout, stderr) = tokio::try_join!(read(stdout), read(stderr)).map_err(HeaderError::NoCompiler)?;
+    let status = cc.child.wait().await.map_err(HeaderError::NoCompiler)?;
+    if !status.success() {
+        return Err(HeaderError::Refused(String::from_utf8_lossy(&stderr).trim().to_owned()));
     }
-    Ok(separate(&String::from_utf8_lossy(&output.stdout), &header.to_string_lossy()))
+    Ok(separate(&String::from_utf8_lossy(&stdout), &header.to_string_lossy()))
+}
+
+async fn read(stream: Option<impl AsyncRead + Unpin>) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if let Some(mut stream) = stream {
+        stream.read_to_end(&mut bytes).await?;
+    }
+    Ok(bytes)
 }
 
 /// Markers may stand within a declaration, so they are taken out and kept beside the text.

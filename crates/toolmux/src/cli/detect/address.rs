@@ -22,9 +22,9 @@ pub(super) async fn probe(url: &str) -> Result<Found, Failure> {
     let mut asked = JoinSet::new();
     for (place, candidate) in candidates.iter().enumerate() {
         let source = of(candidate);
-        asked.spawn(async move { (place, prove(&source).await) });
+        asked.spawn(async move { Ok((place, prove(&source).await?)) });
     }
-    let mut answers = asked.join_all().await;
+    let mut answers = asked.join_all().await.into_iter().collect::<Result<Vec<_>, Failure>>()?;
     answers.sort_by_key(|(place, _)| *place);
     let found = answers.iter().find(|(_, answer)| answer.is_ok());
     if let Some((place, _)) = found {

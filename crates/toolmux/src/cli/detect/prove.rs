@@ -5,18 +5,23 @@ use std::time::Duration;
 use toolmux_core::message::Message;
 use toolmux_core::source::Listing;
 
+use crate::cli::closing::until_signal;
+use crate::cli::failure::Failure;
 use crate::config::SourceConfig;
 
 /// How long a source gets to list its tools; a package that is downloaded first takes its time.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// What a source lists, or why it does not. Dropping the future ends what it started.
-pub(in crate::cli) async fn prove(source: &SourceConfig) -> Result<Listing, Message> {
-    let opened = source.open().map_err(|error| Message::public(format!("{error:#}")))?;
-    let listed = tokio::time::timeout(PATIENCE, opened.tools()).await;
-    opened.close().await;
-    match listed {
+/// What a source lists, or why it does not. A signal ends it early, with what the source started.
+pub(in crate::cli) async fn prove(source: &SourceConfig) -> Result<Result<Listing, Message>, Failure> {
+    let opened = match source.open() {
+        Ok(opened) => opened,
+        Err(error) => return Ok(Err(Message::public(format!("{error:#}")))),
+    };
+    let listed = until_signal(tokio::time::timeout(PATIENCE, opened.tools())).await;
+    until_signal(opened.close()).await?;
+    Ok(match listed? {
         Ok(listed) => listed.map_err(|error| error.message()),
         Err(_) => Err(Message::public(format!("it did not list its tools within {} s", PATIENCE.as_secs()))),
-    }
+    })
 }

@@ -11,6 +11,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
+use super::closing::until_signal;
 use super::failure::{Failure, REFUSED};
 use super::origin::CONFIG;
 use super::terminal::{Terminal, print_line};
@@ -112,7 +113,7 @@ impl Finding {
 impl Doctor {
     pub(super) async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
         let mending = if self.fix { Mending::Wanted } else { Mending::Unwanted };
-        let findings = self.examine(mending, terminal).await;
+        let findings = self.examine(mending, terminal).await?;
         if self.json {
             print_line(&format!("{:#}", findings.iter().map(as_json).collect::<Value>()));
         } else {
@@ -124,7 +125,7 @@ impl Doctor {
         Ok(if bad { ExitCode::from(REFUSED) } else { ExitCode::SUCCESS })
     }
 
-    async fn examine(&self, mending: Mending, terminal: &Terminal) -> Vec<Finding> {
+    async fn examine(&self, mending: Mending, terminal: &Terminal) -> Result<Vec<Finding>, Failure> {
         let name = self.config.display();
         let mut findings = secrets::examine(&self.config, mending);
         match Config::load(&self.config) {
@@ -132,18 +133,18 @@ impl Doctor {
                 let remedy =
                     fault.hint.clone().unwrap_or_else(|| format!("toolmux check {name} shows the line"));
                 findings.insert(0, Finding::bad("config", fault.to_string(), remedy));
-                findings.extend(machine::examine(None).await);
+                findings.extend(until_signal(machine::examine(None)).await?);
             }
             Ok(config) => {
                 let what = format!("{name} is good, with {} sources", config.sources.len());
                 findings.insert(0, Finding::good("config", what));
                 findings.extend(listening::examine(&config).await);
                 findings.extend(storage::examine(&config, mending).await);
-                findings.extend(sources::examine(&config, terminal).await);
-                findings.extend(machine::examine(Some(&config)).await);
+                findings.extend(sources::examine(&config, terminal).await?);
+                findings.extend(until_signal(machine::examine(Some(&config))).await?);
             }
         }
-        findings
+        Ok(findings)
     }
 }
 

@@ -4,15 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolmux_core::catalog::Catalog;
-use toolmux_core::gateway::SourceStatus;
+use toolmux_core::gateway::{Gateway, SourceStatus};
 use toolmux_core::nearest::nearest;
 use toolmux_core::store::MemoryStore;
 use toolmux_core::toolset::Pattern;
 
 use super::Finding;
 use crate::assembly::Assembly;
+use crate::cli::closing::closing;
 use crate::cli::connecting::connected;
-use crate::cli::failure::whole;
+use crate::cli::failure::{Failure, whole};
 use crate::cli::terminal::Terminal;
 use crate::config::Config;
 
@@ -20,18 +21,25 @@ const AREA: &str = "source";
 /// How long sources get to list their tools.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-pub(super) async fn examine(config: &Config, terminal: &Terminal) -> Vec<Finding> {
+/// A signal ends it early, with what the sources started.
+pub(super) async fn examine(config: &Config, terminal: &Terminal) -> Result<Vec<Finding>, Failure> {
     if config.sources.is_empty() {
-        return vec![Finding::warning(AREA, "there is no source", "`toolmux add X` adds one")];
+        return Ok(vec![Finding::warning(AREA, "there is no source", "`toolmux add X` adds one")]);
     }
     let assembly = match Assembly::new(config, Arc::new(MemoryStore::default())) {
         Ok(assembly) => assembly,
         Err(error) => {
-            return vec![Finding::bad(AREA, format!("{error:#}"), "toolmux check says more")];
+            return Ok(vec![Finding::bad(AREA, format!("{error:#}"), "toolmux check says more")]);
         }
     };
-    let gateway = &assembly.gateway;
-    connected(gateway, terminal, PATIENCE).await;
+    let examining = async {
+        connected(&assembly.gateway, terminal, PATIENCE).await;
+        Ok(findings(&assembly.gateway, config))
+    };
+    closing(&assembly.gateway, examining).await
+}
+
+fn findings(gateway: &Gateway, config: &Config) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     for source in gateway.sources() {
         findings.push(match source.status {
@@ -61,7 +69,6 @@ pub(super) async fn examine(config: &Config, terminal: &Terminal) -> Vec<Finding
     if gateway.sources().iter().all(|source| source.status == SourceStatus::Ready) {
         findings.extend(idle_patterns(config, &gateway.catalog()));
     }
-    gateway.close(PATIENCE).await;
     findings
 }
 
