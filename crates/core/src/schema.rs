@@ -197,6 +197,9 @@ fn article(kind: &str) -> String {
 }
 
 fn quoted(value: &Value) -> String {
+    if value.is_null() {
+        return "null".to_owned();
+    }
     let text = value.to_string();
     let short = match text.char_indices().nth(MOST_QUOTED) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -290,6 +293,11 @@ mod tests {
             json!({ "properties": { "x": { "anyOf": [{ "type": "integer" }, { "type": "null" }] } } }),
             json!({ "x": "1" }),
             &[("x", "must be an integer or must be null, got string \"1\"")],
+        );
+        check(
+            json!({ "properties": { "x": { "type": "string" } } }),
+            json!({ "x": null }),
+            &[("x", "must be a string, got null")],
         );
     }
 

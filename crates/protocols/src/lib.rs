@@ -7,6 +7,7 @@ pub mod auth;
 mod child;
 mod command;
 mod curl;
+mod exit_status;
 pub mod fault;
 pub mod http_client;
 mod http_connect;

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::process::ExitStatus;
 use std::sync::Arc;
 
 use rustix::process::Signal;
@@ -25,6 +26,7 @@ use toolmux_core::tool::{Hints, Tool};
 
 use super::template::{fill, placeholders};
 use crate::child::ChildGroup;
+use crate::exit_status;
 use crate::registry::{OpenError, Opening, SourceKind};
 
 pub(crate) const SOURCE: SourceKind =
@@ -85,6 +87,9 @@ enum Printed {
     Text,
     Json,
 }
+
+/// How many letters of what a command printed are told when it failed: the last ones say why.
+const MOST_TOLD: usize = 4_000;
 
 fn most_output() -> usize {
     1 << 20
@@ -188,16 +193,12 @@ impl Commands {
         // Descendants that outlive the command do not outlive the call.
         group.signal(Signal::KILL);
         Ok(match ended {
-            Ok((success, stdout, stderr)) => outcome(&argv[0], tool.output, success, &stdout, &stderr),
+            Ok(ended) => outcome(&argv[0], tool.output, &ended),
             Err(error) => Outcome::Failed(ToolError::new(format!("`{}` failed: {error}", argv[0]))),
         })
     }
 
-    async fn finish(
-        &self,
-        group: &mut ChildGroup,
-        input: &[u8],
-    ) -> std::io::Result<(bool, Vec<u8>, Vec<u8>)> {
+    async fn finish(&self, group: &mut ChildGroup, input: &[u8]) -> std::io::Result<Ended> {
         let most = self.settings.max_output;
         let (stdin, stdout, stderr) =
             (group.child.stdin.take(), group.child.stdout.take(), group.child.stderr.take());
@@ -209,7 +210,7 @@ impl Commands {
         };
         let ((), stdout, stderr) = tokio::join!(write, read(stdout, most), read(stderr, most));
         let status = group.child.wait().await?;
-        Ok((status.success(), stdout?, stderr?))
+        Ok(Ended { status, stdout: stdout?, stderr: stderr? })
     }
 }
 
@@ -237,17 +238,36 @@ async fn read(stream: Option<impl AsyncRead + Unpin>, most: usize) -> std::io::R
     Ok(bytes)
 }
 
-fn outcome(program: &str, printed: Printed, success: bool, stdout: &[u8], stderr: &[u8]) -> Outcome {
-    let text = String::from_utf8_lossy(stdout);
-    if !success {
-        let told = String::from_utf8_lossy(if stderr.is_empty() { stdout } else { stderr });
-        return Outcome::Failed(ToolError::new(format!("`{program}` failed: {}", told.trim_end())));
+/// A command that has ended.
+struct Ended {
+    status: ExitStatus,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+}
+
+fn outcome(program: &str, printed: Printed, ended: &Ended) -> Outcome {
+    if !ended.status.success() {
+        return Outcome::Failed(ToolError::new(failure(program, ended)));
     }
+    let text = String::from_utf8_lossy(&ended.stdout);
     match printed {
         Printed::Text => Outcome::Returned(Output::value(raw_of(&Value::String(text.trim_end().to_owned())))),
         Printed::Json => match serde_json::from_str::<RawJson>(text.trim()) {
             Ok(value) => Outcome::Returned(Output::value(value)),
             Err(error) => Outcome::Failed(ToolError::new(format!("`{program}` did not print JSON: {error}"))),
         },
+    }
+}
+
+/// How it ended, and the end of what it printed: on its standard error, or on its output when there is nothing.
+fn failure(program: &str, ended: &Ended) -> String {
+    let how = exit_status::sentence(ended.status);
+    let printed = if ended.stderr.trim_ascii().is_empty() { &ended.stdout } else { &ended.stderr };
+    let printed = String::from_utf8_lossy(printed.trim_ascii());
+    let tail = printed.char_indices().rev().nth(MOST_TOLD - 1).map_or(0, |(start, _)| start);
+    match (&printed[tail..], tail) {
+        ("", _) => format!("`{program}` {how} and printed nothing"),
+        (text, 0) => format!("`{program}` {how}: {text}"),
+        (text, _) => format!("`{program}` {how}: …{text}"),
     }
 }

@@ -269,3 +269,9 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_mark_at_the_beginning_of_a_file_is_not_part_of_it() {
+    assert_eq!(check(&format!("\u{feff}{CRUD}")), check(CRUD));
+    assert!(format!("\u{feff}{CRUD}").parse::<OpenTool>().is_ok());
+}

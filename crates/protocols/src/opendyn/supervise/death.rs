@@ -8,22 +8,7 @@ use std::time::Duration;
 use toolmux_dylib_host::frame::Crash;
 use toolmux_dylib_host::plan::{Direction, Function, Pass};
 
-/// Signals that have names worth telling.
-const SIGNALS: [(i32, &str); 13] = [
-    (1, "SIGHUP"),
-    (2, "SIGINT"),
-    (4, "SIGILL"),
-    (5, "SIGTRAP"),
-    (6, "SIGABRT"),
-    (7, "SIGBUS"),
-    (8, "SIGFPE"),
-    (9, "SIGKILL"),
-    (11, "SIGSEGV"),
-    (13, "SIGPIPE"),
-    (15, "SIGTERM"),
-    (24, "SIGXCPU"),
-    (31, "SIGSYS"),
-];
+use crate::exit_status::signal_name;
 
 /// Why the call that was running has no result.
 #[derive(Clone, Debug)]
@@ -88,18 +73,4 @@ fn crash_words(signal: i32, crash: Option<Crash>, function: &Function) -> String
         None => {}
     }
     words
-}
-
-fn signal_name(signal: i32) -> String {
-    let known = SIGNALS.iter().find(|(number, _)| *number == signal);
-    known.map_or_else(|| format!("signal {signal}"), |(_, name)| (*name).to_owned())
-}
-
-/// How a process ended, in words.
-pub(super) fn status_words(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("exit status {code}"),
-        (None, Some(signal)) => signal_name(signal),
-        (None, None) => "no status".to_owned(),
-    }
 }

@@ -15,6 +15,7 @@ use toolmux_dylib_host::hello::{Abi, Hello, Ready};
 use toolmux_dylib_host::worker::ARGUMENT;
 
 use crate::child::ChildGroup;
+use crate::exit_status;
 
 /// How long a library may take to load.
 const LOAD_PATIENCE: Duration = Duration::from_secs(10);
@@ -136,7 +137,7 @@ fn pipes(group: &mut ChildGroup) -> io::Result<(pipe::Sender, pipe::Receiver)> {
 /// How a worker that hung up ended.
 async fn ended(group: &mut ChildGroup) -> String {
     match timeout(LOAD_PATIENCE, group.child.wait()).await {
-        Ok(Ok(status)) => super::death::status_words(status),
+        Ok(Ok(status)) => exit_status::noun(status),
         Ok(Err(_)) | Err(_) => "it closed its pipes".to_owned(),
     }
 }
