@@ -44,7 +44,11 @@ pub(crate) struct Libraries {
 
 impl Libraries {
     pub(crate) fn new() -> Self {
-        let gateway = Gateway::new(Settings::default(), Arc::new(MemoryStore::default()));
+        Libraries::under(Settings::default())
+    }
+
+    pub(crate) fn under(settings: Settings) -> Self {
+        let gateway = Gateway::new(settings, Arc::new(MemoryStore::default()));
         Libraries { gateway, folder: tempfile::tempdir().expect("a folder") }
     }
 
@@ -90,7 +94,7 @@ impl Libraries {
         self.gateway.catalog().unserved().iter().map(|tool| format!("{tool:?}")).collect()
     }
 
-    pub(crate) async fn close(self) {
+    pub(crate) async fn close(&self) {
         self.gateway.close(Duration::from_secs(5)).await;
     }
 }

@@ -1,12 +1,16 @@
 //! The lives of worker processes: ended when idle, replaced when killed, gone with their server.
 
 use std::path::Path;
+use std::pin::pin;
 use std::process::Command;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use serde_json::{Value, json};
+use toolmux_core::gateway::Settings;
+use toolmux_core::limits::Limits;
 
-use crate::opendyn_fixture::{Libraries, document, function};
+use crate::opendyn_fixture::{LIBRARY, Libraries, document, function};
 use crate::process::{Serving, until};
 
 /// Processes whose parent is this one, in the order in which they were started.
@@ -95,4 +99,16 @@ async fn a_caller_that_leaves_takes_nobodys_answer_along() {
         assert_eq!(sum, Ok(json!({ "result": round + 1 })));
     }
     libraries.close().await;
+}
+
+#[tokio::test]
+async fn a_call_that_runs_while_its_library_is_closed_may_have_run() {
+    let limits = Limits { drain: Duration::from_millis(1), ..Limits::default() };
+    let libraries = Libraries::under(Settings { limits, ..Settings::default() });
+    let sleep = document(json!([function("sleep_ms", "int", &[("n", "int")])]));
+    libraries.add("Fixture", &sleep, &LIBRARY, Value::Null).await;
+    let mut running = pin!(libraries.call("Fixture.sleep_ms", json!({ "n": 60_000 })));
+    assert!(running.as_mut().now_or_never().is_none(), "it is on its way to the worker");
+    let (told, ()) = tokio::join!(running, libraries.close());
+    assert!(told.as_ref().is_err_and(|words| words.contains("may have run")), "{told:?}");
 }

@@ -254,6 +254,13 @@ impl Lane {
     pub(super) fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
+        // What was written to a worker may be running, or run before the worker reads that it is to stop.
+        if state.connection.is_some() {
+            for waiting in state.waiting.drain(..) {
+                let death = Death::Broken("was ended because the library is being closed; it may have run");
+                waiting.answer.send(Answered::Died(death)).ok();
+            }
+        }
         state.dismiss(&Arc::from("The library is being closed"));
         drop(state);
         self.wake.notify_one();
