@@ -117,6 +117,47 @@ impl<'a> Message<'a> {
     }
 }
 
+/// Why bytes are not the answer to a request.
+#[derive(Debug, thiserror::Error)]
+pub enum NotTheAnswer {
+    /// They are no answer at all.
+    #[error("the answer is not JSON-RPC")]
+    Unreadable,
+    /// They answer another request.
+    #[error("the answer is to request `{0}`, which is not the one that was sent")]
+    Foreign(String),
+}
+
+/// Reads the answer to the only request of an exchange. `is_ours` is given the id as text, without quotes: some
+/// servers write a number as a text. An error without an id is taken as the answer: a server that cannot read a
+/// request cannot know its id (JSON-RPC 2.0, section 5), and nothing else was asked on this exchange. A result without
+/// one is not: whoever has a result has read the id.
+pub fn read_answer(
+    bytes: &[u8],
+    is_ours: impl FnOnce(&str) -> bool,
+) -> Result<Result<&RawValue, &RawValue>, NotTheAnswer> {
+    #[derive(Deserialize)]
+    struct WithoutId<'a> {
+        #[serde(borrow)]
+        error: &'a RawValue,
+        #[serde(default, rename = "id")]
+        _id: (),
+        #[serde(default, rename = "method")]
+        _method: (),
+    }
+    match Message::read(bytes) {
+        Ok(Message::Answer { id, .. }) if !is_ours(id.get().trim_matches('"')) => {
+            Err(NotTheAnswer::Foreign(id.get().chars().take(64).collect()))
+        }
+        Ok(Message::Answer { answer, .. }) => Ok(answer),
+        Ok(Message::Request { .. } | Message::Notification { .. }) => Err(NotTheAnswer::Unreadable),
+        Err(_) => {
+            let without: Result<WithoutId<'_>, _> = serde_json::from_slice(bytes);
+            without.map(|without| Err(without.error)).map_err(|_| NotTheAnswer::Unreadable)
+        }
+    }
+}
+
 /// The text of a request of ours, or of a notification when there is no id.
 pub fn ask(id: Option<&str>, method: &str, params: Option<&str>) -> String {
     let method = serde_json::to_string(method).expect("a text is writable");
@@ -162,5 +203,36 @@ impl<'a> Response<'a> {
         bytes.extend_from_slice(self.id.map_or("null", RawValue::get).as_bytes());
         bytes.push(b'}');
         bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expect: &str) {
+        let told = match read_answer(text.as_bytes(), |id| id == "7") {
+            Ok(Ok(result)) => format!("result {}", result.get()),
+            Ok(Err(error)) => format!("error {}", error.get()),
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(told, expect, "{text}");
+    }
+
+    #[test]
+    fn only_the_answer_to_our_request_is_one() {
+        check(r#"{"jsonrpc":"2.0","id":7,"result":{}}"#, "result {}");
+        check(r#"{"id":"7","error":{"code":1}}"#, r#"error {"code":1}"#);
+        check(r#"{"id":null,"error":{"code":1}}"#, r#"error {"code":1}"#);
+        check(r#"{"error":{"code":1}}"#, r#"error {"code":1}"#);
+        let foreign =
+            |id: &str| format!("the answer is to request `{id}`, which is not the one that was sent");
+        check(r#"{"id":8,"result":{}}"#, &foreign("8"));
+        check(r#"{"id":"8","error":{}}"#, &foreign("\"8\""));
+        let unreadable = "the answer is not JSON-RPC";
+        for text in [r#"{"id":null,"result":{}}"#, r#"{"result":{}}"#, "{}", "[]", "", "<html>", "null"] {
+            check(text, unreadable);
+        }
+        check(r#"{"id":7,"method":"ping"}"#, unreadable);
     }
 }

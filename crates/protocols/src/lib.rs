@@ -13,6 +13,7 @@ pub mod http_client;
 mod http_connect;
 mod http_error;
 mod http_pool;
+mod http_status;
 mod inlined_schema;
 pub mod jsonrpc;
 pub mod mcp;

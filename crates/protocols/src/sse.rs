@@ -89,6 +89,11 @@ impl Decoder {
         (self.event, self.has_data) = (Event::default(), false);
     }
 
+    /// True when no event has begun that is not complete yet.
+    pub fn is_between_events(&self) -> bool {
+        !self.has_data && matches!(&self.pending[..], [] | [b'\r'])
+    }
+
     /// Takes a piece of the stream; gives the events that are complete with it.
     pub fn push(&mut self, piece: &[u8]) -> Result<Vec<Event>, TooLarge> {
         self.pending.extend_from_slice(piece);

@@ -1,5 +1,6 @@
 //! We ask as an ATS client: list, call, follow, cancel.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -10,6 +11,7 @@ use url::Url;
 
 use super::wire::{ListedTool, RefusalDocument, TaskDocument};
 use crate::http_client::{Answer, HttpClient, HttpError, base_of, sensitive};
+use crate::http_status::retry_after;
 use crate::sse::{Decoder, TooLarge};
 
 /// The largest event.
@@ -19,8 +21,8 @@ const RESUMES: u32 = 5;
 /// The pause before it is.
 const RESUME_PAUSE: Duration = Duration::from_millis(200);
 
-/// The longest a server may ask us to wait.
-const LONGEST_RETRY_AFTER: Duration = Duration::from_hours(1);
+/// The pause before a task that still runs is looked at again, where the server tells its state once per request.
+const POLL_PAUSE: Duration = Duration::from_millis(200);
 
 /// Why a client got no answer.
 #[derive(Debug, thiserror::Error)]
@@ -122,8 +124,9 @@ impl AtsClient {
             task: task.to_owned(),
             line: None,
             seen: None,
-            waiting: Vec::new(),
+            waiting: VecDeque::new(),
             resumes: RESUMES,
+            polls: false,
         }
     }
 
@@ -160,16 +163,18 @@ pub struct Followed {
     task: String,
     line: Option<(Answer, Decoder)>,
     seen: Option<String>,
-    waiting: Vec<TaskDocument>,
+    waiting: VecDeque<TaskDocument>,
     resumes: u32,
+    /// The server gives one document for each request: the last one did not say that the task had ended.
+    polls: bool,
 }
 
 impl Followed {
     /// The next event. After one that ended the task there is none worth asking for.
     pub async fn next(&mut self) -> Result<TaskDocument, AtsError> {
         loop {
-            if !self.waiting.is_empty() {
-                return Ok(self.waiting.remove(0));
+            if let Some(document) = self.waiting.pop_front() {
+                return Ok(document);
             }
             match self.read().await {
                 Ok(()) => {}
@@ -187,12 +192,13 @@ impl Followed {
         let (answer, decoder) = match &mut self.line {
             Some(line) => line,
             None => {
-                let mut headers = HeaderMap::new();
-                headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
-                if let Some(seen) = self.seen.as_ref().and_then(|seen| HeaderValue::from_str(seen).ok()) {
-                    headers.insert("last-event-id", seen);
+                let answer = self.ask().await?;
+                if is_json(&answer) {
+                    let document = one_document(&answer.body().await?)?;
+                    self.polls = !document.has_ended();
+                    self.waiting.push_back(document);
+                    return Ok(());
                 }
-                let answer = good(self.client.get(&["callback", &self.task], headers).await?).await?;
                 self.line.insert((answer, Decoder::new(EVENT_BYTES)))
             }
         };
@@ -204,10 +210,23 @@ impl Followed {
                 return Err(AtsError::NoSuchTask(event.data));
             }
             let document = serde_json::from_str(&event.data);
-            self.waiting.push(document.map_err(|error| AtsError::NotAts(error.to_string()))?);
+            self.waiting.push_back(document.map_err(|error| AtsError::NotAts(error.to_string()))?);
             self.seen = event.id.or(self.seen.take());
         }
         Ok(())
+    }
+
+    /// Events are asked for. Newer servers of this protocol do not look and give one document.
+    async fn ask(&self) -> Result<Answer, AtsError> {
+        if self.polls {
+            tokio::time::sleep(POLL_PAUSE).await;
+        }
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
+        if let Some(seen) = self.seen.as_ref().and_then(|seen| HeaderValue::from_str(seen).ok()) {
+            headers.insert("last-event-id", seen);
+        }
+        good(self.client.get(&["callback", &self.task], headers).await?).await
     }
 
     /// The stream ended before the task did.
@@ -221,15 +240,30 @@ impl Followed {
     }
 }
 
+fn is_json(answer: &Answer) -> bool {
+    let kind = answer.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    kind.is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("application/json"))
+}
+
+/// The document of a task, bare or in `data` as the answer to a cancellation has it.
+fn one_document(body: &[u8]) -> Result<TaskDocument, AtsError> {
+    #[derive(Deserialize)]
+    struct InData {
+        data: TaskDocument,
+    }
+    serde_json::from_slice(body).or_else(|error| match serde_json::from_slice(body) {
+        Ok(InData { data }) => Ok(data),
+        Err(_) => Err(AtsError::NotAts(error.to_string())),
+    })
+}
+
 /// An answer that is not a refusal.
 async fn good(answer: Answer) -> Result<Answer, AtsError> {
     let status = answer.status();
     if status.is_success() {
         return Ok(answer);
     }
-    let retry_after =
-        answer.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
-    let retry_after = retry_after.map(|seconds| Duration::from_secs(seconds).min(LONGEST_RETRY_AFTER));
+    let retry_after = retry_after(answer.headers());
     let body = answer.body().await?;
     let document: RefusalDocument = serde_json::from_slice(&body).unwrap_or_default();
     let detail = match &document.detail {

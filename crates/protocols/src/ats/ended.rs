@@ -9,6 +9,12 @@ use toolmux_core::task::TaskStatus;
 use super::wire::{TaskDocument, TaskError};
 
 impl TaskDocument {
+    /// True when nothing more happens to the task.
+    pub fn has_ended(&self) -> bool {
+        use TaskStatus::{Cancelled, Completed, Failed};
+        matches!(TaskStatus::read(&self.status), Some(Completed | Cancelled | Failed))
+    }
+
     /// What came of the task, when it has ended.
     pub fn outcome(self) -> Option<Outcome> {
         // Its code spells one of them `pendding`: whatever is not an end is not one.

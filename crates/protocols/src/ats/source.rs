@@ -1,7 +1,6 @@
 //! An ATS server as a source: a call is a task over there, followed to its end.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use http::StatusCode;
 use schemars::JsonSchema;
@@ -21,6 +20,7 @@ use toolmux_core::tool::Tool;
 use super::client::{AtsClient, AtsError};
 use super::wire::RefusalDocument;
 use crate::http_client::{HttpClient, HttpLimits};
+use crate::http_status::StatusAnswer;
 use crate::registry::{OpenError, Opening, SecretSetting, SourceKind};
 
 pub(crate) const SOURCE: SourceKind =
@@ -126,9 +126,6 @@ impl AtsSource {
             };
         };
         let refusal = match *status {
-            // This one status says that nothing was begun.
-            StatusCode::SERVICE_UNAVAILABLE => return self.not_run(error),
-            status if status.is_server_error() => return self.lost(&error),
             StatusCode::UNPROCESSABLE_ENTITY => {
                 let mut parameters = document.faults();
                 if parameters.is_empty() {
@@ -149,23 +146,30 @@ impl AtsSource {
         SourceError::Refused(refusal)
     }
 
-    /// Nothing was begun over there.
+    /// What a refusal says of a call, or of a list, that nothing more is known of.
     fn not_run(&self, error: AtsError) -> SourceError {
         let told = |public: String| Message::public(public).caused_by(&error);
         let unavailable =
             |message, retry_after| SourceError::Refused(Refusal::Unavailable { message, retry_after });
         match error {
             AtsError::Http(error) => error.into(),
+            // In the words of the protocol this says that no task was begun; in those of a gateway it says nothing.
+            AtsError::Refused {
+                status: StatusCode::SERVICE_UNAVAILABLE,
+                ref document,
+                ref detail,
+                retry_after,
+            } if !document.detail.is_null() => match retry_after {
+                Some(_) => unavailable(told(detail.clone()), retry_after),
+                None => SourceError::NotReached(told(detail.clone())),
+            },
             AtsError::Refused { status: StatusCode::TOO_MANY_REQUESTS, ref detail, retry_after, .. } => {
-                let retry_after = retry_after.unwrap_or(Duration::from_secs(1));
-                SourceError::Refused(Refusal::Busy { message: told(detail.clone()), retry_after })
+                let status = StatusCode::TOO_MANY_REQUESTS;
+                StatusAnswer { status, retry_after }.error(&[], told(detail.clone()))
             }
-            AtsError::Refused { status: StatusCode::SERVICE_UNAVAILABLE, ref detail, .. } => {
-                SourceError::NotReached(told(detail.clone()))
-            }
-            AtsError::Refused { ref detail, retry_after, .. } => {
+            AtsError::Refused { status, ref detail, retry_after, .. } => {
                 let public = format!("Source `{}` did not take the call: {detail}", self.name);
-                unavailable(told(public), retry_after)
+                StatusAnswer { status, retry_after }.error(&[], told(public))
             }
             AtsError::Address(_) | AtsError::NoSuchTask(_) | AtsError::NotAts(_) => {
                 unavailable(told(format!("Source `{}` does not answer as an ATS server", self.name)), None)

@@ -1,5 +1,7 @@
 //! What an MCP source has beside tools, as the core carries it from source to server.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use toolmux_core::tool::Passthrough;
@@ -15,6 +17,9 @@ pub(super) struct Beside<'a> {
     pub(super) resources: Option<Vec<&'a RawValue>>,
     #[serde(borrow, default)]
     pub(super) templates: Option<Vec<&'a RawValue>>,
+    /// How its tools are meant to be used, for models.
+    #[serde(borrow, default)]
+    pub(super) instructions: Option<Cow<'a, str>>,
     #[serde(default)]
     pub(super) completions: bool,
     #[serde(default)]

@@ -12,6 +12,7 @@ use super::client_wire::{self, FunctionCall, RawCall, Told, ToolReturn};
 use super::document::{OpenTool, read_leniently};
 use super::exception::ClientError;
 use crate::http_client::{Answer, HttpClient, HttpError, HttpLimits, sensitive};
+use crate::http_status::StatusAnswer;
 use crate::sse::Decoder;
 
 /// Where OpenTool is below a server's address.
@@ -122,22 +123,23 @@ impl Client {
     pub(super) async fn call_raw(&self, call: RawCall<'_>) -> Result<RawJson, ClientError> {
         let headers = self.headers_of(&call, "application/json");
         let answer = self.send(Method::POST, "/call", headers, call.body()).await?;
-        let status = answer.status().as_u16();
-        client_wire::answer(status, &answer.body().await?)
+        let told = StatusAnswer::of(&answer);
+        client_wire::answer(told, call.id, &answer.body().await?)
     }
 
     /// The same, followed.
     pub(super) async fn stream_raw(&self, call: RawCall<'_>) -> Result<RawEvents, ClientError> {
         let headers = self.headers_of(&call, "text/event-stream");
         let answer = self.send(Method::POST, "/streamCall", headers, call.body()).await?;
-        let status = answer.status();
-        if !status.is_success() {
-            return Err(client_wire::answer(status.as_u16(), &answer.body().await?)
+        let told = StatusAnswer::of(&answer);
+        if !told.status.is_success() {
+            return Err(client_wire::answer(told, call.id, &answer.body().await?)
                 .err()
                 .unwrap_or(ClientError::NoAccess { cause: None }));
         }
         Ok(RawEvents {
             answer,
+            call: call.id.to_owned(),
             decoder: Decoder::new(self.limits.body_bytes),
             ready: VecDeque::new(),
             limits: self.limits,
@@ -150,14 +152,13 @@ impl Client {
             headers.insert(header::IF_NONE_MATCH, tag);
         }
         let answer = self.send(Method::GET, "/load", headers, Vec::new()).await?;
-        let (status, tag) = (answer.status(), answer.headers().get(header::ETAG).cloned());
-        if status == StatusCode::NOT_MODIFIED {
+        let (told, tag) = (StatusAnswer::of(&answer), answer.headers().get(header::ETAG).cloned());
+        if told.status == StatusCode::NOT_MODIFIED {
             return Ok(Loaded::Same);
         }
         let body = answer.body().await?;
-        if !status.is_success() {
-            let error = client_wire::answer(status.as_u16(), &body).err();
-            return Err(error.unwrap_or(ClientError::NoAccess { cause: None }));
+        if !told.status.is_success() {
+            return Err(client_wire::status_error(told, &body));
         }
         Ok(describes(&body).map_or(Loaded::Nothing, |text| Loaded::Text(text, tag)))
     }
@@ -236,6 +237,8 @@ impl Events {
 #[derive(Debug)]
 pub(super) struct RawEvents {
     answer: Answer,
+    /// The id of the call.
+    call: String,
     decoder: Decoder,
     ready: VecDeque<crate::sse::Event>,
     limits: HttpLimits,
@@ -247,10 +250,13 @@ impl RawEvents {
     pub(super) async fn next(&mut self) -> Result<Option<Told>, ClientError> {
         loop {
             if let Some(event) = self.ready.pop_front() {
-                return client_wire::event(&event).map(Some);
+                return client_wire::event(&event, &self.call).map(Some);
             }
             let piece = tokio::time::timeout(self.limits.timeout, self.answer.piece()).await;
-            let Some(piece) = piece.map_err(|_| self.late())?? else { return Ok(None) };
+            let Some(piece) = piece.map_err(|_| self.late())?? else {
+                let cut = || ClientError::call(None, "The stream ended in the middle of an event");
+                return if self.decoder.is_between_events() { Ok(None) } else { Err(cut()) };
+            };
             let events = self.decoder.push(&piece);
             self.ready.extend(events.map_err(|error| ClientError::call(None, error.to_string()))?);
         }

@@ -1,13 +1,14 @@
 //! The bytes of the client's side: what we send, in the order of the specification, and what five public
 //! servers answer, with all their liberties.
 
-use http::HeaderMap;
+use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use toolmux_core::json_text::RawJson;
 
 use super::exception::ClientError;
+use crate::http_status::StatusAnswer;
 use crate::sse;
 
 /// The code of answers that are not there, as the public client that tells them apart has it.
@@ -97,6 +98,8 @@ impl RawCall<'_> {
 #[derive(Deserialize)]
 struct Envelope<'a> {
     #[serde(borrow, default)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
     result: Option<&'a RawValue>,
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
@@ -119,23 +122,42 @@ impl From<ErrorBody> for ClientError {
     }
 }
 
-/// The result of an answer, as the server wrote it. Statuses other than 200 may still bring an envelope.
-pub(super) fn answer(status: u16, body: &[u8]) -> Result<RawJson, ClientError> {
-    let good = (200..300).contains(&status);
-    if body.trim_ascii().is_empty() {
-        return Err(if good {
-            ClientError::ResponseNull { code: NULL_CODE }
-        } else {
-            ClientError::call(Some(status.into()), format!("HTTP {status}"))
-        });
+impl Envelope<'_> {
+    /// The id, when it is that of another call. Public servers leave it out or empty, or write a number for a text.
+    fn foreign(&self, call: &str) -> Option<String> {
+        let id = self.id.map(|id| id.get().trim_matches('"')).filter(|id| !id.is_empty())?;
+        let ours = serde_json::to_string(call).is_ok_and(|written| written.trim_matches('"') == id);
+        (!ours).then(|| quoted(id.as_bytes()))
     }
+}
+
+/// The result of an answer to this call, as the server wrote it. Statuses other than 200 may still bring an envelope.
+pub(super) fn answer(told: StatusAnswer, call: &str, body: &[u8]) -> Result<RawJson, ClientError> {
+    let good = told.status.is_success();
     match serde_json::from_slice::<Envelope<'_>>(body) {
+        Ok(envelope) if envelope.foreign(call).is_some() => Err(not_ours(&envelope, call)),
         Ok(Envelope { error: Some(error), .. }) => Err(read_error(error.get())),
         Ok(Envelope { result: Some(result), .. }) if good => object(result),
         Ok(_) if good => Err(ClientError::ErrorNull { code: NULL_CODE }),
-        _ if good => Err(ClientError::call(None, format!("The answer cannot be read: {}", quoted(body)))),
-        _ => Err(ClientError::call(Some(status.into()), format!("HTTP {status}: {}", quoted(body)))),
+        _ if !good => Err(status_error(told, body)),
+        _ if body.trim_ascii().is_empty() => Err(ClientError::ResponseNull { code: NULL_CODE }),
+        _ => Err(ClientError::call(None, format!("The answer cannot be read: {}", quoted(body)))),
     }
+}
+
+/// Whoever answers another call may have run ours too.
+fn not_ours(envelope: &Envelope<'_>, call: &str) -> ClientError {
+    let id = envelope.foreign(call).unwrap_or_default();
+    ClientError::call(None, format!("The answer is to call `{id}`, which is not the one that was sent"))
+}
+
+/// An answer that is not an OpenTool server's.
+pub(super) fn status_error(told: StatusAnswer, body: &[u8]) -> ClientError {
+    let StatusAnswer { status, retry_after } = told;
+    let (number, quoted) = (status.as_u16(), quoted(body));
+    let message =
+        if quoted.is_empty() { format!("HTTP {number}") } else { format!("HTTP {number}: {quoted}") };
+    ClientError::Status { status, retry_after, message }
 }
 
 fn object(result: &RawValue) -> Result<RawJson, ClientError> {
@@ -178,13 +200,17 @@ pub(super) enum Told {
     Other,
 }
 
-/// Reads an event. Errors come in an envelope when a tool tells them, bare when it broke.
-pub(super) fn event(event: &sse::Event) -> Result<Told, ClientError> {
+/// Reads an event of this call. Errors come in an envelope when a tool tells them, bare when it broke.
+pub(super) fn event(event: &sse::Event, call: &str) -> Result<Told, ClientError> {
     match event.event.as_str() {
         "start" => Ok(Told::Start),
         "done" => Ok(Told::Done),
-        "data" => answer(200, event.data.as_bytes()).map(Told::Data),
+        "data" => {
+            let told = StatusAnswer { status: StatusCode::OK, retry_after: None };
+            answer(told, call, event.data.as_bytes()).map(Told::Data)
+        }
         "error" => match serde_json::from_str::<Envelope<'_>>(&event.data) {
+            Ok(envelope) if envelope.foreign(call).is_some() => Err(not_ours(&envelope, call)),
             Ok(Envelope { error: Some(error), .. }) => Err(read_error(error.get())),
             _ => Err(read_error(&event.data)),
         },

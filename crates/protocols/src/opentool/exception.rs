@@ -1,6 +1,9 @@
 //! The client's exceptions: the five of the specification, under their codes and in their words, and what
 //! the specification has no exception for.
 
+use std::time::Duration;
+
+use http::StatusCode;
 use serde_json::{Map, Value};
 use toolmux_core::json_text::RawJson;
 
@@ -34,12 +37,22 @@ pub enum ClientError {
     /// The server answered with an error.
     #[error("{message}")]
     Call {
-        /// The error's code; the status when the server answered with something else.
+        /// The error's code.
         code: Option<i64>,
         /// The error's words.
         message: String,
         /// More, for programs.
         data: Option<RawJson>,
+    },
+    /// The server answered with a status, and not as an OpenTool server.
+    #[error("{message}")]
+    Status {
+        /// The status.
+        status: StatusCode,
+        /// When to try again, if it says so.
+        retry_after: Option<Duration>,
+        /// The status and what came with it.
+        message: String,
     },
     /// The server did not answer in time; the tool may have run.
     #[error("The server did not answer in time")]
@@ -66,6 +79,7 @@ impl ClientError {
             ClientError::Unauthorized => Some(401),
             ClientError::NoAccess { .. } => Some(404),
             ClientError::Call { code, .. } => *code,
+            ClientError::Status { status, .. } => Some(status.as_u16().into()),
             ClientError::TimedOut(_) => Some(408),
             ClientError::Tls { .. } | ClientError::Unusable(_) => None,
         }

@@ -23,6 +23,7 @@ use super::exception::ClientError;
 use super::source::unavailable;
 use super::wire::Parts;
 use crate::http_client::HttpError;
+use crate::http_status::StatusAnswer;
 use crate::jsonrpc::Error;
 
 /// How long a caller waits before it asks a busy server again that did not say.
@@ -60,6 +61,11 @@ pub(super) async fn follow(
                 parts.push(part);
             }
             Ok(Some(Told::Start | Told::Other)) => {}
+            // Servers that never say that they are done have given something before they close.
+            Ok(None) if parts.is_empty() => {
+                let what = "The OpenTool server closed the stream before it gave anything";
+                return Err(SourceError::Lost(Message::public(what)));
+            }
             Ok(Some(Told::Done) | None) => return Ok(Outcome::Returned(streamed(parts))),
             Err(error) => return failed(error, call),
         }
@@ -110,6 +116,9 @@ pub(super) fn not_listed(error: ClientError) -> SourceError {
 pub(super) fn failed(error: ClientError, call: &Call) -> Result<Outcome, SourceError> {
     match error {
         ClientError::Call { code: Some(code), message, data } => answered(code, message, data, call),
+        ClientError::Status { status, retry_after, message } => {
+            Err(StatusAnswer { status, retry_after }.error(&[], Message::public(message)))
+        }
         // A server that answers with neither a result nor an error has run the tool as likely as not.
         ClientError::Call { code: None, .. }
         | ClientError::ResponseNull { .. }
@@ -131,6 +140,7 @@ fn words(error: &ClientError) -> String {
             "The OpenTool server answered with neither a result nor an error".to_owned()
         }
         ClientError::Call { .. }
+        | ClientError::Status { .. }
         | ClientError::TimedOut(_)
         | ClientError::Tls { .. }
         | ClientError::Unusable(_) => error.message(),

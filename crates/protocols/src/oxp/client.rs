@@ -14,6 +14,7 @@ use uuid::Uuid;
 use super::upstream::{Answered, ToolCall, ToolList, decode, decode_list, decode_refusal, encode};
 use super::wire::Form;
 use crate::http_client::{Answer, HttpClient, HttpError, base_of, sensitive};
+use crate::http_status::StatusAnswer;
 use crate::version_header::{OXP_VERSION, OXP_VERSION_HEADER};
 
 /// How patient a client is.
@@ -57,6 +58,8 @@ pub enum OxpError {
     NotOxp {
         /// The status.
         status: StatusCode,
+        /// When to try again, if it says so.
+        retry_after: Option<Duration>,
         /// What is wrong with it.
         what: String,
     },
@@ -118,16 +121,16 @@ impl OxpClient {
     /// Every version of every tool.
     pub async fn tools(&self) -> Result<ToolList, OxpError> {
         let answer = self.send(Method::GET, "tools", HeaderMap::new(), Vec::new()).await?;
-        let (status, modern) = (answer.status(), answer.headers().contains_key(OXP_VERSION_HEADER));
-        let retry_after = retry_after(answer.headers());
+        let told = StatusAnswer::of(&answer);
+        let modern = answer.headers().contains_key(OXP_VERSION_HEADER);
         let body = answer.body().await?;
-        if matches!(status, StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED) {
-            return Err(OxpError::Refused(decode_refusal(status, retry_after, &body)));
+        if matches!(told.status, StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED) {
+            return Err(OxpError::Refused(decode_refusal(told, &body)));
         }
-        if status != StatusCode::OK {
-            return Err(not_oxp(status, "a list of tools was expected"));
+        if told.status != StatusCode::OK {
+            return Err(not_oxp(told, "a list of tools was expected"));
         }
-        let (list, older) = decode_list(&body).map_err(|error| not_oxp(status, error))?;
+        let (list, older) = decode_list(&body).map_err(|error| not_oxp(told, error))?;
         if modern || older {
             // A server that shows neither sign is tried in both forms.
             self.form.set(if modern { Form::Bare } else { Form::Enveloped }).ok();
@@ -189,12 +192,12 @@ impl OxpClient {
         headers: HeaderMap,
     ) -> Result<Answered, OxpError> {
         let answer = self.send(Method::POST, "tools/call", headers, encode(form, id, call)).await?;
-        let (status, after) = (answer.status(), retry_after(answer.headers()));
+        let told = StatusAnswer::of(&answer);
         let modern = answer.headers().contains_key(OXP_VERSION_HEADER);
         let body = answer.body().await?;
-        match status {
+        match told.status {
             StatusCode::OK => {
-                let (form, answered) = decode(&body, id).map_err(|error| not_oxp(status, error))?;
+                let (form, answered) = decode(&body, id).map_err(|error| not_oxp(told, error))?;
                 self.form.set(form).ok();
                 Ok(answered)
             }
@@ -202,9 +205,9 @@ impl OxpClient {
                 if modern {
                     self.form.set(Form::Bare).ok();
                 }
-                Err(OxpError::Refused(decode_refusal(status, after, &body)))
+                Err(OxpError::Refused(decode_refusal(told, &body)))
             }
-            _ => Err(not_oxp(status, "a call was to be answered")),
+            _ => Err(not_oxp(told, "a call was to be answered")),
         }
     }
 
@@ -232,14 +235,14 @@ impl OxpClient {
         let headers =
             if url.origin() == self.base.origin() { self.headers.clone() } else { HeaderMap::new() };
         let answer = self.http.send(Method::GET, url, headers, Vec::new()).await?;
-        let status = answer.status();
+        let told = StatusAnswer::of(&answer);
         let check: Check =
-            serde_json::from_slice(&answer.body().await?).map_err(|error| not_oxp(status, error))?;
+            serde_json::from_slice(&answer.body().await?).map_err(|error| not_oxp(told, error))?;
         match check.status.as_str() {
             "completed" => Ok(Waited::Completed),
             "failed" => Ok(Waited::Failed),
             "pending" => Ok(Waited::Undecided),
-            other => Err(not_oxp(status, format!("`{other}` is no status of a challenge"))),
+            other => Err(not_oxp(told, format!("`{other}` is no status of a challenge"))),
         }
     }
 
@@ -280,16 +283,12 @@ fn authenticate(headers: &mut HeaderMap, key: &Secret) -> Option<()> {
     Some(())
 }
 
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    headers.get(header::RETRY_AFTER)?.to_str().ok()?.parse().ok().map(Duration::from_secs)
-}
-
 /// Up to a quarter more, so that many clients do not come back at one moment.
 fn jittered(pause: Duration) -> Duration {
     let share = f64::from(Uuid::new_v4().as_fields().0) / f64::from(u32::MAX);
     pause.mul_f64(1.0 + share / 4.0)
 }
 
-fn not_oxp(status: StatusCode, what: impl ToString) -> OxpError {
-    OxpError::NotOxp { status, what: what.to_string() }
+fn not_oxp(StatusAnswer { status, retry_after }: StatusAnswer, what: impl ToString) -> OxpError {
+    OxpError::NotOxp { status, retry_after, what: what.to_string() }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use http::{HeaderValue, StatusCode};
+use http::HeaderValue;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -23,6 +23,7 @@ use uuid::Uuid;
 use super::client::{OxpClient, OxpError};
 use super::upstream::{ListedTool, ToolCall, ToolList};
 use crate::http_client::{HttpClient, HttpLimits, credential_headers};
+use crate::http_status::StatusAnswer;
 use crate::registry::{OpenError, Opening, SecretSetting, SourceKind};
 
 pub(crate) const SOURCE: SourceKind =
@@ -95,15 +96,11 @@ impl OxpSource {
             ),
             OxpError::Refused(refusal) => SourceError::Refused(refusal),
             OxpError::Address(_) => unavailable(told(format!("Source `{}` has no address", self.name))),
-            OxpError::NotOxp {
-                status: StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS,
-                ..
-            } => SourceError::NotReached(told(format!("Source `{}` is not available", self.name))),
-            OxpError::NotOxp { status, .. } if status.is_client_error() || status.is_redirection() => {
-                unavailable(told(format!("Source `{}` does not answer as an OXP server", self.name)))
-            }
-            OxpError::NotOxp { .. } => {
-                SourceError::Lost(told(format!("Source `{}` gave an answer that cannot be read", self.name)))
+            OxpError::NotOxp { status, retry_after, .. } => {
+                let what =
+                    if status.is_success() { "gave an answer that cannot be read" } else { "answered" };
+                let public = format!("Source `{}` {what} ({status})", self.name);
+                StatusAnswer { status, retry_after }.error(&[], told(public))
             }
         }
     }

@@ -19,6 +19,7 @@ use toolmux_core::version::Version;
 
 use super::version::SCHEMA;
 use super::wire::Form;
+use crate::http_status::StatusAnswer;
 
 /// A call to be written.
 #[derive(Clone, Debug)]
@@ -153,6 +154,9 @@ pub(super) fn decode(body: &[u8], asked: &str) -> Result<(Form, Answered), serde
         Some(result) => (Form::Enveloped, serde_json::from_str(result.get())?),
         None => (Form::Bare, serde_json::from_slice(body)?),
     };
+    if response.success.is_none() && response.value.is_none() && response.error.is_none() {
+        return Err(serde::de::Error::missing_field("success"));
+    }
     let outcome = match response.error {
         Some(error) if response.success != Some(true) => Outcome::Failed(failure(error)),
         Some(_) | None if response.success == Some(false) => {
@@ -211,7 +215,8 @@ struct MissingSecret {
 }
 
 /// What an answer of 400, 401 or 422 says. Its class is told by status and members, never by words.
-pub(super) fn decode_refusal(status: StatusCode, retry_after: Option<Duration>, body: &[u8]) -> Refusal {
+pub(super) fn decode_refusal(told: StatusAnswer, body: &[u8]) -> Refusal {
+    let StatusAnswer { status, retry_after } = told;
     let error: ErrorResponse = serde_json::from_slice(body).unwrap_or_default();
     if let Some(missing) = error.missing_requirements {
         return Refusal::Challenged {

@@ -1,6 +1,7 @@
 //! An ATS server as a source of another gateway: what goes in on one side comes out on the other.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::routing::{get, post};
 use http::{Method, StatusCode};
@@ -17,7 +18,7 @@ use toolmux_core::store::MemoryStore;
 use toolmux_protocols::SOURCES;
 use toolmux_protocols::registry::Opening;
 
-use crate::oxp::{SETTLE, Scripted, Server};
+use crate::oxp::{SETTLE, Scripted, Server, listen};
 
 struct Pair {
     scripted: Arc<Scripted>,
@@ -156,7 +157,62 @@ async fn refusals_of_a_server_come_out_as_what_they_are() {
 
 #[tokio::test]
 async fn a_call_that_may_have_begun_is_lost_and_not_tried_again() {
-    for (status, body) in [(StatusCode::INTERNAL_SERVER_ERROR, "oops"), (StatusCode::OK, "not JSON")] {
+    let unavailable = StatusCode::SERVICE_UNAVAILABLE;
+    let lost =
+        [(StatusCode::INTERNAL_SERVER_ERROR, "oops"), (StatusCode::OK, "not JSON"), (unavailable, "<html>")];
+    for (status, body) in lost {
         check_answer(status, body, "failed: ").await;
     }
+    check_answer(unavailable, r#"{"detail":"starting"}"#, "unavailable: starting").await;
+}
+
+/// What becomes of a call whose task a server tells of like this, one answer for each time it is asked.
+async fn check_followed(kind: &'static str, answers: &'static [&'static str], expect: &str) {
+    let list = r#"[{"name":"t","description":"","input_schema":{"type":"object"}}]"#;
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&asked);
+    let follow = move || async move {
+        let answer = answers[counted.fetch_add(1, Ordering::SeqCst)];
+        ([("content-type", kind)], answer)
+    };
+    let routes = axum::Router::new()
+        .route("/get_tool", get(move || async move { list }))
+        .route("/call_tool/{tool}", post(|| async { r#"{"task_id":"1"}"# }))
+        .route("/callback/{task}", get(follow));
+    let (base, server) = listen(routes).await;
+    let near = near(&base).await;
+    let caller = near.admit(Credential::None, None).expect("open");
+    let request = Request::new(ToolRef::flat("t"), Arguments::from_map(serde_json::Map::new()));
+    let answer = match near.call(&caller, request, &Progress::unheard()).await {
+        Ok(Outcome::Returned(output)) => format!("returned: {}", output.value.get()),
+        Ok(Outcome::Failed(error)) => format!("failed: {}", error.message.public),
+        Err(refusal) => format!("{}: {}", refusal.name(), refusal.message().public),
+    };
+    assert_eq!(
+        (answer.as_str(), asked.load(Ordering::SeqCst)),
+        (expect, answers.len()),
+        "{kind} {answers:?}"
+    );
+    server.abort();
+}
+
+#[tokio::test]
+async fn a_task_is_followed_by_events_or_asked_for_until_it_ends() {
+    const EVENTS: &str = "text/event-stream";
+    const JSON: &str = "application/json; charset=utf-8";
+    const DONE: &str = r#"{"status":"completed","result":[{"type":"text","text":"7"}],"error":null}"#;
+    const GOES_ON: &str = r#"{"status":"running","result":null,"error":null}"#;
+    check_followed(
+        EVENTS,
+        &["data: {\"status\":\"completed\",\"result\":[{\"type\":\"text\",\"text\":\"7\"}]}\n\n"],
+        "returned: 7",
+    )
+    .await;
+    check_followed(JSON, &[DONE], "returned: 7").await;
+    check_followed(JSON, &[r#"{"status":"pendding","result":null}"#, GOES_ON, DONE], "returned: 7").await;
+    check_followed(JSON, &[r#"{"data":{"status":"completed","result":[]}}"#], "returned: []").await;
+    check_followed(JSON, &[r#"{"status":"failed","result":null,"error":"it broke"}"#], "failed: it broke")
+        .await;
+    let lost = "failed: Source `far` lost the task; the tool may have run";
+    check_followed(JSON, &[GOES_ON, r#"{"detail":"?"}"#], lost).await;
 }

@@ -81,7 +81,7 @@ async fn a_call_is_followed_to_its_end() {
 async fn the_five_exceptions_are_raised_when_the_specification_says() {
     check(Prepared::json(""), json!({ "code": 500, "message": "Response is null" })).await;
     check(
-        Prepared::json(r#"{"jsonrpc":"2.0","result":null,"id":"1"}"#),
+        Prepared::json(r#"{"jsonrpc":"2.0","result":null,"id":"id-1"}"#),
         json!({ "code": 500, "message": "Error is null" }),
     )
     .await;
@@ -94,7 +94,7 @@ async fn the_five_exceptions_are_raised_when_the_specification_says() {
     let nobody = client("http://127.0.0.1:1").call(&function_call("f", json!({}))).await.expect_err("nobody");
     assert_eq!(Value::from(nobody.to_json()), no_access);
     check(
-        Prepared::json(r#"{"jsonrpc":"2.0","result":{},"error":{"code":500,"message":"boom"},"id":"1"}"#),
+        Prepared::json(r#"{"jsonrpc":"2.0","result":{},"error":{"code":500,"message":"boom"},"id":"id-1"}"#),
         json!({ "code": 500, "message": "boom" }),
     )
     .await;
@@ -105,14 +105,14 @@ async fn answers_of_the_public_servers_are_understood() {
     let good = json!({ "id": "id-1", "result": { "count": 0 } });
     let charset = "application/json; charset=utf-8";
     for body in [
-        r#"{"jsonrpc":"2.0.0","result":{"count":0},"id":"c1"}"#,
-        r#"{"jsonrpc":"2.0","result":{"count":0},"error":null,"id":"c1"}"#,
-        r#"{"jsonrpc":"2.0","result":{"count":0},"id":7}"#,
+        r#"{"jsonrpc":"2.0.0","result":{"count":0},"id":"id-1"}"#,
+        r#"{"jsonrpc":"2.0","result":{"count":0},"error":null,"id":"id-1"}"#,
+        r#"{"jsonrpc":"2.0","result":{"count":0},"id":null}"#,
         r#"{"result":{"count":0},"id":""}"#,
     ] {
         check(Prepared::answer("200 OK", charset, body), good.clone()).await;
     }
-    let typescript = r#"{"jsonrpc":"2.0.0","result":{},"id":"c5","error":{"code":500,"message":"{\"code\":500,\"message\":\"Error: Fatal\"}"}}"#;
+    let typescript = r#"{"jsonrpc":"2.0.0","result":{},"id":"id-1","error":{"code":500,"message":"{\"code\":500,\"message\":\"Error: Fatal\"}"}}"#;
     check(
         Prepared::json(typescript),
         json!({ "code": 500, "message": r#"{"code":500,"message":"Error: Fatal"}"# }),
@@ -135,6 +135,19 @@ async fn answers_of_the_public_servers_are_understood() {
     check(Prepared::json(r#"{"result":[1]}"#), json!({ "message": "The result is not an object: [1]" }))
         .await;
     check(Prepared::json("nonsense"), json!({ "message": "The answer cannot be read: nonsense" })).await;
+}
+
+#[tokio::test]
+async fn an_answer_to_another_call_is_none_to_ours() {
+    let answered = async |id: &str, body: &str| {
+        let prepared = Prepared::start(vec![Prepared::json(body)]).await;
+        client(&prepared.base).call(&FunctionCall::new(id, "f", Map::new())).await.map_err(|e| e.message())
+    };
+    assert!(answered("7", r#"{"result":{},"id":7}"#).await.is_ok(), "a number for a text");
+    let foreign = "The answer is to call `8`, which is not the one that was sent";
+    for body in [r#"{"result":{},"id":"8"}"#, r#"{"error":{"code":500,"message":"m"},"id":8}"#] {
+        assert_eq!(answered("7", body).await, Err(foreign.to_owned()));
+    }
 }
 
 #[tokio::test]
@@ -262,14 +275,14 @@ async fn streams_of_the_public_server_are_understood_however_they_are_cut() {
         }
         told.join(" ")
     };
-    let data = "event:data\ndata:{\"jsonrpc\":\"2.0\",\"result\":{\"text\":\"a\"},\"id\":\"1\"}\n\n";
+    let data = "event:data\ndata:{\"jsonrpc\":\"2.0\",\"result\":{\"text\":\"a\"},\"id\":\"id-1\"}\n\n";
     assert_eq!(
         follow(&format!("event:start\ndata:{{\"start\":\"f\"}}\n\n{data}{data}")).await,
         r#"Start {"text":"a"} {"text":"a"}"#
     );
     assert_eq!(follow(&data.replace("event:", "event: ").replace('\n', "\r\n")).await, r#"{"text":"a"}"#);
     assert_eq!(
-        follow("event:error\ndata:{\"code\":500,\"message\":\"m\",\"id\":\"1\"}\n\n").await,
+        follow("event:error\ndata:{\"code\":500,\"message\":\"m\",\"id\":\"id-1\"}\n\n").await,
         r#"{"code":500,"message":"m"}"#
     );
     assert_eq!(follow("event:done\ndata:{\"done\":\"f\"}\n\n").await, "Done");

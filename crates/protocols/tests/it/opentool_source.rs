@@ -95,8 +95,8 @@ async fn a_server_that_cannot_stream_is_called_instead() {
     let answers = vec![
         Prepared::json(&serde_json::to_string(&document).expect("JSON")),
         Prepared::answer("404 Not Found", "text/html", "<pre>Cannot POST /opentool/streamCall</pre>"),
-        Prepared::json(r#"{"jsonrpc":"2.0.0","result":{"count":1},"id":"1"}"#),
-        Prepared::json(r#"{"jsonrpc":"2.0.0","result":{"count":2},"id":"1"}"#),
+        Prepared::json(r#"{"jsonrpc":"2.0.0","result":{"count":1},"id":"2"}"#),
+        Prepared::json(r#"{"jsonrpc":"2.0.0","result":{"count":2},"id":"3"}"#),
     ];
     let prepared = Prepared::start(answers).await;
     let server = front(open(json!({ "url": prepared.base }))).await;
@@ -150,7 +150,7 @@ async fn answers_of_servers_map_through_the_table() {
         json!({ "jsonrpc": "2.0", "result": {}, "error": { "code": code, "message": message }, "id": "7" })
             .to_string()
     };
-    let given = |code: i64| Prepared::json(&error(code, "m"));
+    let given = |code: i64| Prepared::json(&error(code, "m").replace(r#""id":"7""#, r#""id":"1""#));
     check(vec![given(500)], &error(500, "m")).await;
     check(vec![given(418)], &error(418, "m")).await;
     check(vec![given(401)], &error(401, "m")).await;
@@ -162,7 +162,7 @@ async fn answers_of_servers_map_through_the_table() {
     let unauthorized = Prepared::answer("401 Unauthorized", "text/plain", "no");
     check(vec![unauthorized], &error(503, "The OpenTool server does not accept our key")).await;
     let html = Prepared::answer("500 Internal Server Error", "text/html", "oops");
-    check(vec![html], &error(500, "HTTP 500: oops")).await;
+    check(vec![html], &error(500, "HTTP 500: oops; the tool may have run")).await;
     let empty = "The OpenTool server answered with nothing; the tool may have run";
     check(vec![Prepared::json("")], &error(500, empty)).await;
 }

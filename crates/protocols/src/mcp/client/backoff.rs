@@ -5,8 +5,17 @@ use std::time::{Duration, Instant};
 
 /// The pause after a second failure in a row; it doubles.
 const FIRST: Duration = Duration::from_millis(100);
-/// A connection that lived this long was a good one.
-const STEADY: Duration = Duration::from_secs(10);
+/// A connection that lived this long was a useful one.
+pub(super) const STEADY: Duration = Duration::from_secs(10);
+
+/// What a connection was good for before it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Life {
+    /// It answered a call, or lived for [`STEADY`]: its end is a crash like any other.
+    Useful,
+    /// Neither, or there was none: the next may end in the same way.
+    Useless,
+}
 
 #[derive(Debug)]
 pub(super) struct Backoff {
@@ -19,10 +28,13 @@ impl Backoff {
         Backoff { longest, state: Mutex::default() }
     }
 
-    /// Notes the end of a connection, or of an attempt, that lived for `lived`.
-    pub(super) fn ended(&self, lived: Duration) {
+    /// Notes the end of a connection, or of an attempt.
+    pub(super) fn ended(&self, life: Life) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let failures = if lived >= STEADY { 1 } else { state.0.saturating_add(1) };
+        let failures = match life {
+            Life::Useful => 1,
+            Life::Useless => state.0.saturating_add(1),
+        };
         // The first restart is at once: most crashes are alone.
         let pause = match failures {
             0 | 1 => Duration::ZERO,
@@ -42,20 +54,22 @@ impl Backoff {
 mod tests {
     use super::*;
 
-    fn check(lived: &[Duration], expect_pause: bool) {
+    fn check(lives: &[Life], expect_pause: bool) {
         let backoff = Backoff::new(Duration::from_hours(1));
-        for lived in lived {
-            backoff.ended(*lived);
+        for life in lives {
+            backoff.ended(*life);
         }
-        assert_eq!(backoff.left().is_some(), expect_pause, "{lived:?}");
+        assert_eq!(backoff.left().is_some(), expect_pause, "{lives:?}");
     }
 
     #[test]
     fn only_failures_in_a_row_earn_a_pause() {
-        let (short, long) = (Duration::ZERO, Duration::from_mins(1));
+        use Life::{Useful, Useless};
         check(&[], false);
-        check(&[short], false);
-        check(&[short, short], true);
-        check(&[short, short, long], false);
+        check(&[Useless], false);
+        check(&[Useless, Useless], true);
+        check(&[Useless, Useless, Useful], false);
+        check(&[Useful; 9], false);
+        check(&[Useful, Useless, Useless], true);
     }
 }

@@ -1,14 +1,17 @@
 //! A connection to a server, whatever carries it, after both sides have found out what they speak.
 
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use http::{HeaderMap, StatusCode};
 use tokio::sync::broadcast;
 use toolmux_core::json_text::RawJson;
 use toolmux_core::message::Message;
+use toolmux_core::refusal::Refusal;
 use toolmux_core::source::{Relayed, SourceError};
 
 use super::authorization::TokenWanted;
+use super::backoff::{Life, STEADY};
 use super::discover;
 use super::follow::Following;
 use super::greet::{Greeting, greet};
@@ -18,16 +21,23 @@ use super::sse_line::SseLine;
 use super::stdio::Child;
 use super::streamable::Streamable;
 use crate::http_client::{HttpClient, HttpError, HttpLimits};
+use crate::http_status::StatusAnswer;
+
+/// Statuses by which MCP itself says that a request was not executed: 406 is the answer to an `Accept` that lacks one
+/// of the two forms. 404 is that to a session which is not known any more, and handled before.
+const NOT_EXECUTED: [StatusCode; 1] = [StatusCode::NOT_ACCEPTABLE];
+
+const OTHER_CREDENTIALS: &str = "The server wants other credentials";
 
 /// Why a request got no answer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Broken {
     /// It cannot have arrived.
     NotReached(Message),
     /// It may have arrived.
     Lost(Message),
-    /// It was turned down by something that does not speak MCP.
-    Refused(StatusCode),
+    /// It was answered with a status, and not in MCP's words.
+    Status(StatusAnswer),
     /// The server no longer knows our session.
     SessionGone,
     /// It wants a token, or another.
@@ -50,16 +60,39 @@ impl From<Broken> for SourceError {
             Broken::NotReached(message) => SourceError::NotReached(message),
             Broken::Lost(message) => SourceError::Lost(message),
             Broken::SessionGone => SourceError::NotReached(told("The server forgot our session")),
-            Broken::Unauthorized(_) | Broken::Refused(StatusCode::FORBIDDEN) => SourceError::NotReached(
-                told("The server wants other credentials").developer("set `headers` of the source"),
-            ),
-            Broken::Refused(status) if status.is_server_error() => {
-                SourceError::Lost(Message::public(format!("The server failed with status {status}")))
-            }
-            Broken::Refused(status) => {
-                SourceError::NotReached(Message::public(format!("The server answered with status {status}")))
-            }
+            Broken::Unauthorized(_) => SourceError::Refused(Refusal::Unavailable {
+                message: told(OTHER_CREDENTIALS).developer("set `headers` of the source"),
+                retry_after: None,
+            }),
+            Broken::Status(answer) => answer.error(&NOT_EXECUTED, status_words(answer.status)),
         }
+    }
+}
+
+impl Broken {
+    /// The same for a call that had not been sent yet, because there was no connection to send it by: whatever happened
+    /// to the greeting, the tool did not run.
+    pub(super) fn before_call(self) -> Self {
+        match self {
+            Broken::Lost(message) => Broken::NotReached(message),
+            Broken::Status(answer) if answer.status.is_server_error() => {
+                Broken::NotReached(status_words(answer.status))
+            }
+            other => other,
+        }
+    }
+}
+
+fn status_words(status: StatusCode) -> Message {
+    match status {
+        StatusCode::FORBIDDEN => Message::public(OTHER_CREDENTIALS).developer("set `headers` of the source"),
+        status if status.is_server_error() => {
+            Message::public(format!("The server failed with status {status}"))
+        }
+        status if status.is_success() => {
+            Message::public(format!("The server answered with status {status} and no MCP answer"))
+        }
+        status => Message::public(format!("The server answered with status {status}")),
     }
 }
 
@@ -140,6 +173,7 @@ impl Channel {
         match cut {
             Cut::NotSent => Broken::NotReached(message("The server is not running")),
             Cut::Ended => Broken::Lost(message("The server ended")),
+            Cut::NotTaken(why) => why,
             Cut::TooLong => Broken::Lost(message("The server's answer is longer than `max_message` allows")),
         }
     }
@@ -149,6 +183,8 @@ pub(super) struct Connection {
     pub(super) channel: Channel,
     pub(super) greeting: Greeting,
     started: Instant,
+    /// It answered something that a caller asked.
+    useful: AtomicBool,
 }
 
 impl Connection {
@@ -165,14 +201,14 @@ impl Connection {
                 let http = Channel::Http(Box::new(http));
                 match greet(&http, era, &place.capabilities).await {
                     Ok(greeting) => (http, greeting),
-                    Err(Broken::Refused(status)) if is_older(status) => {
+                    Err(Broken::Status(answer)) if is_older(answer.status) => {
                         let sse = SseLine::open(&client, url, headers, place.max_message).await?;
                         let channel = Channel::Sse(sse);
                         let greeting = greet(&channel, EraSetting::Legacy, &place.capabilities).await?;
                         (channel, greeting)
                     }
                     Err(Broken::Unauthorized(wanted)) if authorization.is_none() => {
-                        let words = Message::public("The server wants other credentials");
+                        let words = Message::public(OTHER_CREDENTIALS);
                         let remedy = discover::remedy(&client, url, &wanted).await;
                         return Err(Broken::NotReached(words.developer(remedy)));
                     }
@@ -186,7 +222,7 @@ impl Connection {
         if !greeting.revision.is_modern() {
             channel.notify("notifications/initialized").await;
         }
-        Ok(Connection { channel, greeting, started })
+        Ok(Connection { channel, greeting, started, useful: AtomicBool::new(false) })
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -206,8 +242,17 @@ impl Connection {
         }
     }
 
-    pub(super) fn lived(&self) -> Duration {
-        self.started.elapsed()
+    /// Notes that it answered something that a caller asked.
+    pub(super) fn answered(&self) {
+        if !self.useful.load(Ordering::Relaxed) {
+            self.useful.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// What it was good for.
+    pub(super) fn life(&self) -> Life {
+        let useful = self.useful.load(Ordering::Relaxed) || self.started.elapsed() >= STEADY;
+        if useful { Life::Useful } else { Life::Useless }
     }
 
     pub(super) async fn close(&self) {

@@ -10,7 +10,8 @@ use toolmux_core::schema::Schema;
 use toolmux_core::tool::{Hints, Passthrough, Returns, TaskSupport, Tool};
 
 use crate::jsonrpc;
-use crate::mcp::wire::URL_ELICITATION_REQUIRED;
+use crate::mcp::members::Members;
+use crate::mcp::wire::{SERVER_INFO, URL_ELICITATION_REQUIRED};
 use crate::mcp::{MCP, MCP_ERROR, mirror};
 
 /// What came of a call.
@@ -55,6 +56,19 @@ pub(super) fn result(whole: RawJson) -> Called {
         _ => to_raw(&content).expect("content is writable"),
     });
     Called::Ended(Outcome::Returned(Output { value, content, extra }))
+}
+
+/// A result without the name of the software that made it: to our callers that would say who we are.
+pub(super) fn unsigned(result: RawJson) -> RawJson {
+    if !result.get().contains(SERVER_INFO) {
+        return result;
+    }
+    let unsigned = Members::read(&result).and_then(|members| {
+        let meta = Members::read(members.get("_meta")?)?.text_with(&[(SERVER_INFO, None)]);
+        let meta = Some(meta.as_str()).filter(|meta| *meta != "{}");
+        RawValue::from_string(members.text_with(&[("_meta", meta)])).ok()
+    });
+    unsigned.unwrap_or(result)
 }
 
 /// What a result asks before it can be given, and the state to give back.
@@ -153,5 +167,24 @@ fn task_support(said: &str) -> TaskSupport {
         "optional" => TaskSupport::Optional,
         "required" => TaskSupport::Required,
         _ => TaskSupport::Forbidden,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(came: &str, expect: &str) {
+        let came = came.replace("INFO", SERVER_INFO);
+        assert_eq!(unsigned(serde_json::from_str(&came).unwrap()).get(), expect.replace("INFO", SERVER_INFO));
+    }
+
+    #[test]
+    fn results_go_on_without_the_name_of_their_server() {
+        check(r#"{"content":[],"_meta":{"INFO":{"name":"x"}},"a": 1}"#, r#"{"content":[],"a":1}"#);
+        check(r#"{"_meta":{"own":1e2,"INFO":{}}}"#, r#"{"_meta":{"own":1e2}}"#);
+        for untouched in [r#"{ "content" : [] }"#, r#"{"content":[{"text":"INFO"}]}"#, r#""INFO""#] {
+            check(untouched, untouched);
+        }
     }
 }

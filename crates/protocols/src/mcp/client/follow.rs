@@ -71,7 +71,7 @@ impl<'a> Following<'a> {
             params: Option<&'a RawValue>,
         }
         if !self.progress.is_answered() || !self.capabilities.answers(method) {
-            return Err(unanswerable(method));
+            return unasked(method);
         }
         let question = to_raw(&Question { method, params }).expect("a question is writable");
         match self.progress.ask(MCP, question).await {
@@ -81,9 +81,13 @@ impl<'a> Following<'a> {
     }
 }
 
-/// The answer to a question that nobody here can be asked.
-pub(super) fn unanswerable(method: &str) -> RawJson {
-    error(METHOD_NOT_FOUND, &format!("Nobody here answers `{method}`"))
+/// The answer to a question that nobody here can be asked. We declare roots for all our callers: one that has none, or
+/// a time at which nobody calls, is an empty list.
+pub(super) fn unasked(method: &str) -> Relayed {
+    match method {
+        "roots/list" => Ok(raw_of(&json!({ "roots": [] }))),
+        _ => Err(error(METHOD_NOT_FOUND, &format!("Nobody here answers `{method}`"))),
+    }
 }
 
 fn error(code: i64, message: &str) -> RawJson {

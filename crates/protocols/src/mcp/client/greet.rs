@@ -21,29 +21,26 @@ use crate::mcp::wire::{Capabilities, HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPP
 /// How long a server may be silent on the first question before it is asked the old way too. Slow starters
 /// of the new era may still answer the first question later.
 const SILENCE: Duration = Duration::from_secs(5);
-/// How long a server may take to be ready at all.
-const PATIENCE: Duration = Duration::from_secs(25);
 
 /// What a server says about itself.
 #[derive(Clone, Debug)]
 pub(super) struct Greeting {
     pub(super) revision: Revision,
     pub(super) capabilities: Value,
+    /// How its tools are meant to be used, for models.
+    pub(super) instructions: Option<String>,
 }
 
+/// There is no time limit here: whoever waits has one, and a server that starts slowly is not slow for ever.
 pub(super) async fn greet(channel: &Channel, era: EraSetting, declared: &Value) -> Result<Greeting, Broken> {
-    let greeting = async {
-        match era {
-            EraSetting::Legacy => initialize(channel, declared).await,
-            EraSetting::Modern => match discover(channel).await? {
-                Some(greeting) => Ok(greeting),
-                None => Err(Broken::NotReached(Message::public("The server does not speak 2026-07-28"))),
-            },
-            EraSetting::Auto => probe(channel, declared).await,
-        }
-    };
-    let silent = Message::public(format!("The server did not answer a greeting within {PATIENCE:?}"));
-    timeout(PATIENCE, greeting).await.unwrap_or(Err(Broken::NotReached(silent)))
+    match era {
+        EraSetting::Legacy => initialize(channel, declared).await,
+        EraSetting::Modern => match discover(channel).await? {
+            Some(greeting) => Ok(greeting),
+            None => Err(Broken::NotReached(Message::public("The server does not speak 2026-07-28"))),
+        },
+        EraSetting::Auto => probe(channel, declared).await,
+    }
 }
 
 async fn probe(channel: &Channel, declared: &Value) -> Result<Greeting, Broken> {
@@ -51,7 +48,7 @@ async fn probe(channel: &Channel, declared: &Value) -> Result<Greeting, Broken> 
     match timeout(SILENCE, &mut discovering).await {
         Ok(Ok(Some(greeting))) => return Ok(greeting),
         Ok(Ok(None)) => return initialize(channel, declared).await,
-        Ok(Err(Broken::Refused(status))) if status.is_client_error() => {
+        Ok(Err(Broken::Status(answer))) if answer.status.is_client_error() => {
             return initialize(channel, declared).await;
         }
         Ok(Err(broken)) => return Err(broken),
@@ -73,6 +70,8 @@ async fn discover(channel: &Channel) -> Result<Option<Greeting>, Broken> {
         supported_versions: Vec<String>,
         #[serde(default)]
         capabilities: Value,
+        #[serde(default)]
+        instructions: Option<String>,
     }
     let answer = ask(channel, "server/discover", |id, following| {
         Told::default().text(Revision::MODERN, id, following)
@@ -81,9 +80,14 @@ async fn discover(channel: &Channel) -> Result<Option<Greeting>, Broken> {
         Ok(result) => serde_json::from_str(result.get())
             .ok()
             .filter(|said: &Discovered| said.supported_versions.iter().any(|v| v == Revision::MODERN.text()))
-            .map(|said| Greeting { revision: Revision::MODERN, capabilities: said.capabilities }),
+            .map(|said| Greeting {
+                revision: Revision::MODERN,
+                capabilities: said.capabilities,
+                instructions: said.instructions,
+            }),
         Err(error) if is_modern(&error) => {
-            Some(Greeting { revision: Revision::MODERN, capabilities: json!({ "tools": {} }) })
+            let capabilities = json!({ "tools": {} });
+            Some(Greeting { revision: Revision::MODERN, capabilities, instructions: None })
         }
         Err(_) => None,
     })
@@ -109,6 +113,8 @@ async fn initialize(channel: &Channel, declared: &Value) -> Result<Greeting, Bro
         protocol_version: String,
         #[serde(default)]
         capabilities: Value,
+        #[serde(default)]
+        instructions: Option<String>,
     }
     let params = json!({
         "protocolVersion": Revision::LEGACY.text(),
@@ -124,7 +130,8 @@ async fn initialize(channel: &Channel, declared: &Value) -> Result<Greeting, Bro
         .map_err(|error| refused(format!("The server's handshake cannot be read: {error}")))?;
     let revision = Revision::read(&said.protocol_version).filter(|revision| !revision.is_modern());
     let unknown = || refused(format!("The server speaks `{}`, which we do not", said.protocol_version));
-    Ok(Greeting { revision: revision.ok_or_else(unknown)?, capabilities: said.capabilities })
+    let revision = revision.ok_or_else(unknown)?;
+    Ok(Greeting { revision, capabilities: said.capabilities, instructions: said.instructions })
 }
 
 async fn ask(

@@ -14,7 +14,8 @@ use tokio_util::sync::CancellationToken;
 use toolmux_core::json_text::{RawJson, to_raw};
 use toolmux_core::source::Relayed;
 
-use super::follow::{Following, unanswerable};
+use super::connection::Broken;
+use super::follow::{Following, unasked};
 use crate::jsonrpc::{self, Message};
 use crate::mcp::members::Members;
 use crate::mcp::wire::{ASKED_FOR, SUBSCRIPTION};
@@ -24,8 +25,22 @@ const OUT_QUEUE: usize = 256;
 /// How many notifications about one request wait; a flood loses the rest.
 const EVENT_QUEUE: usize = 64;
 
+/// A message of ours.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    pub(super) text: String,
+    /// The id of a request, whose sender waits.
+    pub(super) request: Option<u64>,
+}
+
+impl Outgoing {
+    fn unanswered(text: String) -> Self {
+        Outgoing { text, request: None }
+    }
+}
+
 /// Why a request got no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum Cut {
     /// It was not sent.
     NotSent,
@@ -33,13 +48,15 @@ pub(super) enum Cut {
     Ended,
     /// Its answer was too long to read.
     TooLong,
+    /// It was not taken, or maybe not.
+    NotTaken(Broken),
 }
 
 #[derive(Debug)]
 pub(super) struct Line {
     next: AtomicU64,
     pending: Mutex<HashMap<u64, Pending>>,
-    out: mpsc::Sender<String>,
+    out: mpsc::Sender<Outgoing>,
     /// Wakes when the server tells of changed lists.
     pub(super) changed: Notify,
     /// What a server of the handshake era tells of resources that changed.
@@ -53,6 +70,8 @@ pub(super) struct Line {
 struct Pending {
     answer: oneshot::Sender<Result<Relayed, Cut>>,
     events: mpsc::Sender<Event>,
+    /// Its writing has begun.
+    sent: bool,
     /// Somebody follows the request.
     hears: bool,
     /// The caller can be asked.
@@ -71,7 +90,7 @@ struct Event {
 
 impl Line {
     /// A line, and what is to be written on it.
-    pub(super) fn new() -> (Arc<Self>, mpsc::Receiver<String>) {
+    pub(super) fn new() -> (Arc<Self>, mpsc::Receiver<Outgoing>) {
         let (out, written) = mpsc::channel(OUT_QUEUE);
         let line = Line {
             next: AtomicU64::new(1),
@@ -90,11 +109,21 @@ impl Line {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Ends the line: whoever waits is told.
+    /// Ends the line: whoever waits is told whether the request can have been read.
     pub(super) fn close(&self) {
         self.closed.cancel();
-        self.pending(HashMap::clear);
+        for (_, pending) in self.pending(std::mem::take) {
+            let cut = if pending.sent { Cut::Ended } else { Cut::NotSent };
+            pending.answer.send(Err(cut)).ok();
+        }
         self.changed.notify_waiters();
+    }
+
+    /// Says that a message is about to be written; false when it must not be. A request is written only while somebody
+    /// waits for its answer: after that, its sender may have been told that it was not sent.
+    pub(super) fn begins(&self, message: &Outgoing) -> bool {
+        let Some(id) = message.request else { return true };
+        self.pending(|all| all.get_mut(&id).map(|pending| pending.sent = true).is_some())
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -122,12 +151,19 @@ impl Line {
         self.pending(|pending| {
             pending.insert(
                 id,
-                Pending { answer, events, hears: following.hears(), answers: following.answers(), open: 0 },
+                Pending {
+                    answer,
+                    events,
+                    sent: false,
+                    hears: following.hears(),
+                    answers: following.answers(),
+                    open: 0,
+                },
             )
         });
         let mut waiting = Waiting { line: self, id, sent: false };
         let text = jsonrpc::ask(Some(&id.to_string()), method, Some(params));
-        if self.is_closed() || self.out.send(text).await.is_err() {
+        if self.is_closed() || self.out.send(Outgoing { text, request: Some(id) }).await.is_err() {
             return Err(Cut::NotSent);
         }
         waiting.sent = true;
@@ -154,7 +190,8 @@ impl Line {
     }
 
     pub(super) async fn notify(&self, method: &str, params: Option<&RawValue>) {
-        self.out.send(jsonrpc::ask(None, method, params.map(RawValue::get))).await.ok();
+        let text = jsonrpc::ask(None, method, params.map(RawValue::get));
+        self.out.send(Outgoing::unanswered(text)).await.ok();
     }
 
     /// Takes a message of the server's.
@@ -173,6 +210,13 @@ impl Line {
             Ok(Message::Notification { method, params }) => self.noticed(&method, params),
             Ok(Message::Request { id, method, params }) => self.asked(id, &method, params),
             Err(_) => self.noted(),
+        }
+    }
+
+    /// Tells the sender of a request that it will not be answered.
+    pub(super) fn not_taken(&self, request: u64, why: Broken) {
+        if let Some(pending) = self.pending(|all| all.remove(&request)) {
+            pending.answer.send(Err(Cut::NotTaken(why))).ok();
         }
     }
 
@@ -256,17 +300,17 @@ impl Line {
             }
         });
         if !taken {
-            self.reply_now(id, &Err(unanswerable(method)));
+            self.reply_now(id, &unasked(method));
         }
     }
 
     fn reply_now(&self, id: &RawValue, said: &Relayed) {
         // A server that asks faster than it reads gets no answers.
-        self.out.try_send(reply(id, said)).ok();
+        self.out.try_send(Outgoing::unanswered(reply(id, said))).ok();
     }
 
     async fn answer(&self, id: &RawValue, said: &Relayed) {
-        self.out.send(reply(id, said)).await.ok();
+        self.out.send(Outgoing::unanswered(reply(id, said))).await.ok();
     }
 
     fn pending<T>(&self, read: impl FnOnce(&mut HashMap<u64, Pending>) -> T) -> T {
@@ -303,7 +347,7 @@ impl Drop for Waiting<'_> {
             let params = to_raw(&serde_json::json!({ "requestId": self.id })).expect("an object is writable");
             let text = jsonrpc::ask(None, "notifications/cancelled", Some(params.get()));
             // With a full queue the server hears nothing anyway.
-            self.line.out.try_send(text).ok();
+            self.line.out.try_send(Outgoing::unanswered(text)).ok();
         }
     }
 }

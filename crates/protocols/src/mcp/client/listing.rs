@@ -46,13 +46,16 @@ async fn beside(connection: &Connection) -> Passthrough {
         resources = all(connection, "resources/list", "resources").await.ok();
         templates = all(connection, "resources/templates/list", "resourceTemplates").await.ok();
     }
-    if prompts.is_none() && resources.is_none() && templates.is_none() {
+    let instructions =
+        connection.greeting.instructions.as_deref().map(str::trim).filter(|said| !said.is_empty());
+    if prompts.is_none() && resources.is_none() && templates.is_none() && instructions.is_none() {
         return Passthrough::default();
     }
     let beside = Beside {
         prompts: lent(prompts.as_ref()),
         resources: lent(resources.as_ref()),
         templates: lent(templates.as_ref()),
+        instructions: instructions.map(Into::into),
         completions: has("completions"),
         subscriptions: connection.greeting.capabilities["resources"]["subscribe"] == Value::Bool(true),
     };

@@ -4,6 +4,7 @@ mod askable;
 mod authorization;
 mod backoff;
 mod changes;
+mod connecting;
 mod connection;
 mod decode;
 mod discover;

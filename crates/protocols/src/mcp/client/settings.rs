@@ -40,7 +40,7 @@ pub(super) struct McpSettings {
     /// Which era to speak; found out by asking unless given.
     #[serde(default)]
     era: EraSetting,
-    /// What a server of the handshake era is told that its clients can do; elicitation and sampling unless
+    /// What a server of the handshake era is told that its clients can do; elicitation, sampling and roots unless
     /// given. Later servers are told with every request what its caller can do.
     #[serde(default)]
     capabilities: Option<Value>,
@@ -135,7 +135,10 @@ impl McpSettings {
                     .hint("command = [\"mcp-server-time\"], or url = \"http://127.0.0.1:8000/mcp\""));
             }
         };
-        let asked = || serde_json::json!({ "elicitation": { "form": {}, "url": {} }, "sampling": {} });
+        let asked = || {
+            let elicitation = serde_json::json!({ "form": {}, "url": {} });
+            serde_json::json!({ "elicitation": elicitation, "sampling": {}, "roots": {} })
+        };
         Ok(Place {
             address,
             era: self.era,

@@ -1,29 +1,27 @@
 //! An MCP server as a source. It connects when it is first needed and again when the connection ended.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use arc_swap::{ArcSwap, ArcSwapOption};
+use arc_swap::ArcSwapOption;
 use futures_util::future::join_all;
 use http::{HeaderMap, HeaderValue};
 use serde_json::json;
 use serde_json::value::RawValue;
-use tokio::sync::{Notify, OnceCell};
+use tokio::sync::Notify;
 use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
 use toolmux_core::json_text::{RawJson, raw_of};
-use toolmux_core::message::Message;
 use toolmux_core::outcome::{Outcome, Output, ToolError};
 use toolmux_core::progress::Progress;
 use toolmux_core::source::{Listing, Relay, Relayed, Source, SourceError};
 use toolmux_core::tool::Passthrough;
 
 use super::authorization::AUTHORIZE;
-use super::backoff::Backoff;
+use super::connecting::Connecting;
 use super::connection::{Ask, Broken, Channel, Connection};
 use super::decode::{self, Called};
 use super::follow::Following;
-use super::settings::{EraSetting, Place};
+use super::settings::Place;
 use super::tell::Told;
 use super::{changes, listing, subscribed};
 use crate::http_client::credential_headers;
@@ -34,14 +32,8 @@ use crate::mcp::{LISTEN, MCP, mirror};
 const MOST_ROUNDS: usize = 16;
 
 pub(super) struct Upstream {
-    name: String,
-    place: Place,
-    backoff: Backoff,
-    /// The server turned out to speak the old era: asking again would only cost time.
-    legacy: AtomicBool,
-    attempt: ArcSwap<OnceCell<Arc<Connection>>>,
-    /// Wakes when a connection was made.
-    opened: Notify,
+    place: Arc<Place>,
+    connecting: Connecting,
     /// Wakes when a user's token showed that the list is another.
     relist: Notify,
     listed: ArcSwapOption<(Listing, Passthrough)>,
@@ -93,11 +85,7 @@ impl Source for Upstream {
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async {
-            if let Some(connection) = self.attempt.load_full().get() {
-                connection.close().await;
-            }
-        })
+        Box::pin(self.connecting.close())
     }
 }
 
@@ -113,12 +101,9 @@ pub(super) struct Asking<'a> {
 
 impl Upstream {
     pub(super) fn new(name: &str, place: Place) -> Self {
+        let place = Arc::new(place);
         Upstream {
-            name: name.to_owned(),
-            backoff: Backoff::new(place.longest_pause),
-            legacy: AtomicBool::new(false),
-            attempt: ArcSwap::default(),
-            opened: Notify::new(),
+            connecting: Connecting::new(name, Arc::clone(&place)),
             relist: Notify::new(),
             listed: ArcSwapOption::empty(),
             place,
@@ -127,12 +112,13 @@ impl Upstream {
 
     async fn list(&self) -> Result<Listing, SourceError> {
         // A child that rests because nobody calls is not woken to be asked what it has.
-        let resting = self.attempt.load().get().is_some_and(|connection| connection.is_resting());
+        let resting = self.connecting.current().is_some_and(|connection| connection.is_resting());
         if let Some(listed) = self.listed.load_full().filter(|_| resting) {
             return Ok(listed.0.clone());
         }
         let authorization = self.place.authorization();
-        let mut listed = match (self.read_all().await, authorization) {
+        let read = async { self.read_all(self.connecting.connected_for_lists().await?).await };
+        let mut listed = match (read.await, authorization) {
             (Err(Broken::Unauthorized(wanted)), Some(authorization)) => {
                 authorization.list_with(None);
                 match self.listed.load_full() {
@@ -156,11 +142,10 @@ impl Upstream {
         Ok(listing)
     }
 
-    async fn read_all(&self) -> Result<(Listing, Passthrough), Broken> {
-        let connection = self.connected().await?;
+    async fn read_all(&self, connection: Arc<Connection>) -> Result<(Listing, Passthrough), Broken> {
         match listing::everything(&connection).await {
             Err(Broken::SessionGone) => {
-                self.forget(&connection);
+                self.connecting.forget(&connection);
                 listing::everything(&*self.connected().await?).await
             }
             listed => listed,
@@ -172,10 +157,11 @@ impl Upstream {
         if let Some(authorization) = self.place.authorization() {
             authorization.list_with(token);
         }
-        let (listing, _) = match (self.read_all().await, self.place.authorization()) {
+        let read = async { self.read_all(self.connected().await?).await };
+        let (listing, _) = match (read.await, self.place.authorization()) {
             (Err(Broken::Unauthorized(wanted)), Some(authorization)) => {
                 self.relist.notify_one();
-                self.opened.notify_one();
+                self.connecting.opened.notify_one();
                 return Err(authorization.refused(call, wanted));
             }
             (listed, _) => listed?,
@@ -209,7 +195,7 @@ impl Upstream {
             let answer = match (self.exchange(&asking, &told).await, authorization) {
                 (Err(Broken::Unauthorized(wanted)), Some(authorization)) => {
                     self.relist.notify_one();
-                    self.opened.notify_one();
+                    self.connecting.opened.notify_one();
                     return Err(authorization.refused(call, wanted));
                 }
                 (answer, _) => answer?,
@@ -261,7 +247,7 @@ impl Upstream {
         let connection = self.connected().await?;
         match once(&connection, asking, told).await {
             Err(Broken::SessionGone) => {
-                self.forget(&connection);
+                self.connecting.forget(&connection);
                 let anew = async { once(&*self.connected().await?, asking, told).await };
                 Box::pin(anew).await
             }
@@ -271,59 +257,14 @@ impl Upstream {
 
     /// The connection there is, or a new one; many who ask at once wait for the same.
     pub(super) async fn connected(&self) -> Result<Arc<Connection>, Broken> {
-        let mut attempt = self.attempt.load_full();
-        if let Some(connection) = attempt.get() {
-            if !connection.is_closed() {
-                return Ok(Arc::clone(connection));
-            }
-            self.forget(connection);
-            if !connection.is_resting() {
-                self.backoff.ended(connection.lived());
-            }
-            attempt = self.attempt.load_full();
-        }
-        let opened = attempt.get_or_try_init(|| Box::pin(self.open())).await;
-        opened.cloned()
-    }
-
-    async fn open(&self) -> Result<Arc<Connection>, Broken> {
-        if let Some(left) = self.backoff.left() {
-            let text = format!("The server ended several times and is started again in {left:?}");
-            return Err(Broken::NotReached(Message::public(text)));
-        }
-        let era = match self.place.era {
-            EraSetting::Auto if self.legacy.load(Ordering::Relaxed) => EraSetting::Legacy,
-            era => era,
-        };
-        let opened = Connection::open(&self.name, &self.place, era).await;
-        match &opened {
-            Ok(connection) => {
-                let legacy = !connection.greeting.revision.is_modern();
-                self.legacy.store(legacy, Ordering::Relaxed);
-                self.opened.notify_one();
-            }
-            Err(Broken::Unauthorized(_)) => {}
-            Err(_) => {
-                self.legacy.store(false, Ordering::Relaxed);
-                self.backoff.ended(std::time::Duration::ZERO);
-            }
-        }
-        opened.map(Arc::new)
-    }
-
-    /// The next request connects anew, unless somebody has done so already.
-    fn forget(&self, connection: &Arc<Connection>) {
-        let now = self.attempt.load();
-        if now.get().is_some_and(|known| Arc::ptr_eq(known, connection)) {
-            self.attempt.compare_and_swap(&*now, Arc::default());
-        }
+        self.connecting.connected().await.map_err(Broken::before_call)
     }
 
     /// Ends when the server tells of changed lists, or ends itself.
     async fn wait_for_change(&self) {
         // A connection that ended must not be held: it may have files open.
-        let Some(connection) = self.attempt.load().get().cloned() else {
-            return self.opened.notified().await;
+        let Some(connection) = self.connecting.current() else {
+            return self.connecting.opened.notified().await;
         };
         tokio::select! {
             () = changes::told(&connection) => {}
@@ -331,7 +272,7 @@ impl Upstream {
         }
         if connection.is_resting() {
             drop(connection);
-            self.opened.notified().await;
+            self.connecting.opened.notified().await;
         }
     }
 }
@@ -352,7 +293,14 @@ async fn once(connection: &Connection, asking: &Asking<'_>, told: &Told<'_>) -> 
         headers,
         credentials: Some(&asking.credentials),
     };
-    connection.channel.request(&ask, asking.following).await
+    let answer = connection.channel.request(&ask, asking.following).await;
+    if answer.is_ok() {
+        connection.answered();
+    }
+    Ok(match answer? {
+        Ok(result) if connection.greeting.revision.is_modern() => Ok(decode::unsigned(result)),
+        answer => answer,
+    })
 }
 
 /// Puts every question to the caller, all at a time; none when one of them cannot be answered.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderValue, Method, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -12,8 +12,9 @@ use url::Url;
 
 use super::authorization::TokenWanted;
 use super::connection::Broken;
-use super::line::Line;
+use super::line::{Line, Outgoing};
 use crate::http_client::{Answer, HttpClient};
+use crate::http_status::StatusAnswer;
 use crate::sse::Decoder;
 
 /// How long the server may take to name the address for posts.
@@ -39,7 +40,7 @@ impl SseLine {
             return Err(Broken::Unauthorized(wanted));
         }
         if !answer.status().is_success() {
-            return Err(Broken::Refused(answer.status()));
+            return Err(Broken::Status(StatusAnswer::of(&answer)));
         }
         let (line, written) = Line::new();
         let (named, endpoint) = oneshot::channel();
@@ -52,7 +53,8 @@ impl SseLine {
         if endpoint.origin() != url.origin() {
             return Err(Broken::Lost(Message::public("The server named an address of another server")));
         }
-        tasks.spawn(write(written, client.clone(), endpoint, headers.clone()));
+        let posts = Posts { client: client.clone(), endpoint, headers: headers.clone() };
+        tasks.spawn(posts.write(Arc::clone(&line), written));
         Ok(SseLine { line, _tasks: tasks })
     }
 }
@@ -76,18 +78,37 @@ async fn read(line: Arc<Line>, mut answer: Answer, mut decoder: Decoder, named: 
     line.close();
 }
 
-async fn write(
-    mut written: mpsc::Receiver<String>,
+/// How messages of ours reach the server.
+struct Posts {
     client: HttpClient,
     endpoint: Url,
-    mut headers: HeaderMap,
-) {
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    while let Some(message) = written.recv().await {
-        let sent = client.send(Method::POST, &endpoint, headers.clone(), message).await;
-        // Whoever waits for the answer has a deadline; a server that refuses posts is asked again in vain.
-        if !sent.is_ok_and(|answer| answer.status().is_success()) {
-            return;
+    headers: HeaderMap,
+}
+
+impl Posts {
+    /// A message that is not taken costs only whoever waits for its answer.
+    async fn write(mut self, line: Arc<Line>, mut written: mpsc::Receiver<Outgoing>) {
+        self.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        while let Some(message) = written.recv().await {
+            if !line.begins(&message) {
+                continue;
+            }
+            if let (Err(broken), Some(request)) = (self.post(message.text).await, message.request) {
+                line.not_taken(request, broken);
+            }
+        }
+    }
+
+    async fn post(&self, text: String) -> Result<(), Broken> {
+        let answer = self.client.send(Method::POST, &self.endpoint, self.headers.clone(), text).await?;
+        if let Some(wanted) = TokenWanted::read(answer.status(), answer.headers()) {
+            return Err(Broken::Unauthorized(wanted));
+        }
+        match answer.status() {
+            status if status.is_success() => Ok(()),
+            // The stream that the address belongs to is not known any more.
+            StatusCode::NOT_FOUND => Err(Broken::SessionGone),
+            _ => Err(Broken::Status(StatusAnswer::of(&answer))),
         }
     }
 }

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::line::Line;
+use super::line::{Line, Outgoing};
 use super::settings::Address;
 use super::stderr::LastWords;
 use crate::child::ChildGroup;
@@ -43,7 +43,7 @@ impl Child {
         let mut tasks = JoinSet::new();
         let pipes = (group.child.stdin.take(), group.child.stdout.take(), group.child.stderr.take());
         if let (Some(stdin), Some(stdout), Some(stderr)) = pipes {
-            tasks.spawn(write(written, stdin, stop.clone()));
+            tasks.spawn(write(Arc::clone(&line), written, stdin, stop.clone()));
             tasks.spawn(read(Arc::clone(&line), Lines::new(stdout, most), name.to_owned()));
             tasks.spawn(last_words.clone().listen(stderr, name.to_owned()));
         }
@@ -70,17 +70,23 @@ impl Child {
 }
 
 /// Closing the input is how a server is told to end.
-async fn write(mut written: mpsc::Receiver<String>, mut stdin: ChildStdin, stop: CancellationToken) {
+async fn write(
+    line: Arc<Line>,
+    mut written: mpsc::Receiver<Outgoing>,
+    mut stdin: ChildStdin,
+    stop: CancellationToken,
+) {
     let mut batch = Vec::new();
     let mut buffer = Vec::new();
     while let Some(count) = stop.run_until_cancelled(written.recv_many(&mut batch, 64)).await {
         if count == 0 {
             return;
         }
-        for message in batch.drain(..) {
+        for message in batch.drain(..).filter(|message| line.begins(message)) {
             // A line ends a message, and raw JSON may have been written over several.
-            buffer
-                .extend(message.bytes().map(|byte| if byte == b'\n' || byte == b'\r' { b' ' } else { byte }));
+            buffer.extend(
+                message.text.bytes().map(|byte| if byte == b'\n' || byte == b'\r' { b' ' } else { byte }),
+            );
             buffer.push(b'\n');
         }
         if stdin.write_all(&buffer).await.is_err() || stdin.flush().await.is_err() {

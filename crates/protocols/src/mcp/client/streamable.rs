@@ -22,10 +22,11 @@ use url::Url;
 use super::askable::{Askable, Question};
 use super::authorization::{Authorization, TokenWanted};
 use super::connection::{Ask, Broken};
-use super::follow::{Following, unanswerable};
+use super::follow::{Following, unasked};
 use super::line::reply;
 use crate::http_client::{Answer, HttpClient, HttpError, Target};
-use crate::jsonrpc::{self, Message};
+use crate::http_status::StatusAnswer;
+use crate::jsonrpc::{self, Message, NotTheAnswer, read_answer};
 use crate::mcp::mirror;
 use crate::mcp::revision::Revision;
 use crate::sse::Decoder;
@@ -160,12 +161,12 @@ impl Streamable {
         if status.is_success() && kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
             return Box::pin(self.follow(ask.id, answer, following)).await;
         }
+        let told = StatusAnswer::of(&answer);
         let body = answer.body().await?;
-        match Message::read(&body) {
-            Ok(Message::Answer { answer, .. }) => {
-                Ok(answer.map(ToOwned::to_owned).map_err(ToOwned::to_owned))
-            }
-            _ => Err(Broken::Refused(status)),
+        match read_answer(&body, |said| said.parse() == Ok(ask.id)) {
+            Ok(answer) => Ok(answer.map(ToOwned::to_owned).map_err(ToOwned::to_owned)),
+            Err(NotTheAnswer::Unreadable) => Err(Broken::Status(told)),
+            Err(foreign) => Err(not_ours(&foreign)),
         }
     }
 
@@ -200,9 +201,6 @@ impl Streamable {
                 .map_err(|error| Broken::Lost(Words::public("The answer is too long").caused_by(&error)))?;
             for event in events {
                 match Message::read(event.data.as_bytes()) {
-                    Ok(Message::Answer { id: said, answer }) if said.get().parse() == Ok(id) => {
-                        return Ok(answer.map(ToOwned::to_owned).map_err(ToOwned::to_owned));
-                    }
                     Ok(Message::Notification { method, params }) => following.heard(&method, params).await,
                     Ok(Message::Request { id, method, params }) => {
                         let (id, method) = (id.to_owned(), method.into_owned());
@@ -212,7 +210,15 @@ impl Streamable {
                             (id, said)
                         }));
                     }
-                    Ok(Message::Answer { .. }) | Err(_) => {}
+                    Ok(Message::Answer { .. }) | Err(_) => {
+                        match read_answer(event.data.as_bytes(), |said| said.parse() == Ok(id)) {
+                            Ok(answer) => {
+                                return Ok(answer.map(ToOwned::to_owned).map_err(ToOwned::to_owned));
+                            }
+                            Err(NotTheAnswer::Unreadable) => {}
+                            Err(foreign) => return Err(not_ours(&foreign)),
+                        }
+                    }
                 }
             }
         }
@@ -239,7 +245,7 @@ impl Streamable {
             None => self.client.send_to(Method::GET, &self.target, self.own_headers(), Bytes::new()).await?,
         };
         if !answer.status().is_success() {
-            return Err(Broken::Refused(answer.status()));
+            return Err(Broken::Status(StatusAnswer::of(&answer)));
         }
         let mut decoder = Decoder::new(self.most);
         loop {
@@ -274,7 +280,7 @@ impl Streamable {
         let question =
             Question { id: id.to_owned(), method: method.to_owned(), params: params.map(ToOwned::to_owned) };
         if let Err(question) = self.askable.hand(question) {
-            self.tell(reply(&question.id, &Err(unanswerable(method)))).await;
+            self.tell(reply(&question.id, &unasked(method))).await;
         }
     }
 
@@ -346,6 +352,11 @@ impl Streamable {
         }
         headers
     }
+}
+
+/// Whoever answers another request than ours may have run ours too.
+fn not_ours(foreign: &NotTheAnswer) -> Broken {
+    Broken::Lost(Words::public("The server answered another request than ours").caused_by(foreign))
 }
 
 async fn answer_to(following: &Following<'_>, method: &str, params: Option<&RawValue>) -> Relayed {

@@ -8,12 +8,10 @@ use toolmux_core::BoxFuture;
 use toolmux_core::json_text::raw_of;
 
 use super::exchange::{Asked, Exchange};
+use super::instructions::instructions;
 use super::{listen, offers, tasks, tools, updated};
 use crate::mcp::revision::Revision;
 use crate::mcp::wire::{Capabilities, Fault, INVALID_PARAMS, Reply, TASKS, US, our_meta, text_of};
-
-/// What we tell every client about ourselves.
-const INSTRUCTIONS: &str = "Tools of several sources behind one server.";
 
 /// Answers any request but `initialize`, which belongs to the transport. Dropping the future cancels it.
 pub(super) fn answer(exchange: Exchange) -> BoxFuture<'static, Reply> {
@@ -71,7 +69,7 @@ pub(super) fn initialized(exchange: &Exchange) -> Value {
         "protocolVersion": exchange.peer.revision.text(),
         "capabilities": capabilities(exchange),
         "serverInfo": US,
-        "instructions": INSTRUCTIONS,
+        "instructions": instructions(exchange),
     })
 }
 
@@ -80,7 +78,7 @@ fn discover(exchange: &Exchange) -> bytes::Bytes {
         "resultType": "complete",
         "supportedVersions": [Revision::MODERN.text()],
         "capabilities": capabilities(exchange),
-        "instructions": INSTRUCTIONS,
+        "instructions": instructions(exchange),
         "ttlMs": 60_000,
         "cacheScope": "private",
         "_meta": our_meta(),

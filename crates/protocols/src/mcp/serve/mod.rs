@@ -8,6 +8,7 @@ mod encode;
 mod exchange;
 mod http;
 mod http_sse;
+mod instructions;
 mod ladder;
 mod listen;
 mod methods;

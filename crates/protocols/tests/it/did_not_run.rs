@@ -1,0 +1,315 @@
+//! "It did not run" is only said when it is true: what becomes of a call when its server, whichever protocol it speaks,
+//! is gone, closes the connection at any point, or answers with any status or with nonsense.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use toolmux_core::arguments::Arguments;
+use toolmux_core::call::Request;
+use toolmux_core::gateway::{Credential, Gateway, Settings};
+use toolmux_core::limits::Limits;
+use toolmux_core::mount::{Mount, Naming};
+use toolmux_core::names::ToolRef;
+use toolmux_core::outcome::Outcome;
+use toolmux_core::progress::Progress;
+use toolmux_core::refusal::Refusal;
+use toolmux_core::store::MemoryStore;
+use toolmux_protocols::SOURCES;
+use toolmux_protocols::registry::Opening;
+
+use crate::scripted_peer::{Asked, Dialect, EVENTS, HTML, ID, JSON, Peer, Read, Script, http};
+
+const GOOD_RPC: &str =
+    r#"{"jsonrpc":"2.0","id":IDENTITY,"result":{"content":[{"type":"text","text":"ok"}]}}"#;
+
+const MCP: Dialect = Dialect {
+    kind: "mcp",
+    path: "/mcp",
+    tool: "t",
+    calls: r#""method":"tools/call""#,
+    good: GOOD_RPC,
+    other: |asked| http(200, JSON, &mcp_result(asked, "2026-07-28")),
+};
+
+const MCP_SESSION: Dialect = Dialect {
+    other: |asked| {
+        if asked.says("server/discover") {
+            return http(400, HTML, "what?");
+        }
+        let headers = format!("{JSON}mcp-session-id: s1\r\n");
+        http(200, &headers, &mcp_result(asked, "2025-11-25"))
+    },
+    ..MCP
+};
+
+const MCP_EVENTS: Dialect = Dialect {
+    path: "/sse",
+    other: |asked| {
+        if asked.says("POST /sse") {
+            return http(405, HTML, "what?");
+        }
+        mcp_result(asked, "2024-11-05")
+    },
+    ..MCP
+};
+
+const OPENTOOL: Dialect = Dialect {
+    kind: "opentool",
+    path: "",
+    tool: "t",
+    calls: "POST /opentool/call",
+    good: r#"{"jsonrpc":"2.0","result":{"ok":1},"id":IDENTITY}"#,
+    other: |_| {
+        let function = json!({ "name": "t", "description": "d", "parameters": [] });
+        let info = json!({ "title": "T", "version": "1.0.0" });
+        http(200, JSON, &json!({ "opentool": "1.1.0", "info": info, "functions": [function] }).to_string())
+    },
+};
+
+const OXP: Dialect = Dialect {
+    kind: "oxp",
+    path: "",
+    tool: "t",
+    calls: "POST /tools/call",
+    good: r#"{"call_id":"c","success":true,"value":1}"#,
+    other: |_| {
+        let tool = json!({ "id": "K.t@1.0.0", "name": "K_t", "description": "d", "version": "1.0.0",
+            "input_schema": { "type": "object" } });
+        http(200, JSON, &json!({ "items": [tool] }).to_string())
+    },
+};
+
+const ATS: Dialect = Dialect {
+    kind: "ats",
+    path: "",
+    tool: "t",
+    calls: "POST /call_tool/",
+    good: r#"{"task_id":"1"}"#,
+    other: |asked| {
+        let tool = json!([{ "name": "t", "description": "d", "input_schema": { "type": "object" } }]);
+        let ended = json!({ "status": "completed", "result": [], "error": null });
+        http(200, JSON, &(if asked.says("GET /callback") { ended } else { tool }).to_string())
+    },
+};
+
+const EVERY: [Dialect; 6] = [MCP, MCP_SESSION, MCP_EVENTS, OPENTOOL, OXP, ATS];
+
+fn mcp_result(asked: &Asked, revision: &str) -> String {
+    let tool = json!({ "name": "t", "inputSchema": { "type": "object" } });
+    asked.rpc(&if asked.says("server/discover") {
+        json!({ "supportedVersions": [revision], "capabilities": { "tools": {} } })
+    } else if asked.says(r#""method":"initialize""#) {
+        json!({ "protocolVersion": revision, "capabilities": { "tools": {} } })
+    } else {
+        json!({ "tools": [tool] })
+    })
+}
+
+/// How long a call may take that is answered, one way or the other.
+pub(crate) const LONG: Duration = Duration::from_mins(1);
+
+/// A gateway in front of one source, whose breaker never opens.
+pub(crate) async fn gateway(kind: &str, table: Value, call_timeout: Duration) -> Arc<Gateway> {
+    let limits = Limits { breaker_failures: u32::MAX, call_timeout, ..Limits::default() };
+    let gateway = Gateway::new(Settings { limits, ..Settings::default() }, Arc::new(MemoryStore::default()));
+    let kind = SOURCES.iter().find(|known| known.kind == kind).expect("registered");
+    let folder = std::env::temp_dir();
+    let secrets = |_: &_| Err("no secrets here".to_owned());
+    let opening = Opening { name: "Up", table, folder: &folder, secrets: &secrets };
+    let source = (kind.open)(&opening).unwrap_or_else(|error| panic!("{error}"));
+    gateway.mount(Mount::new("Up", "Up", Naming::Bare, source));
+    gateway.settled(Duration::from_mins(1)).await;
+    gateway
+}
+
+/// What a caller is told.
+pub(crate) async fn told(gateway: &Arc<Gateway>, tool: &str) -> &'static str {
+    let caller = gateway.admit(Credential::None, None).expect("open");
+    let request = Request::new(ToolRef::flat(tool), Arguments::from_map(serde_json::Map::new()));
+    match gateway.call(&caller, request, &Progress::unheard()).await {
+        Ok(Outcome::Returned(_)) => "returned",
+        Ok(Outcome::Failed(error)) if error.message.public.ends_with("may have run") => "lost",
+        Ok(Outcome::Failed(_)) => "failed",
+        Err(Refusal::Busy { retry_after, .. }) if retry_after.as_secs() == 7 => "busy for 7 s",
+        Err(Refusal::Busy { .. }) => "busy",
+        Err(_) => "refused",
+    }
+}
+
+/// A caller is told one of these, never that a tool did not run which did; and nothing runs twice.
+pub(crate) fn judge(what: &str, told: &str, ran: usize, expect: &[&str]) {
+    assert!(expect.contains(&told), "{what}: {told} instead of {expect:?}, ran {ran} times");
+    assert!(ran <= 1, "{what}: {told}, ran {ran} times");
+    assert!(ran == 0 || matches!(told, "returned" | "lost" | "failed"), "{what}: {told}, but ran");
+}
+
+/// One source, and many calls that its server treats like this.
+async fn check(dialect: Dialect, rows: Vec<(Script, &[&str])>) {
+    let peer = Peer::start(dialect).await;
+    let table = json!({ "url": format!("{}{}", peer.base, dialect.path) });
+    let gateway = gateway(dialect.kind, table, LONG).await;
+    assert_eq!(gateway.catalog().len(), 1, "{} lists", dialect.kind);
+    for (script, expect) in rows {
+        peer.follow(script.clone());
+        let told = told(&gateway, dialect.tool).await;
+        let name = format!("{}{} {script:?}", dialect.kind, dialect.path);
+        judge(&name, told, peer.ran(), expect);
+        assert_eq!(peer.ran() == 1, script.runs, "{name}: the script is followed");
+    }
+}
+
+/// The way a good answer to a call leaves, and what a stream is told with it.
+fn good(dialect: Dialect) -> Script {
+    if dialect.path == "/sse" {
+        return Script { event: Some(dialect.good), ..Script::runs(http(202, "", "")) };
+    }
+    Script::runs(http(200, JSON, dialect.good))
+}
+
+#[tokio::test]
+async fn a_server_that_is_gone_did_not_run_it() {
+    for dialect in EVERY {
+        let mut peer = Peer::start(dialect).await;
+        let table = json!({ "url": format!("{}{}", peer.base, dialect.path) });
+        let gateway = gateway(dialect.kind, table, LONG).await;
+        peer.leave().await;
+        let told = told(&gateway, dialect.tool).await;
+        // A stream that ends while a message is on its way leaves open whether it arrived.
+        let expect: &[&str] = if dialect.path == "/sse" { &["refused", "lost"] } else { &["refused"] };
+        judge(&format!("{}{}", dialect.kind, dialect.path), told, peer.ran(), expect);
+    }
+}
+
+#[tokio::test]
+async fn a_connection_may_be_cut_anywhere() {
+    // Not all of the request was read; that much the client cannot know.
+    let either: &[&str] = &["lost", "refused"];
+    for dialect in EVERY {
+        let cut = |read: Read| (Script { read, runs: false, ..Script::runs("") }, either);
+        let mut rows = vec![(good(dialect), ["returned"].as_slice())];
+        rows.extend([Read::Nothing, Read::HalfTheHead, Read::HalfTheBody].map(cut));
+        let whole = http(200, JSON, dialect.good);
+        let parts =
+            ["", "HTTP/1.", "HTTP/1.1 200 X\r\ncontent-ty", "HTTP/1.1 200 X\r\ncontent-length: 9\r\n\r\n"];
+        rows.extend(parts.map(|part| (Script::runs(part), ["lost"].as_slice())));
+        if dialect.path != "/sse" {
+            rows.push((Script::runs(&whole[..whole.len() - 4]), &["lost"]));
+            // A whole body whose end is not told.
+            let endless = format!("HTTP/1.1 200 X\r\n{JSON}content-length: 999\r\n\r\n{}", dialect.good);
+            rows.push((Script::runs(endless), &["lost"]));
+        }
+        rows.push((good(dialect), &["returned"]));
+        check(dialect, rows).await;
+    }
+}
+
+/// Statuses in the 400s that do not say that nothing ran, beside what a protocol itself defines.
+const UNCLEAR: [u16; 4] = [406, 408, 409, 424];
+
+/// `defined` is a status by which the protocol itself says that a call was not executed.
+async fn check_statuses(dialect: Dialect, defined: Option<u16>) {
+    let row = |status: u16| -> (Script, &[&str]) {
+        let answer = http(status, HTML, "<p>no</p>");
+        let not_run = Script { runs: false, ..Script::runs(answer.clone()) };
+        match status {
+            429 => (not_run, &["busy"]),
+            307 | 308 => (not_run, &["refused"]),
+            400..=499 if defined == Some(status) || !UNCLEAR.contains(&status) => (not_run, &["refused"]),
+            _ => (Script::runs(answer), &["lost"]),
+        }
+    };
+    // A server of 2024-11-05 that takes a message says so by a status; its answer would be on the stream.
+    let silent = |status: &u16| dialect.path == "/sse" && (200..300).contains(status);
+    check(dialect, (100..600).filter(|status| !silent(status)).map(row).collect()).await;
+}
+
+#[tokio::test]
+async fn every_status_of_mcp_says_whether_it_ran() {
+    check_statuses(MCP, Some(406)).await;
+}
+
+#[tokio::test]
+async fn every_status_of_mcp_of_2024_says_whether_it_ran() {
+    check_statuses(MCP_EVENTS, Some(406)).await;
+}
+
+#[tokio::test]
+async fn every_status_of_opentool_says_whether_it_ran() {
+    check_statuses(OPENTOOL, None).await;
+}
+
+#[tokio::test]
+async fn every_status_of_oxp_says_whether_it_ran() {
+    check_statuses(OXP, None).await;
+}
+
+#[tokio::test]
+async fn every_status_of_ats_says_whether_it_ran() {
+    check_statuses(ATS, Some(409)).await;
+}
+
+#[tokio::test]
+async fn a_busy_server_is_busy_for_as_long_as_it_says() {
+    for dialect in EVERY {
+        let answer = http(429, &format!("{HTML}retry-after: 7\r\n"), "later");
+        check(dialect, vec![(Script { runs: false, ..Script::runs(answer) }, &["busy for 7 s"])]).await;
+    }
+}
+
+#[tokio::test]
+async fn nonsense_may_have_run() {
+    for dialect in [MCP, MCP_SESSION, OPENTOOL, OXP, ATS] {
+        let bodies = ["", "<html>", "\u{1}\u{2}", "{", "[]", "null", "7", "\"text\"", "{}"];
+        let rows =
+            bodies.into_iter().flat_map(|body| [(JSON, body), (HTML, body), ("", body), (EVENTS, body)]);
+        check(
+            dialect,
+            rows.map(|(kind, body)| (Script::runs(http(200, kind, body)), ["lost"].as_slice())).collect(),
+        )
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn an_answer_to_another_request_may_have_run_ours() {
+    let foreign = |good: &str| good.replace(ID, "\"another\"");
+    for dialect in [MCP, MCP_SESSION, OPENTOOL] {
+        let event = format!("data: {}\n\n", foreign(dialect.good));
+        let mut rows = vec![(Script::runs(http(200, JSON, &foreign(dialect.good))), ["lost"].as_slice())];
+        rows.push((Script::runs(http(200, EVENTS, &event)), &["lost"]));
+        let error = r#"{"jsonrpc":"2.0","id":null,"error":{"code":500,"message":"m"}}"#;
+        rows.push((Script::runs(http(200, JSON, error)), &["failed"]));
+        check(dialect, rows).await;
+    }
+    let null = MCP.good.replace(ID, "null");
+    let events = |text: &str| Script::runs(http(200, EVENTS, text));
+    let answer = format!("data: {}\n\n", MCP.good);
+    let rows: Vec<(Script, &[&str])> = vec![
+        (Script::runs(http(200, JSON, &null)), &["lost"]),
+        (events(&answer), &["returned"]),
+        (events("data: <html>\n\n"), &["lost"]),
+        (events(answer.trim_end()), &["lost"]),
+        (events("data: {\"id\":null,\"error\":{\"code\":1,\"message\":\"m\"}}\n\n"), &["failed"]),
+    ];
+    check(MCP, rows).await;
+}
+
+#[tokio::test]
+async fn a_session_that_is_gone_did_not_run_it() {
+    let gone = Script { runs: false, ..Script::runs(http(404, HTML, "no session")) };
+    check(MCP_SESSION, vec![(gone, &["refused"]), (good(MCP_SESSION), &["returned"])]).await;
+}
+
+#[tokio::test]
+async fn a_task_that_was_begun_may_have_run() {
+    let dialect = Dialect {
+        calls: "GET /callback",
+        other: |asked| {
+            if asked.says("POST /call_tool/") { http(200, JSON, ATS.good) } else { (ATS.other)(asked) }
+        },
+        ..ATS
+    };
+    let answers = [http(500, HTML, "no"), http(404, JSON, r#"{"detail":"no"}"#), http(200, JSON, "{}")];
+    check(dialect, answers.map(|answer| (Script::runs(answer), ["lost"].as_slice())).to_vec()).await;
+}
