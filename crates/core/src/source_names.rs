@@ -66,7 +66,9 @@ fn take(
 }
 
 fn suffixed(name: &str, own: &str, digits: usize, longest: usize) -> String {
-    let hash: String = Sha256::digest(own).iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = Sha256::digest(own);
+    let hash = digest.iter().take(16).fold(0, |hash: u128, byte| hash << 8 | u128::from(*byte));
+    let hash = format!("{hash:032x}");
     let kept = name.len().min(longest - digits - 1);
     format!("{}_{}", &name[..kept], &hash[..digits])
 }
