@@ -42,6 +42,10 @@ pub(crate) enum Task {
     Reference,
     /// List what the program is made of, as CycloneDX, in target/xtask/toolmux.cdx.json
     Sbom,
+    /// Install real MCP servers from npm and PyPI and check that no tool of theirs is lost behind toolmux
+    ///
+    /// Run by hand: the packages take gigabytes below target/ and up to an hour to install.
+    World,
     /// Measure the server against a bare handler, in the same run
     #[command(after_help = bench::list())]
     Bench(bench::Options),

@@ -57,6 +57,10 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             sbom::run(&Workspace::find()?)?;
             Ok(ExitCode::SUCCESS)
         }
+        Task::World => {
+            peers::world(&Workspace::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
         Task::Bench(options) => bench::run(&Workspace::find()?, &options),
         Task::Chaos(options) => chaos::run(&Workspace::find()?, &options),
         Task::ChaosChild { runs } => {

@@ -37,6 +37,18 @@ pub(super) const WORLD: Suite = Suite {
     limit: Duration::from_mins(10),
 };
 
+/// Dozens of servers from npm and PyPI, listed in `tests/peers/mcp/world/servers.toml`. By hand only: they take
+/// gigabytes and an hour to install, and other people's registries to do it.
+pub(super) const SERVERS: Suite = Suite {
+    name: "mcp-servers",
+    about: "at least 60 real MCP servers, each alone and all behind one toolmux: no tool is lost",
+    needs: &[NODE, PYTHON_VENV, GIT],
+    python: &["uv==0.13.7"],
+    node: &[NEWER_NODE],
+    command: &["python3", "tests/peers/mcp/world/run.py"],
+    limit: Duration::from_hours(4),
+};
+
 /// Built apart: nearly two minutes of processor time that the build of the product does not need.
 pub(super) const RUST_SDK: Suite = Suite {
     name: "mcp-rmcp",

@@ -4,6 +4,7 @@
 
 mod environment;
 mod mcp;
+mod model;
 mod node;
 mod opentool;
 mod oxp;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 
+use crate::need;
 use crate::process;
 use crate::steps::Tally;
 use crate::workspace::Workspace;
@@ -30,6 +32,7 @@ pub(crate) const SUITES: &[Suite] = &[
     mcp::CONFORMANCE,
     mcp::WORLD,
     mcp::RUST_SDK,
+    model::SUITE,
     packaging::SUITE,
 ];
 
@@ -41,6 +44,12 @@ pub(crate) fn run(workspace: &Workspace, suites: &[Suite], tally: &mut Tally) ->
     let binary = build(workspace)?;
     let cache = workspace.cache().join("peers");
     run_all(suites, tally, |suite| suite.run(&binary, &workspace.root, &cache))
+}
+
+/// The suite that is only run by hand: real MCP servers in large numbers.
+pub(crate) fn world(workspace: &Workspace) -> anyhow::Result<()> {
+    need::meet(mcp::SERVERS.needs)?;
+    run(workspace, &[mcp::SERVERS], &mut Tally::default())
 }
 
 fn build(workspace: &Workspace) -> anyhow::Result<PathBuf> {
