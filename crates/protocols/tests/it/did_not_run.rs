@@ -190,15 +190,15 @@ async fn a_connection_may_be_cut_anywhere() {
         let mut rows = vec![(good(dialect), ["returned"].as_slice())];
         rows.extend([Read::Nothing, Read::HalfTheHead, Read::HalfTheBody].map(cut));
         let whole = http(200, JSON, dialect.good);
-        let parts =
-            ["", "HTTP/1.", "HTTP/1.1 200 X\r\ncontent-ty", "HTTP/1.1 200 X\r\ncontent-length: 9\r\n\r\n"];
-        rows.extend(parts.map(|part| (Script::runs(part), ["lost"].as_slice())));
+        let mut answers = vec![String::new(), "HTTP/1.".into(), "HTTP/1.1 200 X\r\ncontent-ty".into()];
+        // A server of 2024-11-05 has taken a message with the status; its answer would be on the stream.
         if dialect.path != "/sse" {
-            rows.push((Script::runs(&whole[..whole.len() - 4]), &["lost"]));
+            answers.push(format!("HTTP/1.1 200 X\r\n{JSON}content-length: 9\r\n\r\n"));
+            answers.push(whole[..whole.len() - 4].to_owned());
             // A whole body whose end is not told.
-            let endless = format!("HTTP/1.1 200 X\r\n{JSON}content-length: 999\r\n\r\n{}", dialect.good);
-            rows.push((Script::runs(endless), &["lost"]));
+            answers.push(format!("HTTP/1.1 200 X\r\n{JSON}content-length: 999\r\n\r\n{}", dialect.good));
         }
+        rows.extend(answers.into_iter().map(|answer| (Script::runs(answer), ["lost"].as_slice())));
         rows.push((good(dialect), &["returned"]));
         check(dialect, rows).await;
     }
