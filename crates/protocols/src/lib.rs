@@ -5,6 +5,11 @@
 pub mod ats;
 pub mod auth;
 mod child;
+mod child_family;
+#[cfg_attr(not(target_os = "linux"), path = "child_unwatched.rs")]
+mod child_watch;
+#[cfg(target_os = "linux")]
+mod child_watcher;
 mod command;
 mod curl;
 mod exit_status;
@@ -29,7 +34,10 @@ pub mod version_header;
 pub mod web;
 pub mod workflow;
 
-pub use self::child::become_watcher_if_asked;
+#[cfg(not(target_os = "linux"))]
+pub use self::child_watch::become_watcher_if_asked;
+#[cfg(target_os = "linux")]
+pub use self::child_watcher::become_watcher_if_asked;
 
 use crate::registry::{DocumentKind, Served, SourceKind};
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde_json::json;
 
 use crate::life::children;
-use crate::process::{BINARY, Serving, folder, until};
+use crate::process::{BINARY, Serving, folder, processes, until};
 use crate::remote::terminal;
 
 const WORKFLOW: &str = r#"{ "openworkflow": "1.0.0", "info": { "title": "T", "version": "1" }, "workflow": {
@@ -94,14 +94,13 @@ fn place(script: &str) -> (tempfile::TempDir, String) {
     (place, time)
 }
 
-/// Processes whose command line has this in it, but for one.
+/// How many processes have this in their command line, but for one.
 fn left(time: &str, but: u32) -> usize {
     let names = |process: &Path| {
         let line = fs::read(process.join("cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&line).contains(time) && !process.ends_with(but.to_string())
+        String::from_utf8_lossy(&line).contains(time)
     };
-    let processes = fs::read_dir("/proc").expect("Linux").filter_map(Result::ok);
-    processes.filter(|process| names(&process.path())).count()
+    processes(names).into_iter().filter(|process| *process != but).count()
 }
 
 /// Every command, all at the same time, since sources get some seconds to end by themselves.
@@ -200,11 +199,9 @@ fn the_watcher_is_started_once_and_again_when_it_was_killed() {
 }
 
 fn watchers(parent: u32) -> Vec<u32> {
-    let is_ours = |id: &u32| {
-        let read = |name: &str| fs::read_to_string(format!("/proc/{id}/{name}")).unwrap_or_default();
+    processes(|process| {
+        let read = |name: &str| fs::read_to_string(process.join(name)).unwrap_or_default();
         read("status").contains(&format!("PPid:\t{parent}\n"))
             && read("cmdline").starts_with("child-watcher\0")
-    };
-    let processes = fs::read_dir("/proc").expect("Linux").filter_map(Result::ok);
-    processes.filter_map(|process| process.file_name().to_str()?.parse().ok()).filter(is_ours).collect()
+    })
 }

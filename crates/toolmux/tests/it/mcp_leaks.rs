@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::process::{Serving, folder, until};
+use crate::process::{Serving, folder, processes, until};
 
 const RESTARTS: usize = 100;
 /// In the environment of everything that the source starts, whoever its parent is by now.
@@ -34,7 +34,7 @@ fn held(serving: &Serving, mark: &str) -> Held {
     };
     let mut files: Vec<String> = files.filter_map(|file| kind(file.ok()?)).collect();
     files.sort();
-    Held { connections, files, children: processes(child), started: started(mark) }
+    Held { connections, files, children: processes(child).len(), started: started(mark) }
 }
 
 /// What callers opened and the server has not closed yet: it does so a moment after the caller has its answer.
@@ -53,15 +53,11 @@ fn connections(serving: &Serving) -> usize {
 
 fn started(mark: &str) -> usize {
     let variable = format!("{MARK}={mark}");
-    processes(|process| {
+    let marked = processes(|process| {
         let environment = fs::read(process.join("environ")).unwrap_or_default();
         environment.split(|byte| *byte == 0).any(|one| one == variable.as_bytes())
-    })
-}
-
-fn processes(wanted: impl Fn(&Path) -> bool) -> usize {
-    let entries = fs::read_dir("/proc").expect("Linux").filter_map(Result::ok);
-    entries.filter(|entry| wanted(&entry.path())).count()
+    });
+    marked.len()
 }
 
 /// It ignores requests to end, and so do those it starts.

@@ -153,6 +153,13 @@ fn split(answer: &str) -> (u16, String) {
     (status, body.to_owned())
 }
 
+/// The processes of this machine that are wanted, each by its folder below `/proc`.
+pub(crate) fn processes(wanted: impl Fn(&Path) -> bool) -> Vec<u32> {
+    let entries = std::fs::read_dir("/proc").expect("Linux").filter_map(Result::ok);
+    let wanted = entries.filter(|entry| wanted(&entry.path()));
+    wanted.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
 /// Polls for a condition, within a bound.
 pub(crate) fn until<T>(what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + PATIENCE;

@@ -11,15 +11,15 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::thread::set_name;
 
-use super::family;
-use super::watch::CAN_WATCH;
+use crate::child_family;
+use crate::child_watch::CAN_WATCH;
 
 /// The argument that makes a program the watcher, and its name in lists of processes.
-pub(super) const ARGUMENT: &str = "child-watcher";
+pub(crate) const ARGUMENT: &str = "child-watcher";
 /// The name of the file with the groups.
-pub(super) const FILE: &str = "toolmux-child-groups";
+pub(crate) const FILE: &str = "toolmux-child-groups";
 /// The bytes of one group in it.
-pub(super) const SLOT: usize = size_of::<i32>();
+pub(crate) const SLOT: usize = size_of::<i32>();
 
 /// The search for processes outside the groups ends after so many looks that found nothing: a child may have been
 /// between its fork and the start of its program, when it has no mark yet.
@@ -57,7 +57,7 @@ fn watch(mark: &[u8]) {
     }
     let mut empty = 0;
     for _ in 0..LOOKS {
-        let killed = family::kill_those(|value| value.starts_with(mark));
+        let killed = child_family::kill_those(|value| value.starts_with(mark));
         empty = if killed == 0 { empty + 1 } else { 0 };
         if empty == EMPTY_LOOKS {
             return;

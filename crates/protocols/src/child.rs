@@ -1,4 +1,5 @@
-//! A child process with all its descendants. Those that leave its group are known by a mark in their environment.
+//! Child processes: a group of their own, a clean environment, and an end with all their descendants, however this
+//! process ends. Those that leave the group of a family are known by a mark in their environment.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,8 +9,8 @@ use std::process::Stdio;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 
-use super::family;
-use super::watch::{self, Watched};
+use crate::child_family;
+use crate::child_watch::{self, Watched};
 
 /// What a child inherits of our environment; nothing else, so that our secrets stay ours.
 const INHERITED: [&str; 11] =
@@ -49,7 +50,7 @@ impl ChildGroup {
         env: &BTreeMap<String, String>,
         folder: &Path,
     ) -> io::Result<Self> {
-        ChildGroup::spawn(argv, env, folder, Search::Family(family::of_child()))
+        ChildGroup::spawn(argv, env, folder, Search::Family(child_family::of_child()))
     }
 
     fn spawn(
@@ -64,16 +65,16 @@ impl ChildGroup {
         let inherited = INHERITED.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
         let mark = match &search {
             Search::Family(mark) => mark,
-            Search::Nobody => &*family::OF_PROCESS,
+            Search::Nobody => &*child_family::OF_PROCESS,
         };
-        watch::start();
+        child_watch::start();
         let child = Command::new(program)
             .args(arguments)
             .current_dir(folder)
             .env_clear()
             .envs(inherited)
             .envs(env)
-            .env(family::VARIABLE, mark)
+            .env(child_family::VARIABLE, mark)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -123,7 +124,7 @@ impl Drop for ChildGroup {
         self.signal(Signal::KILL);
         let Search::Family(mark) = &self.search else { return };
         for _ in 0..SEARCHES {
-            if family::kill_those(|value| value == mark.as_bytes()) == 0 {
+            if child_family::kill_those(|value| value == mark.as_bytes()) == 0 {
                 return;
             }
         }

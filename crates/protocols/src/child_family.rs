@@ -8,20 +8,20 @@ use rustix::process::{Pid, Signal, kill_process};
 use uuid::Uuid;
 
 /// The variable.
-pub(super) const VARIABLE: &str = "TOOLMUX_FAMILY";
+pub(crate) const VARIABLE: &str = "TOOLMUX_FAMILY";
 /// What its value begins with in everything that this process starts.
-pub(super) static OF_PROCESS: LazyLock<String> = LazyLock::new(|| Uuid::new_v4().simple().to_string());
+pub(crate) static OF_PROCESS: LazyLock<String> = LazyLock::new(|| Uuid::new_v4().simple().to_string());
 
 static FAMILIES: AtomicU64 = AtomicU64::new(0);
 
 /// A value for one child and its descendants alone.
-pub(super) fn of_child() -> String {
+pub(crate) fn of_child() -> String {
     format!("{}.{}", *OF_PROCESS, FAMILIES.fetch_add(1, Ordering::Relaxed))
 }
 
 /// Kills every process whose value of the variable is wanted, and says how many there were. Costs a look at every
 /// process of the machine.
-pub(super) fn kill_those(wanted: impl Fn(&[u8]) -> bool) -> usize {
+pub(crate) fn kill_those(wanted: impl Fn(&[u8]) -> bool) -> usize {
     let found: Vec<Pid> =
         processes().filter(|process| value(*process).is_some_and(|value| wanted(&value))).collect();
     for process in &found {

@@ -2,14 +2,17 @@
 
 use rustix::process::Pid;
 
+/// There is no watcher to become.
+pub fn become_watcher_if_asked() {}
+
 /// Nothing to start.
-pub(super) fn start() {}
+pub(crate) fn start() {}
 
 /// Nothing to take back.
-pub(super) struct Watched;
+pub(crate) struct Watched;
 
 impl Watched {
-    pub(super) fn new(_: Option<Pid>) -> Self {
+    pub(crate) fn new(_: Option<Pid>) -> Self {
         Watched
     }
 }

@@ -13,11 +13,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::Pid;
 
-use super::family::OF_PROCESS;
-use super::watcher::{ARGUMENT, FILE, SLOT};
+use crate::child_family::OF_PROCESS;
+use crate::child_watcher::{ARGUMENT, FILE, SLOT};
 
 /// Whether this program becomes a watcher when it is started as one. Another would run a second time instead.
-pub(super) static CAN_WATCH: AtomicBool = AtomicBool::new(false);
+pub(crate) static CAN_WATCH: AtomicBool = AtomicBool::new(false);
+/// Whether the log says that there is no watcher; once is enough.
+static TOLD: AtomicBool = AtomicBool::new(false);
 /// One per process, as its end is what is watched.
 static WATCH: Mutex<Option<Watch>> = Mutex::new(None);
 
@@ -31,7 +33,7 @@ struct Watch {
 
 /// Makes sure that the watcher runs. Call it before a child is started, so that there is no moment in which a child
 /// runs and nobody would kill it. Without a watcher children are started all the same.
-pub(super) fn start() {
+pub(crate) fn start() {
     if !CAN_WATCH.load(Ordering::Relaxed) {
         return;
     }
@@ -44,18 +46,20 @@ pub(super) fn start() {
         Some(known) => launch(&known.groups).map(|watcher| known.watcher = watcher),
         None => Watch::new().map(|new| *watch = Some(new)),
     };
-    if let Err(error) = started {
+    if let Err(error) = started
+        && !TOLD.swap(true, Ordering::Relaxed)
+    {
         tracing::warn!(%error, "cannot start the child watcher: if this process is killed, its children are not");
     }
 }
 
 /// A process group that the watcher kills when this process ends before this value is dropped.
-pub(super) struct Watched {
+pub(crate) struct Watched {
     slot: Option<u64>,
 }
 
 impl Watched {
-    pub(super) fn new(group: Option<Pid>) -> Self {
+    pub(crate) fn new(group: Option<Pid>) -> Self {
         let slot = group.and_then(|group| lock().as_mut()?.add(group));
         Watched { slot }
     }
