@@ -13,6 +13,7 @@ pub mod example;
 pub mod gateway;
 pub mod json_text;
 pub mod limits;
+pub mod memory_budget;
 pub mod message;
 pub mod metrics;
 pub mod mount;

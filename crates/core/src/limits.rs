@@ -16,6 +16,8 @@ pub struct Limits {
     pub breaker_failures: u32,
     /// How long the circuit breaker stays open.
     pub breaker_rest: Duration,
+    /// How many bytes bodies and answers in flight may take together; without a number there is no bound.
+    pub memory: Option<usize>,
     /// How long calls in flight may go on when their source leaves or the server stops.
     pub drain: Duration,
     /// How often a source is asked for its tools when it does not tell of changes.
@@ -46,6 +48,7 @@ impl Default for Limits {
             queue: 1024,
             breaker_failures: 5,
             breaker_rest: Duration::from_secs(5),
+            memory: None,
             drain: Duration::from_secs(10),
             refresh: Duration::from_mins(1),
             list_timeout: Duration::from_secs(30),

@@ -8,8 +8,10 @@ use axum::extract::Request;
 use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Parts};
+use http_body_util::BodyExt;
 use toolmux_core::call::{CallId, Caller};
 use toolmux_core::gateway::{Credential, Gateway};
+use toolmux_core::memory_budget::Reservation;
 use toolmux_core::message::Message;
 use toolmux_core::refusal::Refusal;
 
@@ -87,18 +89,77 @@ impl Web {
     /// The body. It is not read for a caller whose `Idempotency-Key` is none.
     pub(crate) async fn body(&self, headers: &HeaderMap, body: Body) -> Result<Bytes, Refusal> {
         check_idempotency_key(headers)?;
-        let most = self.limits.body_bytes;
-        let too_large = || malformed(format!("The body is larger than {most} bytes"));
+        let most = self.limits.body_bytes.min(self.gateway.memory().most());
         let length =
             headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
         if length.is_some_and(|length: usize| length > most) {
-            return Err(too_large());
+            return Err(self.too_large());
         }
-        match tokio::time::timeout(self.limits.body_timeout, axum::body::to_bytes(body, most)).await {
-            Ok(Ok(bytes)) => Ok(bytes),
-            Ok(Err(_)) => Err(too_large()),
+        let reading = async {
+            match length {
+                Some(length) if length < COUNTED => {
+                    axum::body::to_bytes(body, most).await.map_err(|_| self.too_large())
+                }
+                // Rare, so it is kept out of the future of every request.
+                _ => Box::pin(self.counted_body(length, body, most)).await,
+            }
+        };
+        match tokio::time::timeout(self.limits.body_timeout, reading).await {
+            Ok(read) => read,
             Err(_) => Err(malformed("The body did not arrive in time".to_owned())),
         }
+    }
+
+    /// A body that may be large. What has arrived counts against the memory for all requests as long as any
+    /// part of it is held; what a client only promises does not, or slow clients could take it all.
+    async fn counted_body(
+        &self,
+        length: Option<usize>,
+        mut body: Body,
+        most: usize,
+    ) -> Result<Bytes, Refusal> {
+        let memory = self.gateway.memory();
+        memory.check(length.unwrap_or_default())?;
+        let (mut held, mut bytes) = (memory.reserve(0)?, Vec::new());
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|_| malformed("The body was cut off".to_owned()))?;
+            let Ok(piece) = frame.into_data() else { continue };
+            if bytes.len() + piece.len() > most {
+                return Err(self.too_large());
+            }
+            held.grow(piece.len())?;
+            if bytes.capacity() == 0 {
+                // Pages that nobody wrote to take no memory, whatever length was promised.
+                bytes.reserve_exact(length.unwrap_or(COUNTED));
+            }
+            bytes.extend_from_slice(&piece);
+        }
+        Ok(Bytes::from_owner(Counted { bytes, _held: held }))
+    }
+
+    fn too_large(&self) -> Refusal {
+        let (most, memory) = (self.limits.body_bytes, self.gateway.memory().most());
+        malformed(if memory < most {
+            format!("The body is larger than limits.memory, which is {memory} bytes")
+        } else {
+            format!("The body is larger than {most} bytes")
+        })
+    }
+}
+
+/// A body from this size on counts against the memory for all requests. How many smaller ones there are is
+/// bounded by the number of connections.
+const COUNTED: usize = 64 << 10;
+
+/// A body with what it takes of the memory for all requests.
+struct Counted {
+    bytes: Vec<u8>,
+    _held: Reservation,
+}
+
+impl AsRef<[u8]> for Counted {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
     }
 }
 

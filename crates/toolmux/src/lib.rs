@@ -12,6 +12,7 @@ pub mod config;
 mod host_rules;
 mod jwks;
 pub mod listener;
+mod machine_memory;
 mod reload;
 mod server;
 mod signals;

@@ -20,6 +20,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use toolmux_core::gateway::Gateway;
+use toolmux_core::memory_budget::Reservation;
 use toolmux_protocols::version_header::stamp;
 use toolmux_protocols::web::{AskedToolset, ServerVersion, Web, WebLimits, json};
 use tower::Service;
@@ -75,6 +76,11 @@ impl Front {
             message(StatusCode::INTERNAL_SERVER_ERROR, "The server failed unexpectedly")
         });
         if answer.status().as_u16() < 400 { answer } else { stamp(answer) }
+    }
+
+    /// Counts an answer against the memory for all requests.
+    fn hold(&self, bytes: u64) -> Reservation {
+        self.web.gateway.memory().hold(usize::try_from(bytes).unwrap_or(usize::MAX))
     }
 
     async fn checked(&self, mut request: Request<Incoming>) -> Response {

@@ -21,6 +21,7 @@ use crate::assembly::store;
 use crate::config::LISTEN;
 use crate::host_rules::HostRules;
 use crate::listener::{Front, ListenLimits, listen, reachable};
+use crate::machine_memory::quarter_of_memory;
 use crate::toolkit::Toolkit;
 
 /// Serves toolkits over every protocol.
@@ -120,7 +121,8 @@ impl Server {
             "`{address}` is not a loopback address, and no key is given"
         );
         let admission = Admission { keys: self.keys, jwt: None };
-        let settings = Settings { admission, limits: self.limits, ..Settings::default() };
+        let limits = Limits { memory: self.limits.memory.or_else(quarter_of_memory), ..self.limits };
+        let settings = Settings { admission, limits, ..Settings::default() };
         let drain = settings.limits.drain;
         let gateway = Gateway::new(settings, store(&self.store, Retention::default()).await?);
         let only_own = self.own.len() == self.mounts.len();

@@ -31,6 +31,8 @@ pub(super) async fn dispatch(
     let deadline = started + call.time_limit();
     let running = Running::begin(metrics);
     let run = pin!(async {
+        // Answers that have not left yet may already take too much; this one would be added to them.
+        gateway.memory.check(0)?;
         let _turn = entry.gate.enter(&call.caller.name, deadline).await?;
         attempts(gateway, call, progress, deadline).await
     });

@@ -45,6 +45,7 @@ pub use self::tasks::Follow;
 use crate::broker::Broker;
 use crate::call::{Call, Caller, Request};
 use crate::catalog::Catalog;
+use crate::memory_budget::MemoryBudget;
 use crate::metrics::Metrics;
 use crate::outcome::Outcome;
 use crate::progress::Progress;
@@ -59,6 +60,7 @@ pub struct Gateway {
     settings: ArcSwap<Settings>,
     store: Arc<dyn Store>,
     metrics: Metrics,
+    memory: Arc<MemoryBudget>,
     shelves: Mutex<Vec<refresh::Shelf>>,
     revision: watch::Sender<u64>,
     runner: runner::Runner,
@@ -73,6 +75,7 @@ pub struct Gateway {
 impl Gateway {
     /// A gateway without sources.
     pub fn new(settings: Settings, store: Arc<dyn Store>) -> Arc<Self> {
+        let memory = MemoryBudget::new(settings.limits.memory);
         Arc::new(Gateway {
             catalog: ArcSwap::default(),
             settled: ArcSwap::default(),
@@ -83,6 +86,7 @@ impl Gateway {
             store,
             reconnects: Semaphore::new(1),
             metrics: Metrics::default(),
+            memory,
             shelves: Mutex::default(),
             revision: watch::Sender::new(0),
             tasks: TaskTracker::new(),
@@ -179,6 +183,11 @@ impl Gateway {
     /// Counters.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    /// What bodies and answers in flight may take.
+    pub fn memory(&self) -> &Arc<MemoryBudget> {
+        &self.memory
     }
 
     /// Who keeps tokens of users.

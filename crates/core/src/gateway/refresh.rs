@@ -165,6 +165,7 @@ impl Gateway {
             for shelf in shelves.iter_mut() {
                 (shelf.entries, shelf.unserved) = shelf.mount.shelve(&shelf.listing, &settings);
             }
+            self.memory.resize(settings.limits.memory);
             self.settings.store(Arc::new(settings));
             self.swap(shelves);
         });

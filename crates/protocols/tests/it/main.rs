@@ -4,6 +4,7 @@ mod ats;
 mod ats_source;
 mod auth;
 mod auth_provider;
+mod body_memory;
 mod did_not_run;
 mod did_not_run_children;
 mod idempotency;

@@ -11,6 +11,7 @@ mod keys;
 mod near_file;
 mod raw;
 mod secrets;
+mod size;
 
 use std::collections::HashMap;
 use std::net::SocketAddr;

@@ -16,7 +16,9 @@ use toolmux_protocols::web::WebLimits;
 
 use super::auth::RawAuth;
 use super::deliver::{RawDelivery, WrittenDelivery};
+use super::size::size;
 use crate::listener::ListenLimits;
+use crate::machine_memory::quarter_of_memory;
 
 /// `toolmux.toml`.
 #[derive(Deserialize, JsonSchema)]
@@ -235,6 +237,11 @@ pub(super) struct RawLimits {
     #[serde(default, deserialize_with = "duration")]
     #[schemars(with = "Option<String>")]
     breaker_rest: Option<Duration>,
+    /// How many bytes request bodies and answers in flight may take together, such as `"512MiB"`; beyond that
+    /// requests are refused as busy. A quarter of the memory of the machine, or of its control group, when absent.
+    #[serde(default, deserialize_with = "size")]
+    #[schemars(with = "Option<String>")]
+    memory: Option<usize>,
     /// How long calls in flight may go on when the server stops.
     #[serde(default, deserialize_with = "duration")]
     #[schemars(with = "Option<String>")]
@@ -290,6 +297,7 @@ impl RawLimits {
             queue: self.queue.unwrap_or(default.queue),
             breaker_failures: self.breaker_failures.unwrap_or(default.breaker_failures),
             breaker_rest: self.breaker_rest.unwrap_or(default.breaker_rest),
+            memory: self.memory.or_else(quarter_of_memory),
             drain: self.drain.unwrap_or(default.drain),
             refresh: self.refresh.unwrap_or(default.refresh),
             list_timeout: self.list_timeout.unwrap_or(default.list_timeout),

@@ -12,7 +12,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::response::Response;
 use futures_util::StreamExt;
-use http::Request;
+use http::{Method, Request};
 use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -72,13 +72,18 @@ impl Talk {
     async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Result<Response, Infallible> {
         self.begun.fetch_add(1, Ordering::Relaxed);
         let open = Open(self);
+        let is_get = request.method() == Method::GET;
         let answer = open.0.front.answer(request).await;
-        if answer.body().size_hint().exact().is_some_and(|size| size <= LEAVES_AT_ONCE) {
+        let size = answer.body().size_hint().exact();
+        if size.is_some_and(|size| size <= LEAVES_AT_ONCE) {
             return Ok(answer);
         }
+        // A client that reads slowly keeps a large answer in memory until it has left. What is asked for with
+        // GET are lists, whose bytes all clients share.
+        let held = open.0.front.hold(size.filter(|_| !is_get).unwrap_or_default());
         Ok(answer.map(|body| {
             let parts = body.into_data_stream().map(move |part| {
-                let _open = &open;
+                let _until_it_left = (&open, &held);
                 part
             });
             Body::from_stream(parts)

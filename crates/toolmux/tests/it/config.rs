@@ -122,10 +122,11 @@ fn every_limit_has_a_setting() {
     let limits = "call_timeout = '1m'\nconcurrency = 1\nqueue = 1\nbreaker_failures = 1\nbreaker_rest = '1s'
 drain = '1s'\nrefresh = '1m'\nlist_timeout = '30s'\ntools_per_source = 1\ntask_concurrency = 1\ntask_backlog = 1
 task_patience = '5m'\ntask_result_bytes = 1\nbody_bytes = 1\nbody_timeout = '30s'\nhead_timeout = '30s'
-connections = 1\n";
+connections = 1\nmemory = '512MiB'\n";
     let folder = folder(&format!("{ECHO}\n[limits]\n{limits}"));
     let output = toolmux(folder.path(), &["check", "toolmux.toml"]);
     assert!(output.status.success(), "{}", stderr(&output));
+    check(&format!("{ECHO}\n[limits]\nmemory = 'much'\n"), &["a text such as \"512MiB\""]);
     check(&format!("{ECHO}\n[limits]\nlist_timout = '1s'\n"), &["did you mean `list_timeout`?"]);
 }
 
