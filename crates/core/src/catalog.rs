@@ -5,6 +5,8 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use bytes::Bytes;
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::task::block_in_place;
 
 use crate::call::Caller;
 use crate::delivery::{Delivery, Place};
@@ -35,7 +37,7 @@ pub struct Entry {
     pub hints: Hints,
     /// How long a call may take.
     pub timeout: Duration,
-    pub(crate) validator: Validator,
+    pub(crate) validator: Arc<Validator>,
     pub(crate) mount: Arc<Mount>,
     pub(crate) gate: Arc<Gate>,
     pub(crate) breaker: Arc<Breaker>,
@@ -70,7 +72,7 @@ impl Entry {
 }
 
 /// A tool that is known but not served.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Unserved {
     /// Whose it is.
     pub source: String,
@@ -81,6 +83,9 @@ pub struct Unserved {
     /// Another source has its name.
     pub collision: bool,
 }
+
+/// From how many tools on a list of them takes long enough to delay others.
+const LARGE: usize = 1_000;
 
 /// What is prepared, and for which toolsets.
 type PreparedKey = (&'static str, [Option<Arc<str>>; 2]);
@@ -198,7 +203,7 @@ impl Catalog {
         let key = (kind, caller.toolsets.clone());
         let known = self.prepared.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         known.unwrap_or_else(|| {
-            let bytes = make();
+            let bytes = if self.len() < LARGE { make() } else { off_the_worker(make) };
             self.prepared.write().unwrap_or_else(PoisonError::into_inner).insert(key, bytes.clone());
             bytes
         })
@@ -246,6 +251,14 @@ impl Catalog {
             .collect();
         newest.sort_unstable();
         newest
+    }
+}
+
+/// Does long work where tokio runs other tasks meanwhile, if it can.
+fn off_the_worker<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::try_current().map(|handle| handle.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => block_in_place(work),
+        _ => work(),
     }
 }
 

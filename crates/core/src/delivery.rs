@@ -80,6 +80,9 @@ pub(crate) fn fill(deliver: &[Delivery], arguments: &Arguments, grants: &Grants)
 
 /// A schema without the parameters that are delivered.
 pub(crate) fn hide(deliver: &[Delivery], schema: &Schema) -> Schema {
+    if arguments_of(deliver).next().is_none() {
+        return schema.clone();
+    }
     let mut value = schema.value().clone();
     for (name, _) in arguments_of(deliver) {
         if let Some(properties) = value.get_mut("properties").and_then(Value::as_object_mut) {

@@ -9,6 +9,7 @@ pub mod broker;
 pub mod call;
 pub mod catalog;
 pub mod delivery;
+pub mod duty_cycle;
 pub mod example;
 pub mod gateway;
 pub mod json_text;

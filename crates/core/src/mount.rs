@@ -3,21 +3,22 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio_util::task::TaskTracker;
 
 use crate::catalog::{Entry, Unserved};
 use crate::delivery::{Delivery, hide};
+use crate::duty_cycle::DutyCycle;
 use crate::gateway::Settings;
 pub use crate::gateway::{Breaker, Gate};
 use crate::message::Message;
 use crate::names::ToolId;
 use crate::requirements::Requirements;
-use crate::schema::SchemaError;
+use crate::schema::{Schema, SchemaError, Validator};
 use crate::source::{Listing, Source};
-use crate::source_names::{GivenNames, SourceNames};
+use crate::source_names::SourceNames;
 use crate::tool::{Hints, Tool};
 
 /// How the tools of a source are named where names are flat.
@@ -58,6 +59,9 @@ impl ToolSettings {
     }
 }
 
+/// How many tools of one list are logged one by one.
+const MOST_LOGGED: usize = 20;
+
 /// Makes a source anew from the same settings.
 pub type Reopen = Arc<dyn Fn() -> Result<Arc<dyn Source>, Message> + Send + Sync>;
 
@@ -78,10 +82,11 @@ pub struct Mount {
 }
 
 /// What is kept of a tool while snapshots change, so that its limits hold across a swap.
-#[derive(Clone)]
 struct Kept {
     gate: Arc<Gate>,
     breaker: Arc<Breaker>,
+    /// Of the schema that the tool had last: compiling is what costs most of a new list.
+    compiled: Option<(Schema, Arc<Validator>)>,
 }
 
 impl fmt::Debug for Mount {
@@ -123,47 +128,51 @@ impl Mount {
         )
     }
 
-    /// What the source lists, as entries. A tool that cannot be served costs only itself.
+    /// What the source lists, as entries. A tool that cannot be served costs only itself. It may take long:
+    /// `duty_cycle` pauses between tools.
     pub(crate) fn shelve(
         self: &Arc<Self>,
         listing: &Listing,
         settings: &Settings,
+        mut duty_cycle: Option<DutyCycle>,
     ) -> (Vec<Arc<Entry>>, Vec<Unserved>) {
         let mut entries = Vec::with_capacity(listing.tools.len());
         let mut unserved: Vec<Unserved> =
             listing.unusable.iter().map(|(tool, reason)| self.unserved(tool, reason)).collect();
-        let most = settings.limits.tools_per_source;
         let prefix = (self.naming == Naming::Prefixed).then_some(&*self.toolkit);
         let (mut names, mut listed) = (SourceNames::new(prefix), HashSet::new());
-        for tool in &listing.tools[..listing.tools.len().min(most)] {
-            if !listed.insert((&tool.name, tool.version)) {
-                unserved
-                    .push(self.unserved(&tool.name, "the source lists it twice; the first one is served"));
-                continue;
-            }
-            let Some(given) = names.give(&tool.name) else {
-                let reason = "other tools of the source have every name it could get";
-                unserved.push(self.unserved(&tool.name, reason));
-                continue;
+        for tool in &listing.tools {
+            let entry = if listed.insert((&tool.name, tool.version)) {
+                self.entry(tool, &mut names, settings)
+            } else {
+                Err("the source lists it twice; the first one is served".to_owned())
             };
-            match self.entry(tool, given, settings) {
+            match entry {
                 Ok(entry) => entries.push(Arc::new(entry)),
-                Err(error) => unserved.push(self.unserved(&tool.name, &error.to_string())),
+                Err(reason) => unserved.push(self.unserved(&tool.name, &reason)),
+            }
+            if let Some(duty_cycle) = &mut duty_cycle {
+                duty_cycle.pause();
             }
         }
-        for tool in listing.tools.iter().skip(most) {
-            unserved.push(self.unserved(&tool.name, &format!("the source has more than {most} tools")));
-        }
+        self.forget_others(&entries);
         (entries, unserved)
     }
 
-    /// Logs what an operator should know of a list: tools that are not served, and tools with a suffix.
+    /// Logs what an operator should know of a list: tools that are not served, and tools with a suffix. A list
+    /// may have thousands, so that only the first are logged one by one.
     pub(crate) fn log_listed(&self, entries: &[Arc<Entry>], unserved: &[Unserved]) {
-        for tool in unserved {
+        for tool in unserved.iter().take(MOST_LOGGED) {
             tracing::warn!(source = self.name, tool = tool.tool, "tool is not served: {}", tool.reason);
         }
-        for collision in entries.iter().filter_map(|entry| entry.collision()) {
+        let collisions: Vec<&Arc<Entry>> =
+            entries.iter().filter(|entry| entry.collides_with.is_some()).collect();
+        for collision in collisions.iter().take(MOST_LOGGED).filter_map(|entry| entry.collision()) {
             tracing::warn!(source = self.name, "{collision}");
+        }
+        let more = unserved.len().saturating_sub(MOST_LOGGED) + collisions.len().saturating_sub(MOST_LOGGED);
+        if more > 0 {
+            tracing::warn!(source = self.name, "{more} more tools are not served or have a suffix");
         }
     }
 
@@ -179,18 +188,20 @@ impl Mount {
     fn entry(
         self: &Arc<Self>,
         tool: &Tool,
-        given: GivenNames,
+        names: &mut SourceNames<'_>,
         settings: &Settings,
-    ) -> Result<Entry, SchemaError> {
+    ) -> Result<Entry, String> {
+        let given = names.give(&tool.name);
+        let given = given.ok_or("other tools of the source have every name it could get")?;
         let id = ToolId { toolkit: self.toolkit.clone(), tool: given.plain.into(), version: tool.version };
         let own = settings.of_tool(&id, &tool.name);
         let tool = Tool { input: hide(&own.deliver, &tool.input), ..tool.clone() };
         let concurrency = own.concurrency.unwrap_or(settings.limits.concurrency);
-        let Kept { gate, breaker } = self.kept(&id, concurrency, settings.limits.queue);
+        let (gate, breaker) = self.kept(&id, concurrency, settings.limits.queue);
         Ok(Entry {
             flat: given.flat.into(),
             collides_with: given.collides_with,
-            validator: tool.input.compile()?,
+            validator: self.validator(&id, &tool.input).map_err(|error| error.to_string())?,
             requires: own.requires.unwrap_or_else(|| tool.requires.clone()),
             hints: tool.hints.overridden_by(own.hints),
             timeout: own.timeout.unwrap_or(settings.limits.call_timeout),
@@ -204,14 +215,40 @@ impl Mount {
         })
     }
 
-    fn kept(&self, id: &ToolId, concurrency: usize, queue: usize) -> Kept {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+    fn kept(&self, id: &ToolId, concurrency: usize, queue: usize) -> (Arc<Gate>, Arc<Breaker>) {
+        let mut kept = self.lock_kept();
         let gate = || Arc::new(Gate::new(concurrency, queue));
-        let new = || Kept { gate: gate(), breaker: Arc::default() };
+        let new = || Kept { gate: gate(), breaker: Arc::default(), compiled: None };
         let of_tool = kept.entry(id.clone()).or_insert_with(new);
         if !of_tool.gate.is_of(concurrency, queue) {
             of_tool.gate = gate();
         }
-        of_tool.clone()
+        (Arc::clone(&of_tool.gate), Arc::clone(&of_tool.breaker))
+    }
+
+    /// The compiled schema of a tool; compiled only when it has changed, and without the lock.
+    fn validator(&self, id: &ToolId, schema: &Schema) -> Result<Arc<Validator>, SchemaError> {
+        let before = self.lock_kept().get(id).and_then(|kept| kept.compiled.clone());
+        if let Some((_, validator)) = before.filter(|(before, _)| before.is_same(schema)) {
+            return Ok(validator);
+        }
+        let validator = Arc::new(schema.compile()?);
+        if let Some(kept) = self.lock_kept().get_mut(id) {
+            kept.compiled = Some((schema.clone(), Arc::clone(&validator)));
+        }
+        Ok(validator)
+    }
+
+    /// Forgets what is kept of tools that the source no longer has.
+    fn forget_others(&self, entries: &[Arc<Entry>]) {
+        let mut kept = self.lock_kept();
+        if kept.len() > entries.len() {
+            let present: HashSet<&ToolId> = entries.iter().map(|entry| &entry.id).collect();
+            kept.retain(|id, _| present.contains(id));
+        }
+    }
+
+    fn lock_kept(&self) -> MutexGuard<'_, HashMap<ToolId, Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

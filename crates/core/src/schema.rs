@@ -57,6 +57,11 @@ impl Schema {
         Schema::new(json!({ "type": "object", "properties": {} }))
     }
 
+    /// True for the same schema, seen at once where both are clones of one.
+    pub(crate) fn is_same(&self, other: &Schema) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self == other
+    }
+
     /// The schema as its author wrote it.
     pub fn value(&self) -> &Value {
         &self.0

@@ -88,6 +88,23 @@ pub struct Listing {
     pub unusable: Vec<(String, String)>,
 }
 
+impl Listing {
+    /// Forgets the tools beyond a number, so that they take no memory; the first of them is told of.
+    pub(crate) fn keep_at_most(&mut self, most: usize) {
+        let beyond = self.tools.len().saturating_sub(most);
+        let Some(first) = self.tools.get(most) else { return };
+        let reason = match beyond {
+            1 => format!("the source has more than {most} tools"),
+            _ => {
+                format!("the source has more than {most} tools; this and {} more are not served", beyond - 1)
+            }
+        };
+        self.unusable.push((first.name.to_string(), reason));
+        self.tools.truncate(most);
+        self.tools.shrink_to_fit();
+    }
+}
+
 impl From<Vec<Tool>> for Listing {
     fn from(tools: Vec<Tool>) -> Self {
         Listing { tools, unusable: Vec::new() }

@@ -1,6 +1,7 @@
 //! Sources join, change and leave in the background; the catalogue is rebuilt and swapped whole.
 //! A source that is slow or dead keeps the tools it last listed and costs nobody else anything.
 
+use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use crate::BoxFuture;
 use crate::audit::{AuditAction, AuditRecord};
 use crate::call::Caller;
 use crate::catalog::{Catalog, Entry, Unserved};
+use crate::duty_cycle::DutyCycle;
 use crate::message::Message;
 use crate::mount::Mount;
 use crate::source::{Listing, SourceError};
@@ -52,7 +54,7 @@ pub type Reread = Box<dyn Fn() -> BoxFuture<'static, Result<(), Message>> + Send
 /// What one source contributes.
 pub(super) struct Shelf {
     pub(super) mount: Arc<Mount>,
-    listing: Listing,
+    listing: Arc<Listing>,
     pub(super) beside: Passthrough,
     entries: Vec<Arc<Entry>>,
     unserved: Vec<Unserved>,
@@ -74,7 +76,7 @@ impl Gateway {
                 shelves.iter().position(|shelf| shelf.mount.name == mount.name).unwrap_or(shelves.len());
             let shelf = Shelf {
                 mount: Arc::clone(&mount),
-                listing: Listing::default(),
+                listing: Arc::default(),
                 beside: Passthrough::default(),
                 entries: Vec::new(),
                 unserved: Vec::new(),
@@ -163,7 +165,7 @@ impl Gateway {
     pub fn configure(&self, settings: Settings) {
         self.shelves(|shelves| {
             for shelf in shelves.iter_mut() {
-                (shelf.entries, shelf.unserved) = shelf.mount.shelve(&shelf.listing, &settings);
+                (shelf.entries, shelf.unserved) = shelf.mount.shelve(&shelf.listing, &settings, None);
             }
             self.memory.resize(settings.limits.memory);
             self.settings.store(Arc::new(settings));
@@ -231,39 +233,78 @@ impl Gateway {
         }
     }
 
-    async fn listed(self: &Arc<Self>, mount: &Arc<Mount>, listing: Listing) {
+    async fn listed(self: &Arc<Self>, mount: &Arc<Mount>, mut listing: Listing) {
         let beside = mount.source.beside();
-        let known = self.shelves(|shelves| {
-            shelves.iter().find(|shelf| Arc::ptr_eq(&shelf.mount, mount)).is_some_and(|shelf| {
-                shelf.status == SourceStatus::Ready && shelf.listing == listing && shelf.beside == beside
-            })
-        });
-        if known {
-            return;
-        }
-        // Compiling thousands of schemas takes long enough to keep it off the threads that answer.
+        // Comparing and compiling thousands of schemas, and freeing them, takes long enough to keep it off the
+        // threads that answer.
         let (gateway, mount) = (Arc::clone(self), Arc::clone(mount));
-        tokio::task::spawn_blocking(move || gateway.shelve(&mount, listing, beside)).await.ok();
+        let shelving = tokio::task::spawn_blocking(move || {
+            listing.keep_at_most(gateway.settings.load().limits.tools_per_source);
+            if !gateway.is_known(&mount, &listing, &beside) {
+                gateway.shelve(&mount, listing, beside);
+            }
+        });
+        shelving.await.ok();
+    }
+
+    /// Whether a source said the same the last time. Compared without the lock, which callers wait for.
+    fn is_known(&self, mount: &Arc<Mount>, listing: &Listing, beside: &Passthrough) -> bool {
+        let before = self.shelves(|shelves| {
+            let shelf = shelves.iter().find(|shelf| Arc::ptr_eq(&shelf.mount, mount))?;
+            let ready = shelf.status == SourceStatus::Ready;
+            ready.then(|| (Arc::clone(&shelf.listing), shelf.beside.clone()))
+        });
+        before.is_some_and(|before| *before.0 == *listing && before.1 == *beside)
     }
 
     fn shelve(&self, mount: &Arc<Mount>, listing: Listing, beside: Passthrough) {
-        let (entries, unserved) = mount.shelve(&listing, &self.settings.load());
-        mount.log_listed(&entries, &unserved);
-        self.metrics.source(&mount.name, true, entries.len());
-        self.shelves(|shelves| {
+        let listing = Arc::new(listing);
+        loop {
+            let settings = self.settings.load_full();
+            let (entries, unserved) = mount.shelve(&listing, &settings, Some(DutyCycle::default()));
+            mount.log_listed(&entries, &unserved);
+            let shelf = (Arc::clone(&listing), entries, unserved);
+            // Settings that changed meanwhile were applied to the list before this one. What is compiled is
+            // kept, so that doing it again takes little.
+            if self.fill_shelf(mount, &settings, shelf, &beside) {
+                return;
+            }
+        }
+    }
+
+    /// Serves what a source lists; false when it was looked at under settings that hold no longer.
+    fn fill_shelf(
+        &self,
+        mount: &Arc<Mount>,
+        settings: &Arc<Settings>,
+        (listing, entries, unserved): (Arc<Listing>, Vec<Arc<Entry>>, Vec<Unserved>),
+        beside: &Passthrough,
+    ) -> bool {
+        let before = self.shelves(|shelves| {
+            if !Arc::ptr_eq(settings, &self.settings.load_full()) {
+                return None;
+            }
+            self.metrics.source(&mount.name, true, entries.len());
             let place = shelves.iter().position(|shelf| Arc::ptr_eq(&shelf.mount, mount));
-            let Some(place) = place else { return };
+            let Some(place) = place else { return Some(None) };
             // A successor stands before the source it replaces, which stops when nobody finds it any more.
             let old: Vec<Shelf> =
                 shelves.extract_if(place + 1.., |shelf| shelf.mount.name == mount.name).collect();
             let shelf = &mut shelves[place];
-            (shelf.listing, shelf.entries, shelf.unserved) = (listing, entries, unserved);
-            (shelf.beside, shelf.status) = (beside, SourceStatus::Ready);
+            let before = (
+                std::mem::replace(&mut shelf.listing, listing),
+                std::mem::replace(&mut shelf.entries, entries),
+                std::mem::replace(&mut shelf.unserved, unserved),
+            );
+            (shelf.beside, shelf.status) = (beside.clone(), SourceStatus::Ready);
             self.swap(shelves);
-            for shelf in old {
+            for shelf in &old {
                 shelf.stop.cancel();
             }
+            Some(Some((before, old)))
         });
+        // What was there before is freed here, not under the lock: it may be thousands of tools.
+        before.is_some()
     }
 
     fn not_listed(&self, mount: &Arc<Mount>, error: Option<SourceError>, waited: Duration) {
@@ -302,8 +343,9 @@ impl Gateway {
             self.settled.store(Arc::clone(&catalog));
         }
         let before = self.catalog.swap(catalog);
+        let told: HashSet<&Unserved> = before.unserved().iter().filter(|tool| tool.collision).collect();
         for tool in self.catalog.load().unserved() {
-            if tool.collision && !before.unserved().contains(tool) {
+            if tool.collision && !told.contains(tool) {
                 tracing::error!(
                     source = tool.source,
                     tool = tool.tool,

@@ -1,12 +1,14 @@
 //! Sources come, change, fail and go; the catalogue never suffers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
 use toolmux_core::gateway::{Gateway, Settings, SourceStatus};
-use toolmux_core::mount::{Mount, Naming};
+use toolmux_core::limits::Limits;
+use toolmux_core::mount::{Mount, Naming, ToolSettings};
 use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::Progress;
@@ -14,6 +16,7 @@ use toolmux_core::schema::Schema;
 use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_core::store::MemoryStore;
 use toolmux_core::tool::Tool;
+use toolmux_core::toolset::Pattern;
 
 use crate::fixture::{Fixture, LONG, anyone, call, gateway, tool, versioned};
 
@@ -117,6 +120,30 @@ async fn names_that_differ_only_in_what_ids_forbid_are_not_versions_of_one_tool(
     let listed = vec![versioned("get-item", "1.0.0"), versioned("get_item", "2.0.0")];
     let gateway = gateway(Settings::default(), &Fixture::with(listed)).await;
     assert_eq!(names(&gateway).len(), 2);
+}
+
+#[tokio::test]
+async fn tools_beyond_the_bound_are_counted_and_not_kept() {
+    let limits = Limits { tools_per_source: 2, ..Limits::default() };
+    let source = Fixture::with(["a", "b", "c", "d", "e"].map(tool).into());
+    let gateway = gateway(Settings { limits, ..Settings::default() }, &source).await;
+    assert_eq!(names(&gateway), ["Kit_a", "Kit_b"]);
+    let unserved = gateway.catalog().unserved().to_vec();
+    assert_eq!((unserved.len(), unserved[0].tool.as_str()), (1, "c"));
+    assert_eq!(unserved[0].reason, "the source has more than 2 tools; this and 2 more are not served");
+}
+
+#[tokio::test]
+async fn settings_that_change_hold_for_tools_that_were_listed_before() {
+    let source = Fixture::with(vec![tool("run")]);
+    let gateway = gateway(Settings::default(), &source).await;
+    let timeout = Some(Duration::from_secs(7));
+    let own = ToolSettings { timeout, ..ToolSettings::default() };
+    gateway.configure(Settings { tools: vec![(Pattern::new("Kit.*"), own)], ..Settings::default() });
+    next_revision(&gateway, || source.list(Some(vec![tool("run"), tool("more")].into()))).await;
+    let timeouts: Vec<_> = gateway.catalog().every().map(|entry| entry.timeout).collect();
+    assert_eq!(timeouts, [Duration::from_secs(7); 2]);
+    assert_eq!(call(&gateway, "Kit_run", json!({ "a": "x" })).await.split(':').next(), Some("invalid"));
 }
 
 #[tokio::test]

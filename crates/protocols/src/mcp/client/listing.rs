@@ -1,8 +1,9 @@
 //! Reading whole lists, page by page.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use toolmux_core::duty_cycle::DutyCycle;
 use toolmux_core::json_text::{RawJson, to_raw};
 use toolmux_core::message::Message;
 use toolmux_core::progress::Progress;
@@ -23,16 +24,36 @@ const MOST_PAGES: usize = 1_000;
 /// How many items one list may have.
 const MOST_ITEMS: usize = 100_000;
 
+/// From how many items on a list takes long enough to read to delay others.
+const LARGE: usize = 500;
+/// The same for the bytes of one page.
+const LARGE_BYTES: usize = 256 << 10;
+
 /// Everything a server has: its tools, and what stands beside them.
 pub(super) async fn everything(connection: &Connection) -> Result<(Listing, Passthrough), Broken> {
-    let mut listing = Listing::default();
-    for item in all(connection, "tools/list", "tools").await? {
-        match decode::tool(&item) {
+    let items = all(connection, "tools/list", "tools").await?;
+    let listing = if items.len() < LARGE { read(&items) } else { blocking(move || read(&items)).await? };
+    Ok((listing, beside(connection).await))
+}
+
+fn read(items: &[RawJson]) -> Listing {
+    let (mut listing, mut duty_cycle) = (Listing::default(), DutyCycle::default());
+    for item in items {
+        match decode::tool(item) {
             Ok(tool) => listing.tools.push(tool),
             Err(unusable) => listing.unusable.push(unusable),
         }
+        if items.len() >= LARGE {
+            duty_cycle.pause();
+        }
     }
-    Ok((listing, beside(connection).await))
+    listing
+}
+
+/// Does what takes long off the threads that answer others.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Broken> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| Broken::Lost(Message::public("The list cannot be read").caused_by(&error)))
 }
 
 /// A server that cannot list what it claims to have still has its tools.
@@ -64,11 +85,6 @@ async fn beside(connection: &Connection) -> Passthrough {
 
 /// All items of a list.
 async fn all(connection: &Connection, method: &str, member: &str) -> Result<Vec<RawJson>, Broken> {
-    #[derive(Serialize, Deserialize, Default)]
-    #[serde(rename_all = "camelCase", default)]
-    struct Page {
-        next_cursor: Option<String>,
-    }
     let progress = Progress::unheard();
     let following = Following::new(&progress, Capabilities::default());
     let (mut items, mut cursor) = (Vec::new(), None::<String>);
@@ -84,11 +100,13 @@ async fn all(connection: &Connection, method: &str, member: &str) -> Result<Vec<
             let text = format!("The server does not answer `{method}`");
             Broken::Lost(Message::public(text).developer(error.get()))
         })?;
-        let members = Members::read_or_empty(Some(&result));
-        let page: Vec<RawJson> =
-            members.get(member).and_then(|list| serde_json::from_str(list.get()).ok()).unwrap_or_default();
+        let (page, next_cursor) = if result.get().len() < LARGE_BYTES {
+            page(&result, member)
+        } else {
+            let member = member.to_owned();
+            blocking(move || page(&result, &member)).await?
+        };
         items.extend(page);
-        let Page { next_cursor } = serde_json::from_str(result.get()).unwrap_or_default();
         // A server that gives the same cursor again would keep us for ever.
         if next_cursor.is_none() || next_cursor == cursor || items.len() > MOST_ITEMS {
             break;
@@ -96,6 +114,20 @@ async fn all(connection: &Connection, method: &str, member: &str) -> Result<Vec<
         cursor = next_cursor;
     }
     Ok(items)
+}
+
+/// The items of one page, and where the next one begins.
+fn page(result: &RawValue, member: &str) -> (Vec<RawJson>, Option<String>) {
+    #[derive(Deserialize, Default)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Page {
+        next_cursor: Option<String>,
+    }
+    let members = Members::read_or_empty(Some(result));
+    let items =
+        members.get(member).and_then(|list| serde_json::from_str(list.get()).ok()).unwrap_or_default();
+    let Page { next_cursor } = serde_json::from_str(result.get()).unwrap_or_default();
+    (items, next_cursor)
 }
 
 fn lent(items: Option<&Vec<RawJson>>) -> Option<Vec<&RawValue>> {
