@@ -37,6 +37,10 @@ pub struct Entry {
     pub hints: Hints,
     /// How long a call may take.
     pub timeout: Duration,
+    /// What was wrong with the input schema that its source gave, and how it is read; mostly empty.
+    pub repairs: Vec<String>,
+    /// The input schema is not the one that its source gave.
+    pub reshaped: bool,
     pub(crate) validator: Arc<Validator>,
     pub(crate) mount: Arc<Mount>,
     pub(crate) gate: Arc<Gate>,

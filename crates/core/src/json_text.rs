@@ -28,6 +28,27 @@ pub fn raw_of(value: &Value) -> RawJson {
     to_raw(value).expect("a JSON value is always writable")
 }
 
+/// A text whose arrays and objects deeper than `most` are empty, for readers that take no deeper nesting.
+pub fn shallow(text: &str, most: usize) -> String {
+    let mut cut = String::with_capacity(text.len());
+    let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
+    for character in text.chars() {
+        let closes = !in_text && matches!(character, '}' | ']');
+        if depth <= most || (closes && depth == most + 1) {
+            cut.push(character);
+        }
+        match character {
+            _ if std::mem::take(&mut escaped) => {}
+            '\\' if in_text => escaped = true,
+            '"' => in_text = !in_text,
+            '{' | '[' if !in_text => depth += 1,
+            _ if closes => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    cut
+}
+
 struct Strict;
 
 impl<'de> DeserializeSeed<'de> for Strict {
@@ -115,6 +136,14 @@ mod tests {
     fn duplicate_keys_are_refused_at_any_depth() {
         check(r#"{"a":1,"a":2}"#, Err("duplicate key `a`"));
         check(r#"{"x":[{"b":1,"b":1}]}"#, Err("duplicate key `b`"));
+    }
+
+    #[test]
+    fn what_lies_too_deep_is_empty() {
+        let check = |text: &str, expect: &str| assert_eq!(shallow(text, 2), expect);
+        check(r#"{"a":[1,{"b":[2]}],"c":"[[["}"#, r#"{"a":[1,{}],"c":"[[["}"#);
+        check(r#"{"a":{"b":{"c":"}"},"d":"\"]"}}"#, r#"{"a":{"b":{},"d":"\"]"}}"#);
+        check("[[[[]]],7]", "[[[]],7]");
     }
 
     #[test]

@@ -25,6 +25,7 @@ pub mod progress;
 pub mod refusal;
 pub mod requirements;
 pub mod schema;
+mod schema_repair;
 pub mod secret;
 pub mod source;
 mod source_names;

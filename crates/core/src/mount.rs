@@ -16,7 +16,8 @@ pub use crate::gateway::{Breaker, Gate};
 use crate::message::Message;
 use crate::names::ToolId;
 use crate::requirements::Requirements;
-use crate::schema::{Schema, SchemaError, Validator};
+use crate::schema::{Schema, SchemaError};
+use crate::schema_repair::{Repaired, compile};
 use crate::source::{Listing, Source};
 use crate::source_names::SourceNames;
 use crate::tool::{Hints, Tool};
@@ -86,7 +87,7 @@ struct Kept {
     gate: Arc<Gate>,
     breaker: Arc<Breaker>,
     /// Of the schema that the tool had last: compiling is what costs most of a new list.
-    compiled: Option<(Schema, Arc<Validator>)>,
+    compiled: Option<(Schema, Repaired)>,
 }
 
 impl fmt::Debug for Mount {
@@ -159,20 +160,28 @@ impl Mount {
         (entries, unserved)
     }
 
-    /// Logs what an operator should know of a list: tools that are not served, and tools with a suffix. A list
-    /// may have thousands, so that only the first are logged one by one.
+    /// Logs what an operator should know of a list: tools that are not served, that have a suffix, or whose schema
+    /// was repaired. A list may have thousands, so that only the first of each are logged one by one.
     pub(crate) fn log_listed(&self, entries: &[Arc<Entry>], unserved: &[Unserved]) {
         for tool in unserved.iter().take(MOST_LOGGED) {
             tracing::warn!(source = self.name, tool = tool.tool, "tool is not served: {}", tool.reason);
         }
-        let collisions: Vec<&Arc<Entry>> =
-            entries.iter().filter(|entry| entry.collides_with.is_some()).collect();
-        for collision in collisions.iter().take(MOST_LOGGED).filter_map(|entry| entry.collision()) {
+        let collisions = || entries.iter().filter_map(|entry| entry.collision());
+        for collision in collisions().take(MOST_LOGGED) {
             tracing::warn!(source = self.name, "{collision}");
         }
-        let more = unserved.len().saturating_sub(MOST_LOGGED) + collisions.len().saturating_sub(MOST_LOGGED);
+        let repaired = || entries.iter().filter(|entry| !entry.repairs.is_empty());
+        for entry in repaired().take(MOST_LOGGED) {
+            let (tool, repairs) = (&*entry.tool.name, entry.repairs.join("; "));
+            tracing::warn!(source = self.name, tool, "the input schema was repaired: {repairs}");
+        }
+        let counts = [unserved.len(), collisions().count(), repaired().count()];
+        let more: usize = counts.iter().map(|count| count.saturating_sub(MOST_LOGGED)).sum();
         if more > 0 {
-            tracing::warn!(source = self.name, "{more} more tools are not served or have a suffix");
+            tracing::warn!(
+                source = self.name,
+                "{more} more tools are not served, have a suffix or a repaired schema"
+            );
         }
     }
 
@@ -195,13 +204,19 @@ impl Mount {
         let given = given.ok_or("other tools of the source have every name it could get")?;
         let id = ToolId { toolkit: self.toolkit.clone(), tool: given.plain.into(), version: tool.version };
         let own = settings.of_tool(&id, &tool.name);
-        let tool = Tool { input: hide(&own.deliver, &tool.input), ..tool.clone() };
+        let hidden = hide(&own.deliver, &tool.input);
         let concurrency = own.concurrency.unwrap_or(settings.limits.concurrency);
         let (gate, breaker) = self.kept(&id, concurrency, settings.limits.queue);
+        let Repaired { schema, validator, repairs } =
+            self.compiled(&id, &hidden).map_err(|error| error.to_string())?;
+        let reshaped = !schema.is_same(&tool.input);
+        let tool = Tool { input: schema, ..tool.clone() };
         Ok(Entry {
             flat: given.flat.into(),
             collides_with: given.collides_with,
-            validator: self.validator(&id, &tool.input).map_err(|error| error.to_string())?,
+            validator,
+            repairs,
+            reshaped,
             requires: own.requires.unwrap_or_else(|| tool.requires.clone()),
             hints: tool.hints.overridden_by(own.hints),
             timeout: own.timeout.unwrap_or(settings.limits.call_timeout),
@@ -226,17 +241,17 @@ impl Mount {
         (Arc::clone(&of_tool.gate), Arc::clone(&of_tool.breaker))
     }
 
-    /// The compiled schema of a tool; compiled only when it has changed, and without the lock.
-    fn validator(&self, id: &ToolId, schema: &Schema) -> Result<Arc<Validator>, SchemaError> {
+    /// The schema of a tool, repaired and compiled only when it has changed, and without the lock.
+    fn compiled(&self, id: &ToolId, schema: &Schema) -> Result<Repaired, SchemaError> {
         let before = self.lock_kept().get(id).and_then(|kept| kept.compiled.clone());
-        if let Some((_, validator)) = before.filter(|(before, _)| before.is_same(schema)) {
-            return Ok(validator);
+        if let Some((_, repaired)) = before.filter(|(before, _)| before.is_same(schema)) {
+            return Ok(repaired);
         }
-        let validator = Arc::new(schema.compile()?);
+        let repaired = compile(schema)?;
         if let Some(kept) = self.lock_kept().get_mut(id) {
-            kept.compiled = Some((schema.clone(), Arc::clone(&validator)));
+            kept.compiled = Some((schema.clone(), repaired.clone()));
         }
-        Ok(validator)
+        Ok(repaired)
     }
 
     /// Forgets what is kept of tools that the source no longer has.

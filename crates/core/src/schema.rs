@@ -13,7 +13,7 @@ use crate::refusal::ParameterError;
 /// The largest schema we compile, as JSON text.
 const MOST_BYTES: usize = 1 << 20;
 /// The deepest schema we compile.
-const MOST_DEPTH: usize = 64;
+pub(crate) const MOST_DEPTH: usize = 64;
 /// How many faults of one call are told at most.
 const MOST_FAULTS: usize = 32;
 /// How long a given value may be when it is quoted in a message.
@@ -69,7 +69,7 @@ impl Schema {
 
     /// Compiles an input schema. Nothing is fetched: `$ref` works inside the document only.
     pub fn compile(&self) -> Result<Validator, SchemaError> {
-        if depth(&self.0) > MOST_DEPTH || self.0.to_string().len() > MOST_BYTES {
+        if depth(&self.0) > MOST_DEPTH || is_too_long(&self.0) {
             return Err(SchemaError::TooLarge);
         }
         match self.0.get("type") {
@@ -77,10 +77,7 @@ impl Schema {
             Some(Value::String(kind)) if kind == "object" => {}
             Some(other) => return Err(SchemaError::NotAnObject(other.to_string())),
         }
-        let compiled = jsonschema::options()
-            .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(MOST_BACKTRACKS))
-            .build(&self.0)
-            .map_err(|error| SchemaError::Compile(error.to_string()))?;
+        let compiled = build(&self.0).map_err(|error| SchemaError::Compile(error.to_string()))?;
         let properties = self.0.get("properties").and_then(Value::as_object);
         let parameters = properties.into_iter().flat_map(|map| map.keys().cloned()).collect();
         Ok(Validator { compiled, parameters })
@@ -108,7 +105,23 @@ impl Validator {
     }
 }
 
-fn depth(value: &Value) -> usize {
+fn build(schema: &Value) -> Result<jsonschema::Validator, jsonschema::ValidationError<'static>> {
+    jsonschema::options()
+        .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(MOST_BACKTRACKS))
+        .build(schema)
+}
+
+/// True for a pattern that schemas can use.
+pub(crate) fn is_pattern(text: &str) -> bool {
+    build(&json!({ "pattern": text })).is_ok()
+}
+
+/// True for a schema that nobody should spend time on.
+pub(crate) fn is_too_long(schema: &Value) -> bool {
+    schema.to_string().len() > MOST_BYTES
+}
+
+pub(crate) fn depth(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
         Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
@@ -312,6 +325,15 @@ mod tests {
             "definitions": { "n": { "type": "number", "minimum": 0, "exclusiveMinimum": true } },
             "properties": { "a": { "$ref": "#/definitions/n" } } });
         check(schema, json!({ "a": 0 }), &[("a", "must be greater than 0, got integer 0")]);
+    }
+
+    #[test]
+    fn a_reference_to_itself_ends() {
+        let itself = json!({ "$ref": "#/$defs/a" });
+        let schema =
+            json!({ "properties": { "a": itself.clone(), "b": { "$ref": "#" } }, "$defs": { "a": itself } });
+        check(schema.clone(), json!({ "a": 1, "b": { "b": {} } }), &[]);
+        check(json!({ "$ref": "#" }), json!({ "a": 1 }), &[]);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 usage: upstream.py [legacy|modern|exits-on-discover] [mode...]
 modes: noise (prints what is no message), babble (prints it all the time), alarm (tells of changed lists all the time),
-mute (never answers), dead (ends at once), stubborn (ignores SIGTERM and the end of its input), paged (one tool per page)
+mute (never answers), dead (ends at once), stubborn (ignores SIGTERM and the end of its input), paged (one tool per page),
+sloppy (lists schemas that are none)
 """
 
 import json
@@ -51,7 +52,18 @@ def tools():
     ]
     if TOOLS_CHANGED.is_set():
         listed.append(tool("late"))
+    if "sloppy" in MODES:
+        listed += sloppy()
     return listed
+
+
+def sloppy():
+    """Tools whose schemas break the rules of JSON Schema, or are nested more deeply than most readers take."""
+    deep = {"type": "integer"}
+    for _ in range(100):
+        deep = {"type": "object", "properties": {"a": deep}}
+    schema = {"type": "object", "properties": {"n": {"type": "int", "required": True}}}
+    return [{"name": "sloppy", "inputSchema": schema, "x-kept": 1}, {"name": "deep", "inputSchema": deep}]
 
 
 def ask(method, params):

@@ -69,13 +69,29 @@ async fn a_source_that_fails_keeps_what_it_listed_and_recovers() {
 
 #[tokio::test]
 async fn a_tool_with_a_bad_schema_costs_only_itself() {
-    let bad = Tool::new("bad", "bad", Schema::new(json!({ "type": "object", "properties": 7 })));
+    let bad = Tool::new("bad", "bad", Schema::new(json!({ "type": "array", "items": {} })));
     let gateway = gateway(Settings::default(), &Fixture::with(vec![bad, tool("run")])).await;
     assert_eq!(names(&gateway), ["Kit_run"]);
     let unserved = gateway.catalog().unserved().to_vec();
     assert_eq!(unserved[0].tool, "bad");
-    assert!(unserved[0].reason.contains("cannot be compiled"), "{}", unserved[0].reason);
+    assert!(unserved[0].reason.contains("must describe an object"), "{}", unserved[0].reason);
     assert!(!unserved[0].collision);
+}
+
+#[tokio::test]
+async fn a_tool_with_a_sloppy_schema_is_served_and_the_rest_of_the_schema_holds() {
+    let sloppy = json!({ "type": "object", "required": null, "properties": { "a": { "type": "int" } } });
+    let sloppy = Tool::new("sloppy", "sloppy", Schema::new(sloppy));
+    let gateway = gateway(Settings::default(), &Fixture::with(vec![sloppy, tool("run")])).await;
+    assert_eq!(names(&gateway), ["Kit_sloppy", "Kit_run"]);
+    let catalog = gateway.catalog();
+    let entries: Vec<_> = catalog.every().map(|entry| (entry.reshaped, entry.repairs.join("; "))).collect();
+    let said = "`required` is left out; `properties.a.type` \"int\" is read as \"integer\"";
+    assert_eq!(entries, [(true, said.to_owned()), (false, String::new())]);
+    let shown = json!({ "type": "object", "properties": { "a": { "type": "integer" } } });
+    assert_eq!(*catalog.entry(0).tool.input.value(), shown);
+    assert_eq!(call(&gateway, "Kit_sloppy", json!({ "a": 1 })).await, "1");
+    assert!(call(&gateway, "Kit_sloppy", json!({ "a": "x" })).await.starts_with("invalid"));
 }
 
 #[tokio::test]

@@ -76,6 +76,9 @@ fn served(entry: &Entry, catalog: &Catalog, config: &Config) -> Facts {
     if config.jwt.is_some() {
         facts.push(fact("tokens", "those without a claim `toolset`, or with one of the toolsets above"));
     }
+    if !entry.repairs.is_empty() {
+        facts.push(fact("schema_repairs", entry.repairs.clone()));
+    }
     if !entry.requires.is_empty() {
         facts.push(fact("needs", json!(entry.requires)));
     }

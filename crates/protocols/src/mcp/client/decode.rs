@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use toolmux_core::json_text::{RawJson, raw_of, to_raw};
+use toolmux_core::json_text::{RawJson, raw_of, shallow, to_raw};
 use toolmux_core::message::Message;
 use toolmux_core::outcome::{Content, Outcome, Output, ToolError};
 use toolmux_core::schema::Schema;
@@ -13,6 +13,9 @@ use crate::jsonrpc;
 use crate::mcp::members::Members;
 use crate::mcp::wire::{SERVER_INFO, URL_ELICITATION_REQUIRED};
 use crate::mcp::{MCP, MCP_ERROR, mirror};
+
+/// How deeply a listed tool is read.
+const MOST_DEPTH: usize = 100;
 
 /// What came of a call.
 pub(super) enum Called {
@@ -120,7 +123,10 @@ pub(super) fn tool(said: &RawValue) -> Result<Tool, (String, String)> {
         #[serde(default)]
         execution: Value,
     }
-    let listed: Listed = serde_json::from_str(said.get()).map_err(|error| {
+    // Readers of JSON take no deeper nesting; what lies below it is open to anything.
+    let read = serde_json::from_str(said.get());
+    let read = read.or_else(|_| serde_json::from_str(&shallow(said.get(), MOST_DEPTH)));
+    let listed: Listed = read.map_err(|error: serde_json::Error| {
         let value: Value = serde_json::from_str(said.get()).unwrap_or_default();
         (value["name"].as_str().unwrap_or("?").to_owned(), error.to_string())
     })?;

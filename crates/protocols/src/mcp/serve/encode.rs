@@ -200,6 +200,9 @@ pub(super) fn tool(entry: &Entry, revision: Revision) -> RawJson {
     let Some(said) = entry.tool.extra.said_by(MCP) else { return native_tool(entry, revision) };
     let Some(mut members) = Members::read(said) else { return native_tool(entry, revision) };
     members.put("name", &*entry.flat);
+    if entry.reshaped {
+        members.put("inputSchema", &*as_object(entry.tool.input.value()));
+    }
     if entry.hints != entry.tool.hints {
         let annotations = annotations(entry.hints, members.get("annotations"));
         members.put_raw("annotations", annotations);

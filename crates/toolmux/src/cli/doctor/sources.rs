@@ -65,6 +65,12 @@ fn findings(gateway: &Gateway, config: &Config) -> Vec<Finding> {
     for collision in gateway.catalog().every().filter_map(|entry| entry.collision()) {
         findings.push(Finding::warning(AREA, collision, "rename one of them at its source"));
     }
+    for entry in gateway.catalog().every().filter(|entry| !entry.repairs.is_empty()) {
+        let repairs = entry.repairs.join("; ");
+        let what =
+            format!("{} of {}: its input schema was repaired: {repairs}", entry.tool.name, entry.source());
+        findings.push(Finding::warning(AREA, what, "the tool is served; its author may want to know"));
+    }
     // A source that is silent may have what a pattern means.
     if gateway.sources().iter().all(|source| source.status == SourceStatus::Ready) {
         findings.extend(idle_patterns(config, &gateway.catalog()));
