@@ -8,6 +8,7 @@ pub mod audit;
 pub mod broker;
 pub mod call;
 pub mod catalog;
+mod coercion;
 pub mod delivery;
 pub mod duty_cycle;
 pub mod example;

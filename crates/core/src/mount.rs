@@ -74,6 +74,8 @@ pub struct Mount {
     pub toolkit: Box<str>,
     /// How its tools are named where names are flat.
     pub naming: Naming,
+    /// Texts are converted where the schema wants something else.
+    pub(crate) coerces: bool,
     pub(crate) source: Arc<dyn Source>,
     pub(crate) reopen: Option<Reopen>,
     pub(crate) breaker: Breaker,
@@ -106,12 +108,19 @@ impl Mount {
             name: name.to_owned(),
             toolkit: toolkit.into(),
             naming,
+            coerces: false,
             source,
             reopen: None,
             breaker: Breaker::default(),
             calls: TaskTracker::new(),
             kept: Mutex::default(),
         }
+    }
+
+    /// Says that texts are converted where the schema wants a number, a boolean, an array or an object.
+    pub fn coercing(mut self) -> Self {
+        self.coerces = true;
+        self
     }
 
     /// Says how the source can be made anew, which is what reconnecting it does.
@@ -123,10 +132,10 @@ impl Mount {
     /// The same place with a source made anew, if it can be.
     pub(crate) fn anew(&self) -> Option<Result<Mount, Message>> {
         let reopen = self.reopen.clone()?;
-        Some(
-            reopen()
-                .map(|source| Mount::new(&self.name, &self.toolkit, self.naming, source).reopened_by(reopen)),
-        )
+        Some(reopen().map(|source| {
+            let mount = Mount::new(&self.name, &self.toolkit, self.naming, source).reopened_by(reopen);
+            Mount { coerces: self.coerces, ..mount }
+        }))
     }
 
     /// What the source lists, as entries. A tool that cannot be served costs only itself. It may take long:

@@ -7,16 +7,22 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use super::Onward;
 use crate::call::{Call, Caller, Request};
 use crate::catalog::Entry;
+use crate::coercion::coerced;
 use crate::delivery::fill;
 use crate::refusal::Refusal;
 
 pub(super) fn validate(
     entry: Arc<Entry>,
     caller: &Caller,
-    request: Request,
+    mut request: Request,
     onward: Onward,
     in_flight: TaskTrackerToken,
 ) -> Result<Call, Refusal> {
+    if entry.mount.coerces
+        && let Some(arguments) = coerced(&request.arguments, entry.tool.input.value())
+    {
+        request.arguments = arguments;
+    }
     let parameters = entry.validator.faults(request.arguments.value());
     if parameters.is_empty() {
         let filled = fill(&entry.deliver, &request.arguments, &request.grants);

@@ -87,6 +87,7 @@ impl Fixture {
                 let said = call.extra().said_by("fixture").map(ToOwned::to_owned);
                 return Ok(Outcome::Returned(Output::value(said.unwrap_or_default())));
             }
+            "arguments" => return Ok(Outcome::Returned(Output::value(call.arguments().text().to_owned()))),
             "panic" => panic!("a tool panics"),
             "fail" => return Ok(Outcome::Failed(ToolError::new("it failed"))),
             "unreached" => return Err(SourceError::NotReached(Message::public("Nobody there"))),

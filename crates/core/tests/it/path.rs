@@ -4,16 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use toolmux_core::gateway::Settings;
+use toolmux_core::call::Request;
+use toolmux_core::gateway::{Gateway, Settings};
 use toolmux_core::limits::Limits;
-use toolmux_core::mount::ToolSettings;
+use toolmux_core::mount::{Mount, Naming, ToolSettings};
 use toolmux_core::progress::Progress;
 use toolmux_core::requirements::{Authorization, Requirements};
 use toolmux_core::secret::Secret;
+use toolmux_core::store::MemoryStore;
 use toolmux_core::tool::Hints;
 use toolmux_core::toolset::Pattern;
 
-use crate::fixture::{Fixture, anyone, call, gateway, line, request, tool, versioned};
+use crate::fixture::{Fixture, LONG, anyone, call, gateway, line, request, tool, versioned};
 
 fn all_tools() -> Vec<toolmux_core::tool::Tool> {
     ["run", "wait", "forever", "panic", "fail", "unreached", "lost"].map(tool).into()
@@ -69,6 +71,28 @@ async fn bad_arguments_never_reach_the_tool() {
     let answer = call(&gateway, "Kit_run", json!({ "a": "x" })).await;
     assert_eq!(answer, "invalid: Invalid arguments: `a` must be an integer, got string \"x\"");
     assert_eq!(source.ran(), 0);
+}
+
+#[tokio::test]
+async fn texts_become_numbers_where_the_source_is_configured_so() {
+    check(
+        "Kit_run",
+        json!({ "a": "5" }),
+        "invalid: Invalid arguments: `a` must be an integer, got string \"5\"",
+    )
+    .await;
+    let source = Fixture::with(vec![tool("arguments")]);
+    let gateway = Gateway::new(Settings::default(), Arc::new(MemoryStore::default()));
+    gateway.mount(Mount::new("Kit", "Kit", Naming::Prefixed, source.clone()).coercing());
+    gateway.settled(LONG).await;
+    assert_eq!(call(&gateway, "Kit_arguments", json!({ "a": "5" })).await, r#"{"a":5}"#);
+    assert!(call(&gateway, "Kit_arguments", json!({ "a": "x" })).await.starts_with("invalid"));
+    let named = |a: Value| Request { id: Some("one".into()), ..request("Kit_arguments", json!({ "a": a })) };
+    for a in [json!("7"), json!(7)] {
+        let answer = gateway.call(&anyone(&gateway), named(a), &Progress::unheard()).await;
+        assert_eq!(line(&answer), r#"{"a":7}"#, "what is recorded is what was converted");
+    }
+    assert_eq!(source.ran(), 2);
 }
 
 #[tokio::test]

@@ -81,6 +81,7 @@ impl RunWorkflow {
             name: self.document.display().to_string(),
             toolkit: TOOLKIT.to_owned(),
             naming: Naming::Prefixed,
+            coerce: false,
             kind: "workflow",
             table: json!({ "document": document, "name": TOOL, "step_timeout": self.step_timeout }),
             folder: PathBuf::from("."),

@@ -141,10 +141,16 @@ impl Reader<'_> {
                 return Err(fault(format!("`names` is \"prefixed\" or \"bare\", not \"{other}\"")));
             }
         };
+        let coerce = match members.shift_remove("coerce") {
+            None => false,
+            Some(Value::Bool(coerce)) => coerce,
+            Some(_) => return Err(fault("`coerce` is true or false".to_owned())),
+        };
         Ok(SourceConfig {
             name: name.to_owned(),
             toolkit,
             naming,
+            coerce,
             kind: known.kind,
             table: Value::Object(members),
             folder: self.folder.to_owned(),

@@ -50,6 +50,7 @@ fn source(name: &str, server: &Value, folder: &Path) -> Result<SourceConfig, Str
         name: name.to_owned(),
         toolkit: plain_name(name),
         naming: Naming::Prefixed,
+        coerce: false,
         kind: "mcp",
         table: table(name, server)?,
         folder: folder.to_owned(),

@@ -89,6 +89,8 @@ pub struct SourceConfig {
     pub toolkit: String,
     /// How they are named where names are flat.
     pub naming: Naming,
+    /// Texts are converted where a schema wants something else.
+    pub coerce: bool,
     /// Which kind, by its word.
     pub kind: &'static str,
     /// What only its kind understands.

@@ -78,6 +78,9 @@ pub(super) struct RawSource {
     toolkit: Option<String>,
     /// `prefixed` (`Toolkit_tool`, the default) or `bare` (`tool`).
     names: Option<String>,
+    /// Convert texts that are exactly the JSON of what a schema wants (`"5"` for a number, `"true"` for a boolean, `"[1]"` for
+    /// an array or object) before arguments are checked; `false` when absent.
+    coerce: Option<bool>,
 }
 
 /// Settings of one tool.

@@ -125,6 +125,7 @@ fn source(name: &str, kind: &'static str, table: Value) -> SourceConfig {
         name: name.to_owned(),
         toolkit: name.to_owned(),
         naming: Naming::Prefixed,
+        coerce: false,
         kind,
         table,
         folder: PathBuf::from("."),
