@@ -56,6 +56,17 @@ impl<'a> Members<'a> {
         self.0.retain(|(name, _)| name != key);
     }
 
+    /// Removes a member; true when there was one.
+    pub(super) fn take(&mut self, key: &str) -> bool {
+        let before = self.0.len();
+        self.remove(key);
+        self.0.len() < before
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The object.
     pub(super) fn write(&self) -> RawJson {
         RawValue::from_string(self.text_with(&[])).expect("members are texts")

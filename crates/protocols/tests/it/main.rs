@@ -10,6 +10,7 @@ mod did_not_run_children;
 mod idempotency;
 mod mcp_child;
 mod mcp_client;
+mod mcp_eras;
 mod mcp_fixture;
 mod mcp_http;
 mod mcp_http_sse;

@@ -11,6 +11,7 @@ use toolmux_core::outcome::{Outcome, Output, Retry, ToolError};
 use toolmux_core::refusal::{Challenge, Refusal};
 use toolmux_core::tool::{Hints, Returns, TaskSupport};
 
+use super::content;
 use super::exchange::Peer;
 use super::upstream::{relayed, relayed_error};
 use crate::mcp::members::Members;
@@ -76,7 +77,7 @@ struct CallToolResult<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Block<'a> {
-    Raw(&'a RawValue),
+    Raw(Cow<'a, RawValue>),
     Text { r#type: &'static str, text: Cow<'a, str> },
 }
 
@@ -108,7 +109,7 @@ fn returned(output: &Output, structure: Structure, revision: Revision) -> RawJso
     let value = output.value.get();
     let structured = value.starts_with('{') || (structure == Structure::Anything && value != "null");
     let content = if !output.content.is_empty() {
-        output.content.iter().map(|block| Block::Raw(block.json())).collect()
+        output.content.iter().map(|block| Block::Raw(content::block(block.json(), revision))).collect()
     } else if value == "null" {
         Vec::new()
     } else if value.starts_with('"') {
@@ -144,7 +145,7 @@ fn failed(error: &ToolError, revision: Revision) -> RawJson {
         texts.push(prompt.clone());
         meta[PROMPT] = prompt.as_str().into();
     }
-    let own = error.content.iter().map(|block| Block::Raw(block.json()));
+    let own = error.content.iter().map(|block| Block::Raw(content::block(block.json(), revision)));
     let told = texts.into_iter().map(Block::text);
     let meta = meta.as_object().is_some_and(|meta| !meta.is_empty()).then_some(meta);
     let content = own.chain(told).collect();

@@ -2,6 +2,7 @@
 
 mod asking;
 mod batch;
+mod content;
 mod conversation;
 mod desk;
 mod encode;

@@ -5,26 +5,75 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use toolmux_core::json_text::{RawJson, raw_of};
 
+use super::content;
 use super::exchange::Peer;
 use crate::mcp::members::Members;
-use crate::mcp::wire::{Capabilities, Fault, Reply, URL_ELICITATION_REQUIRED, our_meta, text_of};
+use crate::mcp::wire::{
+    CAPABILITIES, CLIENT_INFO, Capabilities, Fault, LOG_LEVEL, OUR_META, Reply, SERVER_INFO, SUBSCRIPTION,
+    URL_ELICITATION_REQUIRED, US_WRITTEN, VERSION, our_meta, text_of,
+};
+
+/// What only 2026-07-28 has in a result, and in its `_meta`.
+const MODERN_MEMBERS: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
+const MODERN_META: [&str; 6] = [SERVER_INFO, VERSION, CAPABILITIES, CLIENT_INFO, LOG_LEVEL, SUBSCRIPTION];
 
 /// A result. A client is never asked for what it did not declare.
 pub(super) fn relayed(said: &RawValue, peer: &Peer) -> Result<RawJson, Fault> {
     let Some(mut members) = Members::read(said) else { return Ok(said.to_owned()) };
     if peer.revision.is_modern() {
-        if members.has("resultType") {
-            let requests =
-                members.get("inputRequests").and_then(|asked| serde_json::from_str(asked.get()).ok());
-            return answerable(&requests.unwrap_or_default(), &peer.capabilities).map(|()| said.to_owned());
-        }
-        members.put("resultType", "complete");
-    } else if members.get("structuredContent").is_some_and(|content| !content.get().starts_with('{')) {
-        members.remove("structuredContent");
-    } else {
-        return Ok(said.to_owned());
+        return modern(&mut members, peer);
     }
+    let changed = [
+        MODERN_MEMBERS.into_iter().fold(false, |changed, key| members.take(key) || changed),
+        legacy_meta(&mut members),
+        legacy_content(&mut members, peer),
+    ];
+    Ok(if changed.contains(&true) { members.write() } else { said.to_owned() })
+}
+
+/// With our name in it: the result was produced here, whoever was asked.
+fn modern(members: &mut Members<'_>, peer: &Peer) -> Result<RawJson, Fault> {
+    if members.has("resultType") {
+        let requests = members.get("inputRequests").and_then(|asked| serde_json::from_str(asked.get()).ok());
+        answerable(&requests.unwrap_or_default(), &peer.capabilities)?;
+    } else {
+        members.put("resultType", "complete");
+    }
+    let meta = members.read_as("_meta").and_then(Members::read).map(|mut meta| {
+        meta.put_raw(SERVER_INFO, US_WRITTEN.clone());
+        meta.write()
+    });
+    members.put_raw("_meta", meta.unwrap_or_else(|| OUR_META.clone()));
     Ok(members.write())
+}
+
+/// Takes away what earlier revisions do not know in `_meta`; true when there was something.
+fn legacy_meta(members: &mut Members<'_>) -> bool {
+    let Some(mut meta) = members.read_as("_meta").and_then(Members::read) else { return false };
+    if !MODERN_META.into_iter().fold(false, |changed, key| meta.take(key) || changed) {
+        return false;
+    }
+    if meta.is_empty() {
+        members.remove("_meta");
+    } else {
+        members.put_raw("_meta", meta.write());
+    }
+    true
+}
+
+/// Writes content as the caller's revision knows it; true when something was changed.
+fn legacy_content(members: &mut Members<'_>, peer: &Peer) -> bool {
+    let content = content::of_result(members, peer.revision);
+    let messages = content::of_prompt(members, peer.revision);
+    // Structured content was an object then.
+    let unstructured = members.get("structuredContent").is_some_and(|said| !said.get().starts_with('{'));
+    let changed = content.is_some() || messages.is_some() || unstructured;
+    content.into_iter().for_each(|content| members.put_raw("content", content));
+    messages.into_iter().for_each(|messages| members.put_raw("messages", messages));
+    if unstructured {
+        members.remove("structuredContent");
+    }
+    changed
 }
 
 /// An error. Addresses that a user must open are asked for by a result since 2026-07-28.
