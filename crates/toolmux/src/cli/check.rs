@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use serde_json::{Value, json};
 use toolmux_protocols::DOCUMENTS;
-use toolmux_protocols::fault::{Fault, without_bom};
+use toolmux_protocols::fault::{Fault, Weight, without_bom};
 
 use super::failure::{Failure, REFUSED};
 use super::origin::CONFIG;
@@ -77,10 +77,8 @@ fn check_document(file: &Path) -> Result<String, Failure> {
     };
     let (faults, warnings): (Vec<Fault>, Vec<Fault>) =
         (kind.check)(text).into_iter().partition(|fault| fault.weight.is_fault());
-    for (fault, label) in
-        faults.iter().map(|fault| (fault, "")).chain(warnings.iter().map(|w| (w, " (warning)")))
-    {
-        eprintln!("{name}:{fault}{label}\n  hint: {}", fault.remedy);
+    for fault in faults.iter().chain(&warnings) {
+        eprintln!("{name}:{fault}{}\n  hint: {}", label(fault.weight), fault.remedy);
     }
     match (faults.len(), warnings.len()) {
         (0, 0) => Ok(format!("a good {}", kind.name)),
@@ -89,6 +87,14 @@ fn check_document(file: &Path) -> Result<String, Failure> {
             let what = format!("`{name}` has {} as an {}", counted(count, "fault"), kind.name);
             Err(Failure::refused(anyhow::anyhow!(what)))
         }
+    }
+}
+
+fn label(weight: Weight) -> &'static str {
+    match weight {
+        Weight::Fatal | Weight::Tolerable => "",
+        Weight::Unusable => " (warning: the function is not served)",
+        Weight::Warning => " (warning)",
     }
 }
 

@@ -38,7 +38,10 @@ fn good(document: &Value, warning: &str) {
 fn what_the_opendyn_page_allows_is_good() {
     good(&opendyn("cdecl", int()), "");
     good(&opendyn("stdcall", int()), "`stdcall` exists on 32-bit Windows only");
-    good(&opendyn("cdecl", json!({ "type": "integer" })), "`cType` is missing");
+    good(
+        &opendyn("cdecl", json!({ "type": "integer" })),
+        "schema.cType` (warning: the function is not served)",
+    );
     good(
         &opendyn("cdecl", json!({ "type": "object", "cType": { "type": "int" } })),
         "C has nothing for `object`",
