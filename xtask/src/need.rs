@@ -26,6 +26,14 @@ pub(crate) const PKG_CONFIG: Need =
 pub(crate) const VALGRIND: Need =
     Need { what: "valgrind", probe: &["valgrind", "--version"], packages: &["valgrind"] };
 pub(crate) const GIT: Need = Need { what: "git", probe: &["git", "--version"], packages: &["git"] };
+/// Tests send signals by the program, not by a word of the shell.
+pub(crate) const KILL: Need = Need { what: "kill", probe: &["kill", "-l"], packages: &["procps"] };
+/// Documentation calls servers with it; npm, pip and cargo count on the certificates.
+pub(crate) const CURL: Need = Need {
+    what: "curl with certificates of authorities",
+    probe: &["sh", "-c", "curl --version && test -s /etc/ssl/certs/ca-certificates.crt"],
+    packages: &["curl", "ca-certificates"],
+};
 pub(crate) const PYTHON_VENV: Need = Need {
     what: "Python with virtual environments",
     probe: &["python3", "-c", "import venv, ensurepip"],

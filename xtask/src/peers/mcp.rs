@@ -57,14 +57,10 @@ pub(super) const RUST_SDK: Suite = Suite {
     python: &[],
     node: &[],
     command: &[
-        "cargo",
-        "run",
-        "--quiet",
-        "--locked",
-        "--manifest-path",
-        "tests/peers/mcp/rmcp/Cargo.toml",
-        "--target-dir",
-        "target/xtask/peers/mcp-rmcp/target",
+        "sh",
+        "-c",
+        "exec cargo run --quiet --locked --manifest-path tests/peers/mcp/rmcp/Cargo.toml \
+         --target-dir \"$TOOLMUX_SCRATCH/../target\"",
     ],
     limit: Duration::from_mins(15),
 };

@@ -10,6 +10,8 @@ const ALWAYS: &[Need] = &[
     need::POSTGRESQL,
     need::PKG_CONFIG,
     need::GIT,
+    need::KILL,
+    need::CURL,
     need::VALGRIND,
     need::PYTHON_VENV,
     need::NODE,

@@ -7,6 +7,7 @@ mod head;
 mod links;
 mod marks;
 mod names;
+mod outside;
 mod paths;
 mod rust_file;
 mod size;
@@ -37,6 +38,7 @@ The rules:
   borders   a protocol folder never names another one
   marks     what is left to do names its issue: TODO(#12)
   paths     no absolute paths of somebody's machine
+  outside   no path leaves the project: a clone alone is enough
   links     relative links of Markdown files lead somewhere
 
 Test code is what lies below tests/ or benches/, in tests.rs, or under #[cfg(test)] or a
@@ -88,6 +90,7 @@ fn whole_file(file: &Tracked, root: &std::path::Path) -> Vec<Finding> {
     }
     findings.extend(marks::check(file));
     findings.extend(paths::check(file));
+    findings.extend(outside::check(file, root));
     findings.extend(links::check(file, root));
     findings
 }
