@@ -19,7 +19,12 @@ const ALWAYS: &[Need] = &[
 
 pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<()> {
     let suites = peers::SUITES.iter().flat_map(|suite| suite.needs);
-    let needs: Vec<Need> = ALWAYS.iter().chain(suites).copied().collect();
+    let mut needs: Vec<Need> = Vec::new();
+    for need in ALWAYS.iter().chain(suites) {
+        if !needs.iter().any(|known| known.what == need.what) {
+            needs.push(*need);
+        }
+    }
     need::meet(&needs)?;
     for component in ["fmt", "clippy"] {
         if !process::succeeds(workspace.cargo().args([component, "--version"])) {
