@@ -18,14 +18,18 @@ pub struct Limits {
     pub breaker_rest: Duration,
     /// How many bytes bodies and answers in flight may take together; without a number there is no bound.
     pub memory: Option<usize>,
-    /// How long calls in flight may go on when their source leaves or the server stops.
+    /// How long stopping may take in all, and how long calls in flight may go on when their source leaves.
     pub drain: Duration,
+    /// How long lists and calls wait for a source that has not listed its tools yet, counted from its start.
+    pub start_wait: Duration,
     /// How often a source is asked for its tools when it does not tell of changes.
     pub refresh: Duration,
     /// How long a source may take to list its tools.
     pub list_timeout: Duration,
     /// How many tools one source may have.
     pub tools_per_source: usize,
+    /// The largest definitions of one source that are kept in the store for the next start, in bytes.
+    pub definitions_bytes: usize,
     /// How many tasks run at a time.
     pub task_concurrency: usize,
     /// How many tasks of one caller may wait for their turn.
@@ -50,9 +54,11 @@ impl Default for Limits {
             breaker_rest: Duration::from_secs(5),
             memory: None,
             drain: Duration::from_secs(10),
+            start_wait: Duration::from_secs(10),
             refresh: Duration::from_mins(1),
             list_timeout: Duration::from_secs(30),
             tools_per_source: 20_000,
+            definitions_bytes: 8 << 20,
             task_concurrency: 256,
             task_backlog: 10_000,
             task_patience: Duration::from_mins(5),

@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ use crate::schema::{Schema, SchemaError};
 use crate::schema_repair::{Repaired, compile};
 use crate::source::{Listing, Source};
 use crate::source_names::SourceNames;
+use crate::store::DefinitionsKey;
 use crate::tool::{Hints, Tool};
 
 /// How the tools of a source are named where names are flat.
@@ -78,7 +80,11 @@ pub struct Mount {
     pub(crate) coerces: bool,
     pub(crate) source: Arc<dyn Source>,
     pub(crate) reopen: Option<Reopen>,
+    /// Under what its definitions are kept in the store, if they are.
+    pub(crate) definitions: Option<DefinitionsKey>,
     pub(crate) breaker: Breaker,
+    /// The source has listed its tools at least once.
+    connected: AtomicBool,
     /// Calls in flight: a source is closed only after them.
     pub(crate) calls: TaskTracker,
     kept: Mutex<HashMap<ToolId, Kept>>,
@@ -111,7 +117,9 @@ impl Mount {
             coerces: false,
             source,
             reopen: None,
+            definitions: None,
             breaker: Breaker::default(),
+            connected: AtomicBool::new(false),
             calls: TaskTracker::new(),
             kept: Mutex::default(),
         }
@@ -129,13 +137,29 @@ impl Mount {
         self
     }
 
+    /// Has its definitions kept in the store for the next start. `digest` is one of everything in the
+    /// configuration that decides which tools the source lists.
+    pub fn kept_by(mut self, digest: String) -> Self {
+        self.definitions = Some(DefinitionsKey { source: self.name.clone(), digest });
+        self
+    }
+
     /// The same place with a source made anew, if it can be.
     pub(crate) fn anew(&self) -> Option<Result<Mount, Message>> {
         let reopen = self.reopen.clone()?;
         Some(reopen().map(|source| {
             let mount = Mount::new(&self.name, &self.toolkit, self.naming, source).reopened_by(reopen);
-            Mount { coerces: self.coerces, ..mount }
+            Mount { coerces: self.coerces, definitions: self.definitions.clone(), ..mount }
         }))
+    }
+
+    /// True once the source has listed its tools: before that they are only known from an earlier run, if at all.
+    pub(crate) fn is_connected(&self) -> bool {
+        self.connected.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_connected(&self) {
+        self.connected.store(true, Ordering::Relaxed);
     }
 
     /// What the source lists, as entries. A tool that cannot be served costs only itself. It may take long:

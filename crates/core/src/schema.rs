@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jsonschema::PatternOptions;
 use jsonschema::error::{TypeKind, ValidationErrorKind};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::arguments::kind_of;
@@ -22,7 +23,8 @@ const MOST_QUOTED: usize = 60;
 const MOST_BACKTRACKS: usize = 100_000;
 
 /// A JSON Schema as its author wrote it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Schema(Arc<Value>);
 
 /// Why a schema cannot be used; the tool it belongs to is not served.

@@ -1,5 +1,7 @@
 //! The port that tools come in by.
 
+use serde::{Deserialize, Serialize};
+
 use crate::BoxFuture;
 use crate::call::Call;
 use crate::json_text::RawJson;
@@ -80,7 +82,7 @@ pub struct Relay {
 pub type Relayed = Result<RawJson, RawJson>;
 
 /// What a source has to offer.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Listing {
     /// Tools that can be called.
     pub tools: Vec<Tool>,

@@ -11,7 +11,7 @@ use crate::schema::Schema;
 use crate::version::Version;
 
 /// A callable with a schema and a version.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
     /// The name its own source knows it by.
     pub name: Arc<str>,
@@ -48,7 +48,7 @@ impl Tool {
 }
 
 /// What a tool gives.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Returns {
     /// Nothing: the value is null.
     Nothing,
@@ -59,7 +59,7 @@ pub enum Returns {
 }
 
 /// What an author says of a tool's behaviour; absent means not said.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hints {
     /// Changes nothing.
     pub read_only: Option<bool>,
@@ -74,7 +74,7 @@ pub struct Hints {
 }
 
 /// Whether a tool runs as a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TaskSupport {
     /// Never.
     Forbidden,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::{RawQuery, Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::{StatusCode, header};
@@ -37,12 +37,14 @@ async fn metrics(State(web): State<Arc<Web>>, request: Request) -> Response {
     }
 }
 
-/// The answer of OXP and ATS at once; the only address that never asks who is there.
-async fn health(State(web): State<Arc<Web>>) -> Response {
-    let stopping = web.gateway.is_closing() || web.stop.as_ref().is_some_and(CancellationToken::is_cancelled);
-    stamp(if stopping {
-        json(StatusCode::SERVICE_UNAVAILABLE, r#"{"status":"unready"}"#)
-    } else {
+/// The answer of OXP and ATS at once; the only address that never asks who is there. `?live` asks only whether
+/// the process answers, for probes that restart one that does not.
+async fn health(State(web): State<Arc<Web>>, RawQuery(query): RawQuery) -> Response {
+    let live = query.is_some_and(|query| query.split('&').any(|part| part == "live" || part == "live="));
+    let stopping = web.stop.as_ref().is_some_and(CancellationToken::is_cancelled);
+    stamp(if live || (web.gateway.is_ready() && !stopping) {
         json(StatusCode::OK, r#"{"status":"ok"}"#)
+    } else {
+        json(StatusCode::SERVICE_UNAVAILABLE, r#"{"status":"unready"}"#)
     })
 }

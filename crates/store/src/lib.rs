@@ -7,6 +7,7 @@ mod audit;
 mod calls;
 mod connection;
 mod database;
+mod definitions;
 mod doubtful;
 mod file;
 mod hosts;

@@ -20,6 +20,7 @@ pub(crate) const POSTGRES: Engine = Engine {
     migrations: &[
         (1, "records", include_str!("../migrations/postgres/1_records.sql")),
         (2, "audit", include_str!("../migrations/postgres/2_audit.sql")),
+        (3, "definitions", include_str!("../migrations/postgres/3_definitions.sql")),
     ],
     writers: 8,
     readers: 8,

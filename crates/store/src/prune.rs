@@ -17,6 +17,8 @@ pub(crate) async fn prune(database: &Database, retention: &Retention) -> Result<
     let newest = cutoff(database, sql!("audit_cutoff"), retention.audit).await?;
     let audit = sqlx::query(sql!("audit_prune")).bind(newest.max(now - span(retention.audit_for)));
     let audit = database.execute(audit).await?;
+    let unconfirmed = now - span(retention.definitions_for);
+    database.execute(sqlx::query(sql!("definitions_prune")).bind(unconfirmed)).await?;
     let gone = Pruned { calls, tasks, sealed, audit };
     if let Some(vacuum) = database.engine.vacuum.filter(|_| gone != Pruned::default()) {
         database.fetch(sqlx::query(vacuum)).await?;

@@ -38,6 +38,7 @@ pub(crate) const SQLITE: Engine = Engine {
     migrations: &[
         (1, "records", include_str!("../migrations/sqlite/1_records.sql")),
         (2, "audit", include_str!("../migrations/sqlite/2_audit.sql")),
+        (3, "definitions", include_str!("../migrations/sqlite/3_definitions.sql")),
     ],
     writers: 1,
     readers: 4,

@@ -11,8 +11,8 @@ use toolmux_core::message::Message;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::Update;
 use toolmux_core::store::{
-    Begun, CallDigest, CallKey, ClaimedTask, FoundTask, Listener, NewTask, Pruned, Retention, Sealed,
-    SealedKey, Store, StoreError, StoreFuture, StoreStatus, Submitted,
+    Begun, CallDigest, CallKey, ClaimedTask, DefinitionsKey, FoundTask, Listener, NewTask, Pruned, Retention,
+    Sealed, SealedKey, Store, StoreError, StoreFuture, StoreStatus, Submitted,
 };
 use toolmux_core::task::{Task, TaskId};
 
@@ -194,6 +194,14 @@ impl Store for SqlStore {
 
     fn audit_list(&self, most: usize) -> StoreFuture<'_, Vec<AuditRecord>> {
         Box::pin(self.database.list_audit(most))
+    }
+
+    fn definitions_put<'a>(&'a self, key: &'a DefinitionsKey, text: &'a str) -> StoreFuture<'a, ()> {
+        Box::pin(self.put_definitions(key, text))
+    }
+
+    fn definitions_find<'a>(&'a self, key: &'a DefinitionsKey) -> StoreFuture<'a, Option<String>> {
+        Box::pin(self.find_definitions(key))
     }
 
     fn status(&self) -> StoreFuture<'_, StoreStatus> {

@@ -107,8 +107,8 @@ fn mount(source: &SourceConfig) -> anyhow::Result<Mount> {
     let opened = source.open().with_context(|| format!("source `{}` cannot be opened", source.name))?;
     let again = source.clone();
     let reopen = move || again.open().map_err(|error| Message::public(error.to_string()));
-    let mount =
-        Mount::new(&source.name, &source.toolkit, source.naming, opened).reopened_by(Arc::new(reopen));
+    let mount = Mount::new(&source.name, &source.toolkit, source.naming, opened);
+    let mount = mount.reopened_by(Arc::new(reopen)).kept_by(source.digest());
     Ok(if source.coerce { mount.coercing() } else { mount })
 }
 

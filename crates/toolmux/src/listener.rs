@@ -2,10 +2,12 @@
 
 mod at_once;
 mod connection;
+mod stopping;
 
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -13,11 +15,12 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use futures_util::FutureExt;
-use http::{HeaderMap, Request, StatusCode, Uri};
+use http::{HeaderMap, HeaderValue, Request, StatusCode, Uri, header};
 use hyper::body::Incoming;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use toolmux_core::gateway::Gateway;
 use toolmux_core::memory_budget::Reservation;
@@ -25,6 +28,8 @@ use toolmux_protocols::version_header::stamp;
 use toolmux_protocols::web::{AskedToolset, ServerVersion, Web, WebLimits, json};
 use tower::Service;
 
+pub(crate) use self::stopping::Stop;
+use self::stopping::{OpenConnections, drained};
 use crate::host_rules::HostRules;
 
 /// Bounds of connections.
@@ -34,8 +39,10 @@ pub struct ListenLimits {
     pub connections: usize,
     /// How long a connection may stay without a whole request; it is cut after this, and before twice this.
     pub head_timeout: Duration,
-    /// How long open connections may go on when the server stops.
+    /// How long stopping may take in all.
     pub drain: Duration,
+    /// How long a stopping server that is in use goes on answering.
+    pub stop_grace: Duration,
 }
 
 impl Default for ListenLimits {
@@ -44,6 +51,7 @@ impl Default for ListenLimits {
             connections: 16_384,
             head_timeout: Duration::from_secs(30),
             drain: Duration::from_secs(10),
+            stop_grace: Duration::from_secs(2),
         }
     }
 }
@@ -54,11 +62,13 @@ pub(crate) struct Front {
     web: Arc<Web>,
     hosts: HostRules,
     version: Option<ServerVersion>,
+    /// Every answer ends its connection.
+    stopping: AtomicBool,
 }
 
 impl Front {
     pub(crate) fn new(web: Arc<Web>, hosts: HostRules) -> Self {
-        Front { router: routes_of(&web), web, hosts, version: None }
+        Front { router: routes_of(&web), web, hosts, version: None, stopping: AtomicBool::new(false) }
     }
 
     /// The version that the server goes by, where that is not the program's own.
@@ -75,7 +85,11 @@ impl Front {
             tracing::error!("a request was not answered because of a fault in this program");
             message(StatusCode::INTERNAL_SERVER_ERROR, "The server failed unexpectedly")
         });
-        if answer.status().as_u16() < 400 { answer } else { stamp(answer) }
+        let mut answer = if answer.status().as_u16() < 400 { answer } else { stamp(answer) };
+        if self.stopping.load(Ordering::Relaxed) {
+            answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        answer
     }
 
     /// Counts an answer against the memory for all requests.
@@ -140,35 +154,91 @@ fn routes_of(web: &Arc<Web>) -> Router {
     all.fallback(nowhere).with_state(Arc::clone(web))
 }
 
-/// Accepts connections until told to stop, then lets those that are busy finish.
+/// Serves connections until told to stop. A stopping server goes on answering, new connections too, until nothing
+/// is in flight and whoever uses it could notice; at `calls_by` after the announcement what is left is cut.
 pub(crate) async fn listen(
     tcp: TcpListener,
     front: Arc<Front>,
-    limits: ListenLimits,
-    stop: CancellationToken,
+    (limits, calls_by): (ListenLimits, Duration),
+    stop: Stop,
 ) {
-    let places = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
-    let mut connections = JoinSet::new();
-    while let Some((stream, place)) = stop.run_until_cancelled(accept(&tcp, &places)).await {
-        let (front, stop) = (Arc::clone(&front), stop.clone());
-        connections.spawn(async move {
-            connection::serve(stream, front, limits.head_timeout, &stop).await;
-            drop(place);
-        });
-        while connections.try_join_next().is_some() {}
+    let mut accepting = Accepting {
+        tcp,
+        front: Arc::clone(&front),
+        head_timeout: limits.head_timeout,
+        places: Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS))),
+        open: Arc::default(),
+        last: CancellationToken::new(),
+        connections: JoinSet::new(),
+    };
+    stop.announced.run_until_cancelled(accepting.run()).await;
+    front.stopping.store(true, Ordering::Relaxed);
+    let (gateway, open, deadline) =
+        (&front.web.gateway, Arc::clone(&accepting.open), Instant::now() + calls_by);
+    if gateway.calls_in_flight() > 0 {
+        tracing::info!("stopping: {} calls in flight, up to {:?}", gateway.calls_in_flight(), limits.drain);
     }
-    drop(tcp);
-    let drained = async { while connections.join_next().await.is_some() {} };
-    if tokio::time::timeout(limits.drain, drained).await.is_err() {
-        tracing::warn!("connections were still busy after {:?} and are cut", limits.drain);
-        connections.shutdown().await;
+    tokio::select! {
+        () = accepting.run() => {}
+        () = drained(&open, gateway, limits.stop_grace) => {}
+        () = sleep_until(deadline) => {}
+        () = stop.cut.cancelled() => {}
+    }
+    tokio::select! {
+        () = accepting.finish() => {}
+        () = sleep_until(deadline) => cut(gateway),
+        () = stop.cut.cancelled() => cut(gateway),
     }
 }
 
-async fn accept(
-    tcp: &TcpListener,
-    places: &Arc<Semaphore>,
-) -> (TcpStream, tokio::sync::OwnedSemaphorePermit) {
+fn cut(gateway: &Gateway) {
+    tracing::warn!("stopping: what is still in flight is cut, {} calls", gateway.calls_in_flight());
+}
+
+/// The listening socket and what came in by it. Dropping it cuts every connection.
+struct Accepting {
+    tcp: TcpListener,
+    front: Arc<Front>,
+    head_timeout: Duration,
+    places: Arc<Semaphore>,
+    open: Arc<OpenConnections>,
+    /// Connections end as soon as they are idle.
+    last: CancellationToken,
+    connections: JoinSet<()>,
+}
+
+impl Accepting {
+    /// Accepts connections and serves them, without end. Dropping the future leaves those that are open.
+    async fn run(&mut self) {
+        loop {
+            let (stream, place) = accept(&self.tcp, &self.places).await;
+            self.begin(stream, place);
+            while self.connections.try_join_next().is_some() {}
+        }
+    }
+
+    fn begin(&mut self, stream: TcpStream, place: OwnedSemaphorePermit) {
+        let (front, last, head_timeout) = (Arc::clone(&self.front), self.last.clone(), self.head_timeout);
+        let entered = self.open.enter();
+        self.connections.spawn(async move {
+            connection::serve(stream, front, (head_timeout, &last), &entered).await;
+            drop((place, entered));
+        });
+    }
+
+    /// Closes the socket and waits for what is still being answered.
+    async fn finish(mut self) {
+        // The system has accepted these already; closing the socket would reset them.
+        while let Some((stream, place)) = accept(&self.tcp, &self.places).now_or_never() {
+            self.begin(stream, place);
+        }
+        drop(self.tcp);
+        self.last.cancel();
+        while self.connections.join_next().await.is_some() {}
+    }
+}
+
+async fn accept(tcp: &TcpListener, places: &Arc<Semaphore>) -> (TcpStream, OwnedSemaphorePermit) {
     loop {
         let place = Arc::clone(places).acquire_owned().await.expect("the semaphore is never closed");
         match tcp.accept().await {

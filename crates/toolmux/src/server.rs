@@ -2,10 +2,12 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use toolmux_core::catalog::Unserved;
@@ -20,9 +22,13 @@ use toolmux_protocols::web::{Web, WebLimits};
 use crate::assembly::store;
 use crate::config::LISTEN;
 use crate::host_rules::HostRules;
-use crate::listener::{Front, ListenLimits, listen, reachable};
+use crate::listener::{Front, ListenLimits, Stop, listen, reachable};
 use crate::machine_memory::quarter_of_memory;
+use crate::signals::EndSignals;
 use crate::toolkit::Toolkit;
+
+/// The longest time that is kept for ending sources and the store after calls were cut.
+const CLOSING: Duration = Duration::from_secs(1);
 
 /// Serves toolkits over every protocol.
 ///
@@ -104,16 +110,22 @@ impl Server {
 
     /// Serves until the process is told to end.
     pub async fn run(self) -> anyhow::Result<()> {
-        let running = self.start().await?;
+        let mut signals = EndSignals::new();
+        let running = self.start_on(ListenLimits::default().stop_grace).await?;
         tracing::info!("listening on {}", running.url());
-        crate::signals::told_to_end().await;
-        running.stop().await;
+        signals.next().await;
+        running.stop_or(signals.next()).await;
         Ok(())
     }
 
     /// Serves in the background. Its own tools are there when this returns; one that cannot be served is an
-    /// error, while a tool of another server that cannot be served is logged.
+    /// error, while a tool of another server that cannot be served is logged. Whoever stops it knows that nobody
+    /// needs it any more: it goes as soon as no call is in flight.
     pub async fn start(self) -> anyhow::Result<Running> {
+        self.start_on(Duration::ZERO).await
+    }
+
+    async fn start_on(self, stop_grace: Duration) -> anyhow::Result<Running> {
         let address: SocketAddr =
             self.listen.parse().with_context(|| format!("`{}` is not an address", self.listen))?;
         anyhow::ensure!(
@@ -138,7 +150,7 @@ impl Server {
         }
         let listen = ListenOn {
             address: self.listen,
-            limits: ListenLimits { drain, ..ListenLimits::default() },
+            limits: ListenLimits { drain, stop_grace, ..ListenLimits::default() },
             ..ListenOn::default()
         };
         Running::start(gateway, listen, None).await
@@ -161,9 +173,9 @@ pub(crate) struct ListenOn {
 pub struct Running {
     address: SocketAddr,
     gateway: Arc<Gateway>,
-    stop: CancellationToken,
+    stop: Stop,
     listener: JoinHandle<()>,
-    drain: std::time::Duration,
+    drain: Duration,
 }
 
 impl Running {
@@ -180,9 +192,11 @@ impl Running {
         let front = Arc::new(
             Front::new(Arc::new(web), HostRules::new(address, &on.hosts, &on.origins)).version(on.version),
         );
-        let stop = CancellationToken::new();
-        let listener = TaskTracker::new().spawn(listen(tcp, front, on.limits, stop.clone()));
-        Ok(Running { address, gateway, stop, listener, drain: on.limits.drain })
+        tracing::debug!("listening on {}", reachable(address));
+        let (stop, drain) = (Stop::default(), on.limits.drain);
+        let limits = (on.limits, drain - closing_share(drain));
+        let listener = TaskTracker::new().spawn(listen(tcp, front, limits, stop.clone()));
+        Ok(Running { address, gateway, stop, listener, drain })
     }
 
     /// Where it listens.
@@ -200,13 +214,34 @@ impl Running {
         &self.gateway
     }
 
-    /// Stops accepting, lets calls in flight finish within a bound, ends all sources.
+    /// Says that it is not ready, goes on answering until calls in flight are finished, and ends all sources; all
+    /// within `limits.drain`.
     pub async fn stop(self) {
+        self.stop_or(std::future::pending()).await;
+    }
+
+    /// The same, without waiting for calls any longer when `at_once` ends.
+    pub(crate) async fn stop_or(self, at_once: impl Future<Output = ()>) {
+        let end = Instant::now() + self.drain;
+        // Probes are told first, so that nobody is sent here who then finds the server going.
         self.gateway.announce_closing();
-        self.stop.cancel();
-        if let Err(error) = self.listener.await {
+        self.stop.announced.cancel();
+        let mut listener = self.listener;
+        let (ended, left) = tokio::select! {
+            ended = &mut listener => (ended, end.saturating_duration_since(Instant::now())),
+            () = at_once => {
+                self.stop.cut.cancel();
+                (listener.await, closing_share(self.drain))
+            }
+        };
+        if let Err(error) = ended {
             tracing::error!(%error, "the listener failed");
         }
-        self.gateway.close(self.drain).await;
+        self.gateway.close(left).await;
     }
+}
+
+/// What of the time to stop is kept for ending sources and the store after calls were cut.
+fn closing_share(drain: Duration) -> Duration {
+    (drain / 4).min(CLOSING)
 }

@@ -2,13 +2,28 @@
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Ends when the process is told to end, from now on: SIGTERM, or SIGINT from a terminal.
+/// Ends when the process is told to end, from now on.
 pub(crate) fn told_to_end() -> impl Future<Output = ()> {
-    let (mut term, mut int) = (stream(SignalKind::terminate()), stream(SignalKind::interrupt()));
-    async move {
+    let mut signals = EndSignals::new();
+    async move { signals.next().await }
+}
+
+/// Signals that tell the process to end: SIGTERM, or SIGINT from a terminal. None is missed from here on.
+pub(crate) struct EndSignals {
+    term: Option<Signal>,
+    int: Option<Signal>,
+}
+
+impl EndSignals {
+    pub(crate) fn new() -> Self {
+        EndSignals { term: stream(SignalKind::terminate()), int: stream(SignalKind::interrupt()) }
+    }
+
+    /// The next one.
+    pub(crate) async fn next(&mut self) {
         tokio::select! {
-            () = next(&mut term) => {}
-            () = next(&mut int) => {}
+            () = next(&mut self.term) => {}
+            () = next(&mut self.int) => {}
         }
     }
 }

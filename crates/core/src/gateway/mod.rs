@@ -6,6 +6,7 @@
 mod admit;
 mod audit;
 mod breaker;
+mod definitions;
 mod dispatch;
 mod fair_queue;
 mod gate;
@@ -20,6 +21,7 @@ mod resolve;
 mod retries;
 mod runner;
 mod settings;
+mod starting;
 mod tasks;
 mod telling;
 mod validate;
@@ -30,6 +32,7 @@ use arc_swap::ArcSwap;
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 pub use self::admit::{Admission, ApiKey, Credential, Entrance, JwtRules};
 pub use self::breaker::Breaker;
@@ -44,9 +47,10 @@ pub use self::settings::Settings;
 pub use self::tasks::Follow;
 use crate::broker::Broker;
 use crate::call::{Call, Caller, Request};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Entry};
 use crate::memory_budget::MemoryBudget;
 use crate::metrics::Metrics;
+use crate::names::ToolRef;
 use crate::outcome::Outcome;
 use crate::progress::Progress;
 use crate::refusal::Refusal;
@@ -62,6 +66,7 @@ pub struct Gateway {
     metrics: Metrics,
     memory: Arc<MemoryBudget>,
     shelves: Mutex<Vec<refresh::Shelf>>,
+    progress: starting::StartProgress,
     revision: watch::Sender<u64>,
     runner: runner::Runner,
     reread: OnceLock<Reread>,
@@ -88,6 +93,7 @@ impl Gateway {
             metrics: Metrics::default(),
             memory,
             shelves: Mutex::default(),
+            progress: starting::StartProgress::default(),
             revision: watch::Sender::new(0),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
@@ -157,13 +163,9 @@ impl Gateway {
         caller: &Caller,
         mut request: Request,
     ) -> Result<Call, Refusal> {
-        let (entry, in_flight) = {
-            let catalog = self.catalog.load();
-            let place = resolve::resolve(&catalog, caller, &request.tool)?;
-            permit::permit(&catalog, caller, place, &request.tool)
-                .inspect_err(|refusal| self.audit_refusal(caller, &request.tool, refusal))?;
-            let entry = catalog.entry(place);
-            (Arc::clone(entry), entry.mount.calls.token())
+        let (entry, in_flight) = match self.locate(caller, &request.tool) {
+            Ok(found) if found.0.mount.is_connected() => found,
+            _ => Box::pin(self.locate_when_started(caller, &mut request)).await?,
         };
         if !entry.requires.is_empty() {
             let settings = self.settings.load_full();
@@ -173,6 +175,15 @@ impl Gateway {
         }
         let onward = Onward { gateway: Arc::clone(self), depth };
         validate::validate(entry, caller, request, onward, in_flight)
+    }
+
+    /// Which tool is meant, if the caller may call it. Its source is not closed before the token is dropped.
+    fn locate(&self, caller: &Caller, wanted: &ToolRef) -> Result<(Arc<Entry>, TaskTrackerToken), Refusal> {
+        let catalog = self.catalog.load();
+        let place = resolve::resolve(&catalog, caller, wanted)?;
+        permit::permit(&catalog, caller, place, wanted)?;
+        let entry = catalog.entry(place);
+        Ok((Arc::clone(entry), entry.mount.calls.token()))
     }
 
     /// The present snapshot.

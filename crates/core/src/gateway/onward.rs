@@ -7,6 +7,7 @@ use super::Gateway;
 use crate::call::{Call, Request};
 use crate::catalog::Catalog;
 use crate::message::Message;
+use crate::names::ToolRef;
 use crate::outcome::Outcome;
 use crate::progress::Progress;
 use crate::refusal::Refusal;
@@ -36,6 +37,11 @@ impl Call {
             return Err(Refusal::Internal(Message::public(words)));
         }
         self.onward.gateway.call_at(depth, &self.caller, request, progress).await
+    }
+
+    /// Waits until a tool can be called, or no source that is starting could still bring it.
+    pub async fn wait_for_tool(&self, wanted: &ToolRef) {
+        self.onward.gateway.wait_for_tool(&self.caller, wanted).await;
     }
 
     /// What there is to call.

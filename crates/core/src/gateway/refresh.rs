@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::{Gateway, Settings};
+use super::{Gateway, Settings, definitions};
 use crate::BoxFuture;
 use crate::audit::{AuditAction, AuditRecord};
 use crate::call::Caller;
@@ -23,6 +23,8 @@ use crate::tool::Passthrough;
 const LEAST_INTERVAL: Duration = Duration::from_millis(100);
 /// The pause after a first failure to list; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
+/// How long a store may at least take to end.
+const STORE_PAUSE: Duration = Duration::from_millis(500);
 /// The longest pause between tries.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
@@ -54,12 +56,27 @@ pub type Reread = Box<dyn Fn() -> BoxFuture<'static, Result<(), Message>> + Send
 /// What one source contributes.
 pub(super) struct Shelf {
     pub(super) mount: Arc<Mount>,
-    listing: Arc<Listing>,
+    pub(super) listing: Arc<Listing>,
     pub(super) beside: Passthrough,
-    entries: Vec<Arc<Entry>>,
-    unserved: Vec<Unserved>,
-    status: SourceStatus,
+    pub(super) entries: Vec<Arc<Entry>>,
+    pub(super) unserved: Vec<Unserved>,
+    pub(super) status: SourceStatus,
+    pub(super) definitions: Definitions,
+    pub(super) placed: Instant,
+    /// When what it listed is written to the store again; absent means not at all.
+    pub(super) keep_at: Option<Instant>,
     stop: CancellationToken,
+}
+
+/// What is known of the tools of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Definitions {
+    /// Nothing yet.
+    Unknown,
+    /// What it listed in an earlier run.
+    Kept,
+    /// What it listed in this run.
+    Listed,
 }
 
 impl Gateway {
@@ -81,13 +98,19 @@ impl Gateway {
                 entries: Vec::new(),
                 unserved: Vec::new(),
                 status: SourceStatus::Connecting,
+                definitions: Definitions::Unknown,
+                placed: Instant::now(),
+                keep_at: None,
                 stop: stop.clone(),
             };
             shelves.insert(place, shelf);
+            self.progress.update(shelves);
         });
         let (gateway, placed) = (Arc::clone(self), Arc::clone(&mount));
         self.tasks.spawn(async move {
-            stop.run_until_cancelled(gateway.follow(&mount)).await;
+            // Side by side: a store that does not answer must not keep the source from being asked.
+            let running = async { tokio::join!(gateway.recall_definitions(&mount), gateway.follow(&mount)) };
+            stop.run_until_cancelled(running).await;
             mount.calls.close();
             timeout(gateway.settings.load().limits.drain, mount.calls.wait()).await.ok();
             mount.source.close().await;
@@ -185,6 +208,11 @@ impl Gateway {
         })
     }
 
+    /// How many calls run now, whoever waits for them.
+    pub fn calls_in_flight(&self) -> usize {
+        self.shelves(|shelves| shelves.iter().map(|shelf| shelf.mount.calls.len()).sum())
+    }
+
     /// Waits until every source has been heard of, one way or the other, but not longer than `patience`.
     pub async fn settled(&self, patience: Duration) {
         let mut revision = self.revision();
@@ -200,11 +228,13 @@ impl Gateway {
 
     /// Ends everything the gateway runs; calls that are recorded finish first, within `patience`.
     pub async fn close(&self, patience: Duration) {
+        let end = Instant::now() + patience;
         self.announce_closing();
         self.stop.cancel();
         self.tasks.close();
-        timeout(patience, self.tasks.wait()).await.ok();
-        self.store.close().await;
+        timeout_at(end, self.tasks.wait()).await.ok();
+        // A store that does not answer costs a bounded time; others take over what it held when its lease is over.
+        timeout_at(end.max(Instant::now() + STORE_PAUSE), self.store.close()).await.ok();
     }
 
     async fn follow(self: &Arc<Self>, mount: &Arc<Mount>) {
@@ -237,21 +267,26 @@ impl Gateway {
         let beside = mount.source.beside();
         // Comparing and compiling thousands of schemas, and freeing them, takes long enough to keep it off the
         // threads that answer.
-        let (gateway, mount) = (Arc::clone(self), Arc::clone(mount));
+        let (gateway, placed) = (Arc::clone(self), Arc::clone(mount));
         let shelving = tokio::task::spawn_blocking(move || {
             listing.keep_at_most(gateway.settings.load().limits.tools_per_source);
-            if !gateway.is_known(&mount, &listing, &beside) {
-                gateway.shelve(&mount, listing, beside);
+            if gateway.is_known(&placed, &listing, &beside) {
+                return None;
             }
+            let text = definitions::written(&placed, &listing, &beside);
+            gateway.shelve(&placed, listing, beside);
+            text
         });
-        shelving.await.ok();
+        self.keep_definitions(mount, shelving.await.ok().flatten()).await;
     }
 
-    /// Whether a source said the same the last time. Compared without the lock, which callers wait for.
+    /// Whether a source said the same the last time, and that need not be written to the store again. Compared
+    /// without the lock, which callers wait for.
     fn is_known(&self, mount: &Arc<Mount>, listing: &Listing, beside: &Passthrough) -> bool {
         let before = self.shelves(|shelves| {
             let shelf = shelves.iter().find(|shelf| Arc::ptr_eq(&shelf.mount, mount))?;
-            let ready = shelf.status == SourceStatus::Ready;
+            let kept = shelf.keep_at.is_none_or(|at| Instant::now() < at);
+            let ready = shelf.status == SourceStatus::Ready && kept;
             ready.then(|| (Arc::clone(&shelf.listing), shelf.beside.clone()))
         });
         before.is_some_and(|before| *before.0 == *listing && before.1 == *beside)
@@ -297,6 +332,8 @@ impl Gateway {
                 std::mem::replace(&mut shelf.unserved, unserved),
             );
             (shelf.beside, shelf.status) = (beside.clone(), SourceStatus::Ready);
+            shelf.definitions = Definitions::Listed;
+            mount.set_connected();
             self.swap(shelves);
             for shelf in &old {
                 shelf.stop.cancel();
@@ -335,7 +372,7 @@ impl Gateway {
         });
     }
 
-    fn swap(&self, shelves: &[Shelf]) {
+    pub(super) fn swap(&self, shelves: &[Shelf]) {
         let shelved: Vec<_> = shelves.iter().map(|s| (s.entries.clone(), s.unserved.clone())).collect();
         let settled = self.settled.load();
         let catalog = Arc::new(Catalog::build(&shelved, &self.settings.load().toolsets, &settled));
@@ -354,6 +391,8 @@ impl Gateway {
                 );
             }
         }
+        // After the snapshot: whoever sees that the list is complete must also see the complete list.
+        self.progress.update(shelves);
         self.revision.send_modify(|revision| *revision += 1);
     }
 

@@ -58,6 +58,9 @@ impl Gateway {
     pub async fn relay(&self, source: &str, relay: &Relay, progress: &Progress) -> Result<Relayed, Refusal> {
         let limits = self.settings.load().limits;
         let mount = self.mounted(source)?;
+        if !mount.is_connected() {
+            self.wait_for_mount(&mount).await?;
+        }
         let _in_flight = mount.calls.token();
         mount.breaker.check(&limits).map_err(|wait| is_open("source", source, wait))?;
         let since = mount.breaker.begin();
@@ -85,13 +88,19 @@ impl Gateway {
     /// The same for what lasts: it has no time limit, and a source is closed without waiting for it.
     pub async fn listen(&self, source: &str, relay: &Relay, progress: &Progress) -> Result<Relayed, Refusal> {
         let mount = self.mounted(source)?;
+        if !mount.is_connected() {
+            self.wait_for_mount(&mount).await?;
+        }
         let answer = mount.source.relay(relay, progress).await;
         answer.map_err(|error| Refusal::Unavailable { message: error.message(), retry_after: None })
     }
 
     fn mounted(&self, source: &str) -> Result<Arc<Mount>, Refusal> {
         let found = self.shelves(|shelves| {
-            shelves.iter().find(|shelf| shelf.mount.name == source).map(|shelf| Arc::clone(&shelf.mount))
+            let mut of_name = shelves.iter().map(|shelf| &shelf.mount).filter(|mount| mount.name == source);
+            let first = of_name.clone().next();
+            // A source made anew stands before the one it replaces, which serves until then.
+            of_name.find(|mount| mount.is_connected()).or(first).cloned()
         });
         found.ok_or_else(|| Refusal::Unavailable {
             message: Message::public(format!("There is no source `{source}`")),

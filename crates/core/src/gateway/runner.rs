@@ -165,6 +165,8 @@ impl Gateway {
                 () = bell.heard() => {}
                 () = self.runner.freed.notified() => {}
                 () = sleep(LOOK_AGAIN) => {}
+                // What waits is for others, or for the next start.
+                () = self.closing() => return,
             }
         }
     }
@@ -223,7 +225,7 @@ impl Gateway {
         Ok(Call { task: record, ..call })
     }
 
-    /// A tool that is not here now may be soon, or be elsewhere; not for ever.
+    /// A tool that is not here now, or not yet, may be soon, or be elsewhere; not for ever.
     async fn put_off(self: &Arc<Self>, task: &ClaimedTask, refusal: &Refusal) {
         match refusal {
             Refusal::UnknownTool { .. } if self.is_patient(task.waited) => {

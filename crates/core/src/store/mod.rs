@@ -147,6 +147,12 @@ pub trait Store: Send + Sync {
     /// What was done, newest first.
     fn audit_list(&self, most: usize) -> StoreFuture<'_, Vec<AuditRecord>>;
 
+    /// Keeps the definitions that a source listed; replaces those of the same key.
+    fn definitions_put<'a>(&'a self, key: &'a DefinitionsKey, text: &'a str) -> StoreFuture<'a, ()>;
+
+    /// The definitions that were last kept under a key.
+    fn definitions_find<'a>(&'a self, key: &'a DefinitionsKey) -> StoreFuture<'a, Option<String>>;
+
     /// What is kept now.
     fn status(&self) -> StoreFuture<'_, StoreStatus>;
 
@@ -161,6 +167,15 @@ pub trait Store: Send + Sync {
 
     /// Ends what the store runs and lets others take over at once what it held.
     fn close(&self) -> BoxFuture<'_, ()>;
+}
+
+/// Under what the definitions of a source are kept.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DefinitionsKey {
+    /// The name of the source in the configuration.
+    pub source: String,
+    /// A digest of its configuration: other settings may mean other tools.
+    pub digest: String,
 }
 
 /// Under what sealed bytes are kept.
@@ -263,6 +278,8 @@ pub struct Retention {
     pub audit_for: Duration,
     /// How many audit records are kept at most, the newest.
     pub audit: u64,
+    /// How long definitions are kept that no server has confirmed.
+    pub definitions_for: Duration,
 }
 
 impl Default for Retention {
@@ -275,6 +292,7 @@ impl Default for Retention {
             tasks: 100_000,
             audit_for: Duration::from_hours(24 * 90),
             audit: 100_000,
+            definitions_for: Duration::from_hours(24 * 30),
         }
     }
 }

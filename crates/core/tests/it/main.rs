@@ -7,5 +7,6 @@ mod fairness;
 mod fixture;
 mod ledger;
 mod path;
+mod starting;
 mod tasks;
 mod tokens;

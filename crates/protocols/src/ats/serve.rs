@@ -41,7 +41,10 @@ fn routes() -> Router<Arc<Web>> {
 
 async fn tools(State(web): State<Arc<Web>>, request: Request) -> Response {
     match web.admit(&request.into_parts().0) {
-        Ok(caller) => list(&web, &caller),
+        Ok(caller) => {
+            web.gateway.wait_for_sources().await;
+            list(&web, &caller)
+        }
         Err(refusal) => wire::refuse(&refusal),
     }
 }
@@ -53,6 +56,7 @@ async fn tools_of(State(web): State<Arc<Web>>, Path(agent): Path<String>, reques
         Ok(caller) => caller,
         Err(refusal) => return wire::refuse(&refusal),
     };
+    web.gateway.wait_for_sources().await;
     let catalog = web.gateway.catalog();
     if catalog.has_toolset(&agent) {
         parts.extensions.insert(AskedToolset(agent.into()));

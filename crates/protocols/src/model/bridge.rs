@@ -185,6 +185,7 @@ async fn one(
         Ok(input) => Arguments::from_map(input.clone()),
         Err(why) => return failed(asked.clone(), vec![Content::text(why)]),
     };
+    gateway.wait_for_tool(caller, &ToolRef::flat(&asked.name)).await;
     let mut request = Request::new(find(&gateway.catalog(), caller, vendor, &asked.name), input);
     request.id = id.map(Into::into);
     match gateway.call(caller, request, &Progress::unheard()).await {

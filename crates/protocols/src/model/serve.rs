@@ -34,6 +34,7 @@ async fn list(State(web): State<Arc<Web>>, Path(name): Path<String>, request: Re
     };
     match vendor(&name) {
         Some(vendor) => {
+            web.gateway.wait_for_sources().await;
             let catalog = web.gateway.catalog();
             let list = || json!({ "tools": tools(vendor, &catalog, &caller) }).to_string().into();
             answer(StatusCode::OK, catalog.prepared(vendor.name, &caller, list))

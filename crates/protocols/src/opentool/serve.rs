@@ -87,6 +87,7 @@ async fn load(State(web): State<Arc<Web>>, request: Request) -> Response {
         Ok(caller) => caller,
         Err(refusal) => return wire::encode(None, Err(refusal)),
     };
+    web.gateway.wait_for_sources().await;
     let catalog = web.gateway.catalog();
     let document = catalog.prepared("opentool", &caller, || document(&catalog, &caller));
     let tag = catalog.prepared("opentool etag", &caller, || tag(&document));

@@ -49,6 +49,7 @@ async fn tools(State(web): State<Arc<Web>>, request: Request) -> Response {
         Ok(caller) => caller,
         Err(refusal) => return wire::refuse(Form::Bare, &refusal),
     };
+    web.gateway.wait_for_sources().await;
     let catalog = web.gateway.catalog();
     stamp(json(StatusCode::OK, catalog.prepared("oxp", &caller, || list(&catalog, &caller))))
 }

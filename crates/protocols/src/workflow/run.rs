@@ -29,7 +29,7 @@ pub(super) struct Runner {
 impl Runner {
     /// Runs the workflow for whoever called it. Dropping the future cancels the step that is running.
     pub(super) async fn run(&self, call: &Call, progress: &Progress) -> Result<Outcome, SourceError> {
-        self.functions_exist(call)?;
+        self.functions_exist(call).await?;
         let (mut values, mut last) = (Values::default(), Output::value(raw_of(&Value::Null)));
         for (done, step) in self.workflow.steps.iter().enumerate() {
             progress.send(self.update(done, step)).await;
@@ -43,7 +43,10 @@ impl Runner {
         Ok(Outcome::Returned(last))
     }
 
-    fn functions_exist(&self, call: &Call) -> Result<(), SourceError> {
+    async fn functions_exist(&self, call: &Call) -> Result<(), SourceError> {
+        for step in self.workflow.steps.iter().filter(|step| step.function != SLEEP) {
+            call.wait_for_tool(&ToolRef::either(&step.function)).await;
+        }
         let missing: Vec<String> = self
             .workflow
             .steps

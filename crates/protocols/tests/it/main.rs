@@ -40,4 +40,5 @@ mod oxp_grid;
 mod oxp_ledger;
 mod oxp_server;
 mod scripted_peer;
+mod starting;
 mod workflow;

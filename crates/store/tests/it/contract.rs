@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use toolmux_core::audit::{AuditAction, AuditRecord};
-use toolmux_core::store::{MemoryStore, Retention, Sealed, SealedKey, Store, StoreStatus};
+use toolmux_core::store::{DefinitionsKey, MemoryStore, Retention, Sealed, SealedKey, Store, StoreStatus};
 use toolmux_store::{StoreSettings, open};
 
 use crate::postgres_server::PostgresServer;
@@ -26,6 +26,7 @@ const SEALED: &[(&str, Fact)] = facts![
     of_many_who_swap_at_once_one_does,
     status_counts,
     what_was_done_is_kept,
+    definitions_are_kept_by_source_and_settings,
 ];
 
 fn all() -> impl Iterator<Item = &'static (&'static str, Fact)> {
@@ -237,4 +238,24 @@ async fn status_counts(store: Arc<dyn Store>) {
     let past = SystemTime::now() - Duration::from_secs(1);
     store.sealed_put(&key("a"), b"x", Some(past)).await.unwrap();
     assert_eq!(store.prune(&Retention::default()).await.unwrap().sealed, 1);
+}
+
+async fn definitions_are_kept_by_source_and_settings(store: Arc<dyn Store>) {
+    let key = |source: &str, digest: &str| DefinitionsKey { source: source.into(), digest: digest.into() };
+    let find = async |key: DefinitionsKey| store.definitions_find(&key).await.unwrap();
+    assert_eq!(find(key("A", "1")).await, None);
+    for (source, digest, text) in
+        [("A", "1", "old"), ("A", "1", "{\"new\":\"\\u0000\"}"), ("A", "2", "other"), ("B", "1", "b")]
+    {
+        store.definitions_put(&key(source, digest), text).await.unwrap();
+    }
+    assert_eq!(find(key("A", "1")).await.as_deref(), Some("{\"new\":\"\\u0000\"}"));
+    assert_eq!(find(key("A", "2")).await.as_deref(), Some("other"));
+    assert_eq!(find(key("B", "1")).await.as_deref(), Some("b"));
+    assert_eq!(find(key("B", "2")).await, None);
+    store.prune(&Retention::default()).await.unwrap();
+    assert!(find(key("A", "1")).await.is_some());
+    next_millisecond().await;
+    store.prune(&Retention { definitions_for: Duration::ZERO, ..Retention::default() }).await.unwrap();
+    assert_eq!(find(key("A", "1")).await, None);
 }

@@ -12,8 +12,6 @@ use super::failure::Failure;
 use super::origin::Origin;
 use crate::assembly::{Assembly, store};
 
-/// How long sources get to list their tools before the first question is answered.
-const SETTLE: Duration = Duration::from_secs(10);
 /// How long sources get to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -48,7 +46,8 @@ impl Mcp {
         let gateway = assembly.gateway.clone();
         let caller = gateway.admit(Credential::None, self.toolset.as_deref())?;
         let serving = async {
-            gateway.settled(SETTLE).await;
+            // Clients ask once, at their start, and some never again.
+            gateway.wait_for_sources().await;
             serve_streams(gateway.clone(), caller, tokio::io::stdin(), tokio::io::stdout()).await;
         };
         // As with `serve`, the first signal is an ordinary end.

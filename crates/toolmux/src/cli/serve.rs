@@ -17,7 +17,7 @@ use crate::assembly::{Assembly, store};
 use crate::config::{Config, LISTEN};
 use crate::reload::{self, File, Flags, Follower};
 use crate::server::{ListenOn, Running};
-use crate::signals;
+use crate::signals::{self, EndSignals};
 
 /// How long the start waits to hear of every source before it says what it serves.
 const SETTLE: Duration = Duration::from_secs(5);
@@ -100,7 +100,7 @@ pub(super) async fn serve(config: &Config, manner: Manner, terminal: &Terminal) 
     })?;
     assembly.authorize(config)?;
     // Taken now: a signal that comes while sources connect must not end the process.
-    let hang_up = signals::hang_ups();
+    let (hang_up, mut signals) = (signals::hang_ups(), EndSignals::new());
     let running = Running::start(
         assembly.gateway.clone(),
         ListenOn { version: manner.version, ..listen_on(config) },
@@ -127,13 +127,19 @@ pub(super) async fn serve(config: &Config, manner: Manner, terminal: &Terminal) 
         }
         Ok::<(), Failure>(())
     };
-    let ended = tokio::select! {
-        ended = serving => ended,
-        () = signals::told_to_end() => Ok(()),
-        () = stop.cancelled() => Ok(()),
+    let (ended, by_signal) = tokio::select! {
+        ended = serving => (ended, false),
+        () = signals.next() => (Ok(()), true),
+        () = stop.cancelled() => (Ok(()), false),
     };
     tracing::info!("stopping");
-    running.stop().await;
+    let second_signal = async {
+        if !by_signal {
+            signals.next().await;
+        }
+        signals.next().await;
+    };
+    running.stop_or(second_signal).await;
     ended.map(|()| ExitCode::SUCCESS)
 }
 

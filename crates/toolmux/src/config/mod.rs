@@ -192,6 +192,12 @@ impl SourceConfig {
         SOURCES.iter().find(|known| known.kind == self.kind)
     }
 
+    /// A digest of everything that decides which tools the source lists.
+    pub fn digest(&self) -> String {
+        let settings = format!("{}\n{}\n{}", self.kind, self.folder.display(), self.table);
+        Secret::new(settings).sha256().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
     /// Makes the source. Connects to nothing yet.
     pub fn open(&self) -> anyhow::Result<Arc<dyn toolmux_core::source::Source>> {
         let kind = self.source_kind().ok_or_else(|| anyhow::anyhow!("there is no kind `{}`", self.kind))?;

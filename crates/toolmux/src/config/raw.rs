@@ -245,10 +245,18 @@ pub(super) struct RawLimits {
     #[serde(default, deserialize_with = "size")]
     #[schemars(with = "Option<String>")]
     memory: Option<usize>,
-    /// How long calls in flight may go on when the server stops.
+    /// How long stopping may take in all; calls in flight may go on until shortly before.
     #[serde(default, deserialize_with = "duration")]
     #[schemars(with = "Option<String>")]
     drain: Option<Duration>,
+    /// How long a stopping server that is in use goes on answering, so that clients and load balancers notice.
+    #[serde(default, deserialize_with = "duration")]
+    #[schemars(with = "Option<String>")]
+    stop_grace: Option<Duration>,
+    /// How long lists and calls wait for a source that has not listed its tools yet, counted from its start.
+    #[serde(default, deserialize_with = "duration")]
+    #[schemars(with = "Option<String>")]
+    start_wait: Option<Duration>,
     /// How often a source is asked for its tools.
     #[serde(default, deserialize_with = "duration")]
     #[schemars(with = "Option<String>")]
@@ -259,6 +267,8 @@ pub(super) struct RawLimits {
     list_timeout: Option<Duration>,
     /// How many tools one source may have; those beyond are not served.
     tools_per_source: Option<usize>,
+    /// The largest tool definitions of one source that are kept in the store for the next start, in bytes.
+    definitions_bytes: Option<usize>,
     /// How many tasks run at a time.
     task_concurrency: Option<usize>,
     /// How many tasks of one caller may wait for their turn.
@@ -302,6 +312,8 @@ impl RawLimits {
             breaker_rest: self.breaker_rest.unwrap_or(default.breaker_rest),
             memory: self.memory.or_else(quarter_of_memory),
             drain: self.drain.unwrap_or(default.drain),
+            start_wait: self.start_wait.unwrap_or(default.start_wait),
+            definitions_bytes: self.definitions_bytes.unwrap_or(default.definitions_bytes),
             refresh: self.refresh.unwrap_or(default.refresh),
             list_timeout: self.list_timeout.unwrap_or(default.list_timeout),
             tools_per_source: self.tools_per_source.unwrap_or(default.tools_per_source),
@@ -330,6 +342,7 @@ impl RawLimits {
             connections: self.connections.unwrap_or(default.connections),
             head_timeout: self.head_timeout.unwrap_or(default.head_timeout),
             drain: self.drain.unwrap_or(default.drain),
+            stop_grace: self.stop_grace.unwrap_or(default.stop_grace),
         }
     }
 }
@@ -361,6 +374,10 @@ pub(super) struct RawRetention {
     audit_for: Option<Duration>,
     /// How many audit records are kept at most, the newest.
     audit: Option<u64>,
+    /// How long tool definitions are kept that no server has confirmed.
+    #[serde(default, deserialize_with = "duration")]
+    #[schemars(with = "Option<String>")]
+    definitions_for: Option<Duration>,
 }
 
 impl RawRetention {
@@ -374,6 +391,7 @@ impl RawRetention {
             tasks: self.tasks.unwrap_or(default.tasks),
             audit_for: self.audit_for.unwrap_or(default.audit_for),
             audit: self.audit.unwrap_or(default.audit),
+            definitions_for: self.definitions_for.unwrap_or(default.definitions_for),
         }
     }
 }

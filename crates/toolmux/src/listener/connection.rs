@@ -1,4 +1,4 @@
-//! One connection: served until it ends, asked to end when the server stops, cut when nothing comes.
+//! One connection: served until it ends, ended when it is idle and the server goes, cut when nothing comes.
 //!
 //! The watch over idle and dawdling clients is one timer per connection, not one per request.
 
@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -18,41 +18,47 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
-use tokio::time::{Instant, interval_at};
+use tokio::time::{Instant, interval_at, sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::Front;
 use super::at_once::AtOnce;
+use super::stopping::{Activity, Entered};
 
 /// An answer up to this size leaves at once; a larger one, or one without a known size, keeps its connection
 /// busy until its end.
 const LEAVES_AT_ONCE: u64 = 64 << 10;
 
+/// How long a new connection may take to send its request when the server goes.
+const LAST_REQUEST: Duration = Duration::from_millis(200);
+
 /// Serves one connection. What breaks it is its client's affair.
 pub(super) async fn serve(
     stream: TcpStream,
     front: Arc<Front>,
-    head_timeout: Duration,
-    stop: &CancellationToken,
+    (head_timeout, last): (Duration, &CancellationToken),
+    entered: &Entered,
 ) {
     stream.set_nodelay(true).ok();
-    let talk = Arc::new(Talk { front, begun: AtomicU64::new(0), ended: AtomicU64::new(0) });
+    let activity = &entered.activity;
+    let talk = Arc::new(Talk { front, activity: Arc::clone(activity) });
     let service = service_fn(|request| Arc::clone(&talk).answer(request));
     let mut connection = pin!(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
     let at_once = AtOnce::new();
-    let (mut stopping, mut told) = (pin!(stop.cancelled()), false);
+    let (mut going, mut told) = (pin!(going(last, activity)), false);
     let (mut watch, mut seen) = (interval_at(Instant::now() + head_timeout, head_timeout), 0);
     loop {
         tokio::select! {
+            // What has come is read before the connection is ended.
             biased;
             _ended = poll_fn(|context| at_once.poll(connection.as_mut(), context)) => return,
-            () = stopping.as_mut(), if !told => {
+            () = going.as_mut(), if !told => {
                 told = true;
                 connection.as_mut().graceful_shutdown();
             }
             _ = watch.tick() => {
-                let begun = talk.begun.load(Ordering::Relaxed);
-                if begun == seen && begun == talk.ended.load(Ordering::Relaxed) {
+                let begun = activity.begun.load(Ordering::Relaxed);
+                if begun == seen && begun == activity.ended.load(Ordering::Relaxed) {
                     return;
                 }
                 seen = begun;
@@ -61,16 +67,24 @@ pub(super) async fn serve(
     }
 }
 
-/// What was asked over a connection, and what was answered.
+/// Ends when the server goes. A connection that has not been used yet gets a moment for its first request, which
+/// may be on its way.
+async fn going(last: &CancellationToken, activity: &Activity) {
+    last.cancelled().await;
+    if activity.begun.load(Ordering::Relaxed) == 0 {
+        sleep(LAST_REQUEST).await;
+    }
+}
+
+/// What is asked over a connection.
 struct Talk {
     front: Arc<Front>,
-    begun: AtomicU64,
-    ended: AtomicU64,
+    activity: Arc<Activity>,
 }
 
 impl Talk {
     async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Result<Response, Infallible> {
-        self.begun.fetch_add(1, Ordering::Relaxed);
+        self.activity.begun.fetch_add(1, Ordering::Relaxed);
         let open = Open(self);
         let is_get = request.method() == Method::GET;
         let answer = open.0.front.answer(request).await;
@@ -96,7 +110,7 @@ struct Open(Arc<Talk>);
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.0.ended.fetch_add(1, Ordering::Relaxed);
+        self.0.activity.ended.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -116,6 +130,7 @@ mod tests {
 
     use super::*;
     use crate::host_rules::HostRules;
+    use crate::listener::stopping::OpenConnections;
 
     const HEAD_TIMEOUT: Duration = Duration::from_millis(100);
 
@@ -127,10 +142,11 @@ mod tests {
         let web = Arc::new(Web { gateway, limits: WebLimits::default(), stop: None });
         let router = Router::new().route("/slow", get(slow)).route("/broken", get(broken));
         let hosts = HostRules::new(address, &[], &[]);
-        let front = Arc::new(Front { router, web, hosts, version: None });
+        let front = Arc::new(Front { router, ..Front::new(web, hosts) });
         let served = async {
             let (stream, _) = tcp.accept().await.unwrap();
-            serve(stream, front, HEAD_TIMEOUT, &CancellationToken::new()).await;
+            let entered = Arc::<OpenConnections>::default().enter();
+            serve(stream, front, (HEAD_TIMEOUT, &CancellationToken::new()), &entered).await;
         };
         let asked = async {
             let mut client = TcpStream::connect(address).await.unwrap();

@@ -100,7 +100,7 @@ fn a_term_signal_lets_calls_finish_and_exits_with_0() {
     stream.write_all(&request("POST /opentool/call", "", body)).expect("sent");
     until("the tool to start", || folder.path().join("started").exists().then_some(()));
     serving.signal("TERM");
-    until("the listener to close", || std::net::TcpStream::connect(&serving.address).is_err().then_some(()));
+    until("the server to be unready", || (serving.get("/health", "").0 == 503).then_some(()));
     std::fs::write(folder.path().join("go"), "").expect("written");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("an answer");

@@ -27,6 +27,8 @@ mod remote;
 mod replicas;
 mod sdk;
 mod snippets;
+mod starting;
+mod stopping;
 mod tasks;
 mod workflows;
 mod zero_config;

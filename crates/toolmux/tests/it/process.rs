@@ -47,16 +47,26 @@ impl Serving {
         Serving::by(folder, &["serve", "toolmux.toml", "--listen", "127.0.0.1:0"])
     }
 
+    /// The same, but does not wait for sources: only until it listens.
+    pub(crate) fn listening(folder: &Path) -> Self {
+        let mut command = Serving::command(folder, &["serve", "toolmux.toml", "--listen", "127.0.0.1:0"]);
+        Serving::told_by(command.env("RUST_LOG", "toolmux=debug"), "listening on http://")
+    }
+
     /// Starts by a command line of its own.
     pub(crate) fn by(folder: &Path, arguments: &[&str]) -> Self {
-        let mut child = Command::new(BINARY)
-            .args(arguments)
-            .current_dir(folder)
-            .env("NO_COLOR", "1")
-            .env_remove("RUST_LOG")
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the binary starts");
+        Serving::told_by(&mut Serving::command(folder, arguments), "tools on http://")
+    }
+
+    fn command(folder: &Path, arguments: &[&str]) -> Command {
+        let mut command = Command::new(BINARY);
+        command.args(arguments).current_dir(folder).env("NO_COLOR", "1").env_remove("RUST_LOG");
+        command
+    }
+
+    /// Starts a server whose address stands behind `mark` on a line of standard error.
+    fn told_by(command: &mut Command, mark: &str) -> Self {
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("the binary starts");
         let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
         let told = Arc::new(Mutex::new(String::new()));
         let keep = |told: &Mutex<String>, line: &str| {
@@ -69,7 +79,7 @@ impl Serving {
                 panic!("it does not say where it listens: {}", told.lock().expect("nobody panics with it"))
             };
             keep(&told, &line);
-            if let Some((_, address)) = line.split_once("tools on http://") {
+            if let Some((_, address)) = line.split_once(mark) {
                 break address.to_owned();
             }
         };

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant, SystemTime};
 use self::calls::{Calls, MOST_CALLS};
 use self::tasks::Tasks;
 use super::{
-    Begun, Bells, CallDigest, CallKey, ClaimedTask, FoundTask, Listener, NewTask, PRUNE_EVERY, Pruned,
-    Retention, Sealed, SealedKey, Store, StoreFuture, StoreStatus, Submitted,
+    Begun, Bells, CallDigest, CallKey, ClaimedTask, DefinitionsKey, FoundTask, Listener, NewTask,
+    PRUNE_EVERY, Pruned, Retention, Sealed, SealedKey, Store, StoreFuture, StoreStatus, Submitted,
 };
 use crate::BoxFuture;
 use crate::audit::AuditRecord;
@@ -44,6 +44,7 @@ struct Records {
     calls: Calls,
     tasks: Tasks,
     sealed: BTreeMap<SealedKey, (Vec<u8>, Option<SystemTime>)>,
+    definitions: BTreeMap<DefinitionsKey, (String, Instant)>,
     /// Oldest first.
     audit: VecDeque<AuditRecord>,
     pruned: Option<Instant>,
@@ -53,6 +54,7 @@ impl Records {
     fn prune(&mut self, retention: &Retention) -> Pruned {
         let sealed = self.sealed.len();
         self.sealed.retain(|_, kept| !expired(kept));
+        self.definitions.retain(|_, (_, kept)| kept.elapsed() < retention.definitions_for);
         Pruned {
             calls: self.calls.prune(retention),
             tasks: self.tasks.prune_over(retention),
@@ -260,6 +262,15 @@ impl Store for MemoryStore {
 
     fn audit_list(&self, most: usize) -> StoreFuture<'_, Vec<AuditRecord>> {
         ready(self.records(|records| records.audit.iter().rev().take(most).cloned().collect()))
+    }
+
+    fn definitions_put<'a>(&'a self, key: &'a DefinitionsKey, text: &'a str) -> StoreFuture<'a, ()> {
+        self.records(|records| records.definitions.insert(key.clone(), (text.to_owned(), Instant::now())));
+        ready(())
+    }
+
+    fn definitions_find<'a>(&'a self, key: &'a DefinitionsKey) -> StoreFuture<'a, Option<String>> {
+        ready(self.records(|records| records.definitions.get(key).map(|(text, _)| text.clone())))
     }
 
     fn status(&self) -> StoreFuture<'_, StoreStatus> {

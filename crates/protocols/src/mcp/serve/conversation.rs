@@ -152,9 +152,15 @@ impl Conversation {
             (legacy.revision, legacy.capabilities) = (revision, capabilities);
             legacy.clone()
         };
-        let id = asked.id.clone();
-        let result = text_of(raw_of(&methods::initialized(&self.exchange(peer, asked))));
-        self.send(text(Some(&id), &Ok(result)), place);
+        let (id, out) = (asked.id.clone(), self.out.clone());
+        let exchange = self.exchange(peer, asked);
+        self.spawn(&self.running, async move {
+            // What there is beside tools is known only once sources have listed it.
+            exchange.gateway.wait_for_sources().await;
+            let result = text_of(raw_of(&methods::initialized(&exchange)));
+            out.send(text(Some(&id), &Ok(result))).await;
+            drop(place);
+        });
     }
 
     fn send(&self, text: String, place: Place) {

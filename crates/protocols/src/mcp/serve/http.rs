@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use toolmux_core::BoxFuture;
 use toolmux_core::call::Caller;
 use toolmux_core::json_text::raw_of;
+use toolmux_core::names::ToolRef;
 
 use super::desk::Desk;
 use super::exchange::{Asked, Exchange, Outlet, Peer};
@@ -48,7 +49,7 @@ pub(super) async fn post(server: Server, request: Request) -> Response {
             let params = Params::read(params);
             let is_modern = || params.as_ref().is_ok_and(|params| params.meta().version.is_some());
             if method == "initialize" && !ladder::is_modern(headers) && !is_modern() {
-                return server.initialize(caller, &asked);
+                return server.initialize(caller, &asked).await;
             }
             let params = match params {
                 Ok(params) => params,
@@ -115,7 +116,9 @@ pub(super) fn delete(server: Server, request: Request) -> Response {
 }
 
 impl Server {
-    fn initialize(&self, caller: Caller, asked: &Asked) -> Response {
+    /// What there is beside tools is known only once sources have been heard of.
+    async fn initialize(&self, caller: Caller, asked: &Asked) -> Response {
+        self.web.gateway.wait_for_sources().await;
         let (revision, capabilities) = methods::proposal(asked);
         let id = session::seal(revision, &capabilities);
         let peer = Peer { caller, revision, capabilities, session: None };
@@ -130,8 +133,11 @@ impl Server {
 
     async fn answer(&self, headers: &HeaderMap, peer: Peer, asked: Asked, params: &Params<'_>) -> Response {
         let (id, revision) = (asked.id.clone(), peer.revision);
-        if asked.method == "tools/call"
-            && revision.is_modern()
+        let is_modern_call = asked.method == "tools/call" && revision.is_modern();
+        if let Some(name) = params.name.as_deref().filter(|_| is_modern_call) {
+            self.web.gateway.wait_for_tool(&peer.caller, &ToolRef::flat(name)).await;
+        }
+        if is_modern_call
             && let Err(fault) = ladder::mirrored(headers, params, &peer, &self.web.gateway.catalog())
         {
             return stop(Some(&id), fault.into());

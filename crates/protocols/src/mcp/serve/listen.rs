@@ -157,7 +157,7 @@ impl Follower<'_> {
     }
 
     fn shown(&self) -> (Bytes, u64, u64) {
-        let tools = tools::first_page(&self.gateway.catalog(), self.peer);
+        let tools = tools::first_page(self.gateway, self.peer);
         let prompts = offers::fingerprint(self.gateway, |beside| beside.prompts.unwrap_or_default());
         let resources = offers::fingerprint(self.gateway, |beside| {
             let mut all = beside.resources.unwrap_or_default();

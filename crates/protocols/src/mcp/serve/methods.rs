@@ -9,6 +9,7 @@ use toolmux_core::json_text::raw_of;
 
 use super::exchange::{Asked, Exchange};
 use super::instructions::instructions;
+use super::page::Freshness;
 use super::{listen, offers, tasks, tools, updated};
 use crate::mcp::revision::Revision;
 use crate::mcp::wire::{Capabilities, Fault, INVALID_PARAMS, Reply, TASKS, US, our_meta, text_of};
@@ -18,8 +19,8 @@ pub(super) fn answer(exchange: Exchange) -> BoxFuture<'static, Reply> {
     let modern = exchange.peer.revision.is_modern();
     let at_once = match exchange.asked.method.as_str() {
         "tools/call" => return Box::pin(tools::call(exchange)),
-        "tools/list" => tools::list(&exchange),
-        "server/discover" if modern => Ok(discover(&exchange)),
+        "tools/list" => return Box::pin(async move { tools::list(&exchange).await }),
+        "server/discover" if modern => return Box::pin(async move { Ok(discover(&exchange).await) }),
         "subscriptions/listen" if modern => return Box::pin(listen::listen(exchange)),
         "ping" if !modern => Ok(empty()),
         "logging/setLevel" if !modern => set_level(&exchange),
@@ -73,13 +74,16 @@ pub(super) fn initialized(exchange: &Exchange) -> Value {
     })
 }
 
-fn discover(exchange: &Exchange) -> bytes::Bytes {
+/// What there is beside tools is known only once sources have been heard of.
+async fn discover(exchange: &Exchange) -> bytes::Bytes {
+    exchange.gateway.wait_for_sources().await;
+    let freshness = Freshness::of(&exchange.gateway);
     text_of(raw_of(&json!({
         "resultType": "complete",
         "supportedVersions": [Revision::MODERN.text()],
         "capabilities": capabilities(exchange),
         "instructions": instructions(exchange),
-        "ttlMs": 60_000,
+        "ttlMs": freshness.ttl_ms(),
         "cacheScope": "private",
         "_meta": our_meta(),
     })))

@@ -16,7 +16,7 @@ use toolmux_core::refusal::Refusal;
 use toolmux_core::source::{Relay, Relayed};
 
 use super::exchange::{Exchange, Peer};
-use super::page::{cacheable, page};
+use super::page::{Freshness, cacheable, page};
 use super::running::Running;
 use super::suspended::Suspended;
 use super::{encode, upstream};
@@ -55,6 +55,8 @@ impl Offered {
 
 /// Answers what is about prompts, resources and completions. Dropping the future cancels it.
 pub(super) async fn answer(exchange: &Exchange) -> Reply {
+    exchange.gateway.wait_for_sources().await;
+    let freshness = Freshness::of(&exchange.gateway);
     let offers = exchange.gateway.offers(MCP);
     let offered = Offered::of(&exchange.gateway);
     let params = exchange.params()?;
@@ -70,12 +72,14 @@ pub(super) async fn answer(exchange: &Exchange) -> Reply {
     if !there {
         return Err(Fault::no_method(method));
     }
+    let list = |member, items: Vec<RawJson>| {
+        let style = (exchange.peer.revision, freshness);
+        page(member, items.into_iter(), params.cursor.as_deref(), style)
+    };
     match method {
-        "prompts/list" => list(exchange, "prompts", prompts(exchange, &offers), &params),
-        "resources/list" => list(exchange, "resources", resources(exchange, &offers), &params),
-        "resources/templates/list" => {
-            list(exchange, "resourceTemplates", templates(exchange, &offers), &params)
-        }
+        "prompts/list" => list("prompts", prompts(exchange, &offers)),
+        "resources/list" => list("resources", resources(exchange, &offers)),
+        "resources/templates/list" => list("resourceTemplates", templates(exchange, &offers)),
         "prompts/get" => {
             let name = params.name.as_deref().unwrap_or_default();
             let (offer, own) = prompt(exchange, &offers, name)?;
@@ -88,10 +92,6 @@ pub(super) async fn answer(exchange: &Exchange) -> Reply {
             relay(exchange, offer, exchange.told_whole()).await
         }
     }
-}
-
-fn list(exchange: &Exchange, member: &'static str, items: Vec<RawJson>, params: &Params<'_>) -> Reply {
-    page(member, items.into_iter(), params.cursor.as_deref(), exchange.peer.revision)
 }
 
 fn prompts(exchange: &Exchange, offers: &[Offer]) -> Vec<RawJson> {
@@ -232,7 +232,7 @@ fn answered(answer: Result<Relayed, Refusal>, method: &str, peer: &Peer) -> Repl
             let asks = Members::read_or_empty(Some(&result)).has("inputRequests");
             if peer.revision.is_modern() && method == "resources/read" && !asks {
                 let mut members = Members::read_or_empty(Some(&result));
-                cacheable(&mut members);
+                cacheable(&mut members, Freshness::Complete);
                 return Ok(text_of(members.write()));
             }
             Ok(text_of(result))

@@ -3,6 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
+use toolmux_core::gateway::Gateway;
 use toolmux_core::json_text::{RawJson, raw_of};
 
 use crate::mcp::members::Members;
@@ -14,12 +15,36 @@ const PAGE: usize = 1_000;
 /// For how long a modern client need not ask again; changes are told to those who listen.
 const TTL_MS: u64 = 60_000;
 
+/// Whether a list may be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Freshness {
+    /// It has what every source offers.
+    Complete,
+    /// Some sources have not listed what they offer: the next list may be longer.
+    Incomplete,
+}
+
+impl Freshness {
+    /// Of lists made from here on. Taken before the list itself, so that one made while the last source appears is
+    /// kept too short rather than too long.
+    pub(super) fn of(gateway: &Gateway) -> Self {
+        if gateway.is_complete() { Freshness::Complete } else { Freshness::Incomplete }
+    }
+
+    pub(super) fn ttl_ms(self) -> u64 {
+        match self {
+            Freshness::Complete => TTL_MS,
+            Freshness::Incomplete => 0,
+        }
+    }
+}
+
 /// One page of a list, with what the revision wants around it.
 pub(super) fn page(
     member: &'static str,
     items: impl Iterator<Item = RawJson>,
     cursor: Option<&str>,
-    revision: Revision,
+    (revision, freshness): (Revision, Freshness),
 ) -> Reply {
     let from = cursor.map_or(Ok(0), place)?;
     let mut items = items.skip(from).peekable();
@@ -34,17 +59,19 @@ pub(super) fn page(
         result.put("nextCursor", &URL_SAFE_NO_PAD.encode((from + PAGE).to_string()));
     }
     if revision.is_modern() {
-        cacheable(&mut result);
+        cacheable(&mut result, freshness);
         result.put("_meta", &our_meta());
     }
     Ok(text_of(result.write()))
 }
 
 /// What 2026-07-28 wants of results that may be kept. What a caller sees depends on who it is.
-pub(super) fn cacheable(result: &mut Members<'_>) {
-    for (key, value) in
-        [("resultType", json!("complete")), ("ttlMs", json!(TTL_MS)), ("cacheScope", json!("private"))]
-    {
+pub(super) fn cacheable(result: &mut Members<'_>, freshness: Freshness) {
+    for (key, value) in [
+        ("resultType", json!("complete")),
+        ("ttlMs", json!(freshness.ttl_ms())),
+        ("cacheScope", json!("private")),
+    ] {
         if !result.has(key) {
             result.put_raw(key, raw_of(&value));
         }
@@ -69,11 +96,13 @@ mod tests {
     /// The number of items on the page, and the cursor of the next.
     fn check(items: usize, cursor: Option<&str>, expect: Result<(usize, Option<&str>), ()>) {
         let items = (0..items).map(|item| to_raw(&item).unwrap());
-        let page = page("tools", items, cursor, Revision::MODERN).map_err(drop).map(|bytes| {
-            let page: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
-            assert_eq!(page["ttlMs"], 60_000);
-            (page["tools"].as_array().unwrap().len(), page["nextCursor"].as_str().map(str::to_owned))
-        });
+        let page = page("tools", items, cursor, (Revision::MODERN, Freshness::Complete)).map_err(drop).map(
+            |bytes| {
+                let page: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+                assert_eq!(page["ttlMs"], 60_000);
+                (page["tools"].as_array().unwrap().len(), page["nextCursor"].as_str().map(str::to_owned))
+            },
+        );
         assert_eq!(page, expect.map(|(count, next)| (count, next.map(str::to_owned))));
     }
 

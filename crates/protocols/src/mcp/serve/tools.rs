@@ -7,6 +7,7 @@ use toolmux_core::BoxFuture;
 use toolmux_core::arguments::Arguments;
 use toolmux_core::call::Request;
 use toolmux_core::catalog::Catalog;
+use toolmux_core::gateway::Gateway;
 use toolmux_core::json_text::RawJson;
 use toolmux_core::names::ToolRef;
 use toolmux_core::progress::Progress;
@@ -14,30 +15,37 @@ use toolmux_core::tool::Passthrough;
 
 use super::encode::{self, Structure};
 use super::exchange::{Exchange, Peer};
-use super::page::page;
+use super::page::{Freshness, page};
 use super::running::Running;
 use super::suspended::Suspended;
 use super::tasks::{self, Plan};
 use crate::mcp::MCP;
 use crate::mcp::wire::{Fault, INVALID_PARAMS, Params, Reply};
 
-pub(super) fn list(exchange: &Exchange) -> Reply {
+/// Waits for sources that are connecting for the first time.
+pub(super) async fn list(exchange: &Exchange) -> Reply {
     let params = exchange.params()?;
-    let (catalog, peer) = (exchange.gateway.catalog(), &exchange.peer);
+    exchange.gateway.wait_for_sources().await;
+    let (gateway, peer) = (&exchange.gateway, &exchange.peer);
     if params.cursor.is_some() {
-        return page("tools", tools(&catalog, peer), params.cursor.as_deref(), peer.revision);
+        let freshness = Freshness::of(gateway);
+        let catalog = gateway.catalog();
+        return page("tools", tools(&catalog, peer), params.cursor.as_deref(), (peer.revision, freshness));
     }
-    Ok(first_page(&catalog, peer))
+    Ok(first_page(gateway, peer))
 }
 
 /// Prepared once per snapshot.
-pub(super) fn first_page(catalog: &Catalog, peer: &Peer) -> Bytes {
-    let kind = match peer.revision {
-        modern if modern.is_modern() => "mcp-modern",
-        with_tasks if with_tasks.has_tasks() => "mcp-tasks",
+pub(super) fn first_page(gateway: &Gateway, peer: &Peer) -> Bytes {
+    let freshness = Freshness::of(gateway);
+    let kind = match (peer.revision, freshness) {
+        (modern, Freshness::Complete) if modern.is_modern() => "mcp-modern",
+        (modern, Freshness::Incomplete) if modern.is_modern() => "mcp-modern-incomplete",
+        (with_tasks, _) if with_tasks.has_tasks() => "mcp-tasks",
         _ => "mcp-legacy",
     };
-    let make = || page("tools", tools(catalog, peer), None, peer.revision);
+    let catalog = gateway.catalog();
+    let make = || page("tools", tools(&catalog, peer), None, (peer.revision, freshness));
     catalog.prepared(kind, &peer.caller, || make().unwrap_or_default())
 }
 
@@ -53,6 +61,10 @@ pub(super) async fn call(exchange: Exchange) -> Reply {
             return tasks::resume(&task, &params, &exchange).await;
         }
         return Suspended::resume(state, &params, &exchange).await;
+    }
+    if let Some(name) = params.name.as_deref() {
+        // What is looked at below belongs to the tool, which a source may still have to list.
+        exchange.gateway.wait_for_tool(&exchange.peer.caller, &ToolRef::flat(name)).await;
     }
     let (request, structure, plan) = request(&exchange, &params)?;
     if let Some(plan) = plan {

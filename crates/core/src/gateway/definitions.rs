@@ -1,0 +1,101 @@
+//! Definitions of tools kept in the store: what a source listed is served at once after a restart, until it lists
+//! again. Calls of such tools wait for the source (`starting.rs`).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+
+use super::Gateway;
+use super::refresh::{Definitions, Shelf};
+use crate::duty_cycle::DutyCycle;
+use crate::mount::Mount;
+use crate::source::Listing;
+use crate::tool::Passthrough;
+
+/// How often definitions that did not change are written again, so that the store does not remove them as unused.
+const CONFIRM_EVERY: Duration = Duration::from_hours(24);
+/// When definitions that could not be written are written again.
+const TRY_AGAIN: Duration = Duration::from_mins(10);
+
+/// What is kept of a source. A text that does not read as this is as good as none.
+#[derive(Serialize, Deserialize)]
+struct KeptDefinitions {
+    listing: Listing,
+    beside: Passthrough,
+}
+
+/// The definitions as they are kept, for a source whose definitions are.
+pub(super) fn written(mount: &Mount, listing: &Listing, beside: &Passthrough) -> Option<String> {
+    mount.definitions.as_ref()?;
+    let kept = KeptDefinitions { listing: listing.clone(), beside: beside.clone() };
+    serde_json::to_string(&kept).ok()
+}
+
+impl Gateway {
+    /// Serves what a source listed in an earlier run, unless it has listed since.
+    pub(super) async fn recall_definitions(self: &Arc<Self>, mount: &Arc<Mount>) {
+        let Some(key) = &mount.definitions else { return };
+        let text = match self.store.definitions_find(key).await {
+            Ok(Some(text)) => text,
+            Ok(None) => return,
+            Err(error) => {
+                let developer = error.0.developer;
+                tracing::warn!(source = mount.name, developer, "definitions of an earlier run are not read");
+                return;
+            }
+        };
+        let (gateway, mount) = (Arc::clone(self), Arc::clone(mount));
+        // Compiling thousands of schemas takes long enough to keep it off the threads that answer.
+        tokio::task::spawn_blocking(move || gateway.serve_kept(&mount, &text)).await.ok();
+    }
+
+    fn serve_kept(&self, mount: &Arc<Mount>, text: &str) {
+        let KeptDefinitions { listing, beside } = match serde_json::from_str(text) {
+            Ok(kept) => kept,
+            Err(error) => {
+                tracing::debug!(source = mount.name, %error, "definitions of an earlier run cannot be read");
+                return;
+            }
+        };
+        let (entries, unserved) =
+            mount.shelve(&listing, &self.settings.load(), Some(DutyCycle::default()));
+        self.shelves(|shelves| {
+            // The source may have listed while this was read, or have been replaced; another of its name would
+            // have the same tools.
+            let alone = shelves.iter().filter(|shelf| shelf.mount.name == mount.name).count() == 1;
+            let awaits = |shelf: &&mut Shelf| {
+                Arc::ptr_eq(&shelf.mount, mount) && shelf.definitions == Definitions::Unknown
+            };
+            let Some(shelf) = shelves.iter_mut().find(awaits).filter(|_| alone) else { return };
+            (shelf.listing, shelf.entries, shelf.unserved) = (Arc::new(listing), entries, unserved);
+            (shelf.beside, shelf.definitions) = (beside, Definitions::Kept);
+            self.swap(shelves);
+        });
+    }
+
+    /// Writes what a source listed, for the next start. Dropping the future may leave it unwritten.
+    pub(super) async fn keep_definitions(&self, mount: &Arc<Mount>, text: Option<String>) {
+        let (Some(key), Some(text)) = (&mount.definitions, text) else { return };
+        let most = self.settings.load().limits.definitions_bytes;
+        let next = if text.len() > most {
+            tracing::info!(
+                source = mount.name,
+                bytes = text.len(),
+                "definitions over {most} bytes are not kept"
+            );
+            CONFIRM_EVERY
+        } else if let Err(error) = self.store.definitions_put(key, &text).await {
+            tracing::warn!(source = mount.name, developer = error.0.developer, "definitions are not kept");
+            TRY_AGAIN
+        } else {
+            CONFIRM_EVERY
+        };
+        self.shelves(|shelves| {
+            if let Some(shelf) = shelves.iter_mut().find(|shelf| Arc::ptr_eq(&shelf.mount, mount)) {
+                shelf.keep_at = Some(Instant::now() + next);
+            }
+        });
+    }
+}

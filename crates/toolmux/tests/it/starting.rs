@@ -1,0 +1,93 @@
+//! A source that is slow to start, seen from outside: probes, lists and calls, and what is kept for the next start.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::process::{Serving, folder, until};
+
+/// An MCP server that answers nothing before the file `go` is there.
+const LATE: &str = r#"
+import json, os, sys, time
+for line in sys.stdin:
+    asked = json.loads(line)
+    while not os.path.exists("go"):
+        time.sleep(0.01)
+    if "id" not in asked:
+        continue
+    method = asked["method"]
+    if method == "initialize":
+        result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                  "serverInfo": {"name": "late", "version": "1.0.0"}}
+    elif method == "tools/list":
+        result = {"tools": [{"name": "greet", "description": "Greets late", "inputSchema": {"type": "object"}}]}
+    elif method == "tools/call":
+        result = {"content": [{"type": "text", "text": "good evening"}]}
+    else:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "error": {"code": -32601, "message": "no"}}), flush=True)
+        continue
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+"#;
+
+fn config(store: &str) -> String {
+    format!(
+        r#"
+store = "{store}"
+
+[limits]
+start_wait = "2m"
+
+[sources.Late]
+kind = "mcp"
+command = ["python3", "late.py"]
+"#
+    )
+}
+
+fn late(store: &str) -> tempfile::TempDir {
+    let folder = folder(&config(store));
+    std::fs::write(folder.path().join("late.py"), LATE).expect("written");
+    folder
+}
+
+fn go(folder: &Path) {
+    std::fs::write(folder.join("go"), "").expect("written");
+}
+
+#[test]
+fn lists_and_calls_wait_for_a_source_that_starts_slowly() {
+    let folder = late("memory");
+    let serving = Serving::listening(folder.path());
+    assert_eq!(serving.get("/health", ""), (503, r#"{"status":"unready"}"#.to_owned()));
+    assert_eq!(serving.get("/health?live", "").0, 200);
+    std::thread::scope(|scope| {
+        let listed = scope.spawn(|| serving.get("/tools", ""));
+        let called = scope.spawn(|| serving.call("Late_greet", &json!({})));
+        assert_eq!(serving.get("/health", "").0, 503);
+        go(folder.path());
+        assert!(listed.join().expect("answered").1.contains("Greets late"));
+        assert!(called.join().expect("answered").contains("good evening"));
+    });
+    assert_eq!(serving.get("/health", "").0, 200);
+}
+
+#[test]
+fn tools_of_the_last_run_are_served_at_once_and_calls_wait() {
+    let folder = late("sqlite:records.db");
+    go(folder.path());
+    let mut first = Serving::start(folder.path());
+    assert!(first.call("Late_greet", &json!({})).contains("good evening"));
+    first.signal("TERM");
+    assert_eq!(first.ended(), Some(0));
+    std::fs::remove_file(folder.path().join("go")).expect("removed");
+    let serving = Serving::listening(folder.path());
+    until("the server to be ready", || (serving.get("/health", "").0 == 200).then_some(()));
+    assert!(serving.get("/tools", "").1.contains("Greets late"));
+    assert!(!folder.path().join("go").exists());
+    std::thread::scope(|scope| {
+        let called = scope.spawn(|| serving.call("Late_greet", &json!({})));
+        assert!(serving.get("/get_tool", "").1.contains("Greets late"));
+        go(folder.path());
+        assert!(called.join().expect("answered").contains("good evening"));
+    });
+}
