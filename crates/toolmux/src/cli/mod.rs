@@ -15,6 +15,7 @@ mod detect;
 mod doctor;
 mod failure;
 mod follow;
+mod health;
 mod init;
 mod install_extras;
 mod man;
@@ -89,6 +90,8 @@ enum Command {
     #[command(hide = true)]
     Start(start::Start),
     #[command(hide = true)]
+    Health(health::Health),
+    #[command(hide = true)]
     Completions(completions::Completions),
     #[command(hide = true)]
     Man(man::Man),
@@ -160,6 +163,7 @@ impl Command {
             Command::Auth(command) => command.run(terminal).await,
             Command::Mcp(command) => command.run().await,
             Command::InstallExtras(_) => install_extras::InstallExtras::run(),
+            Command::Health(command) => command.run().await,
             Command::Completions(command) => Ok(command.run()),
             Command::Man(_) => man::Man::run(),
         }

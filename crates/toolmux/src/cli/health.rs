@@ -1,0 +1,32 @@
+//! `toolmux health`: a probe for where there is no other, such as an image without a shell.
+
+use std::process::ExitCode;
+
+use toolmux_protocols::http_client::{HttpClient, HttpLimits};
+use toolmux_protocols::oxp::OxpClient;
+
+use super::failure::Failure;
+use super::remote::unasked;
+
+/// Ask a running server whether it is ready.
+///
+/// Exits with 0 when it is, and with 2 when it is not or does not answer.
+///
+/// Example: toolmux health --url http://127.0.0.1:9627
+#[derive(clap::Args)]
+pub(super) struct Health {
+    /// The server.
+    #[arg(long, default_value = "http://127.0.0.1:9627")]
+    url: String,
+}
+
+impl Health {
+    pub(super) async fn run(self) -> Result<ExitCode, Failure> {
+        let client =
+            OxpClient::new(HttpClient::new(HttpLimits::default()), &self.url, None).map_err(unasked)?;
+        match client.health().await.map_err(unasked)? {
+            true => Ok(ExitCode::SUCCESS),
+            false => Err(Failure::refused(anyhow::anyhow!("the server at {} is not ready", self.url))),
+        }
+    }
+}
