@@ -49,10 +49,10 @@ pub enum HostsError {
 #[error("the database server is read-only, and the store wants `target_session_attrs=read-write`")]
 struct ReadOnly;
 
-/// Each host failed.
+/// Each host, with what it failed by.
 #[derive(Debug, thiserror::Error)]
-#[error("no host of the store can be used; the last one tried: {0}")]
-struct NoHost(sqlx::Error);
+#[error("no host of the store can be used: {}", .0.join("; "))]
+struct NoHost(Vec<String>);
 
 impl Hosts {
     /// An address that names one place, whatever is in it.
@@ -106,23 +106,26 @@ impl Hosts {
         if self.urls.len() == 1 && self.session == Session::Any {
             return Ok(());
         }
-        let (until, mut last) = (Instant::now() + patience, sqlx::Error::PoolTimedOut);
+        let (until, mut failures) = (Instant::now() + patience, Vec::new());
         let share = patience / u32::try_from(self.urls.len()).unwrap_or(u32::MAX);
         while Instant::now() < until {
+            failures.clear();
             let first = *self.used.borrow();
             for index in (first..self.urls.len()).chain(0..first) {
-                match timeout(share, self.probe(&self.urls[index])).await {
+                let url = &self.urls[index];
+                let failure = match timeout(share, self.probe(url)).await {
                     Ok(Ok(())) => {
                         self.used.send_if_modified(|used| std::mem::replace(used, index) != index);
                         return Ok(());
                     }
-                    Ok(Err(error)) => last = error,
-                    Err(_late) => {}
-                }
+                    Ok(Err(error)) => error.to_string(),
+                    Err(_late) => format!("no answer within {} ms", share.as_millis()),
+                };
+                failures.push(format!("{}: {failure}", without_password(url)));
             }
             sleep(TRY_AGAIN).await;
         }
-        Err(sqlx::Error::Configuration(NoHost(last).into()))
+        Err(sqlx::Error::Configuration(NoHost(failures).into()))
     }
 
     async fn probe(&self, url: &str) -> Result<(), sqlx::Error> {
