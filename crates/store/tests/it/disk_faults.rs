@@ -66,3 +66,22 @@ async fn nothing_acknowledged_is_lost_after_writes_failed() {
 async fn nothing_acknowledged_is_lost_after_syncs_failed() {
     check_all(Fault::Sync).await;
 }
+
+/// A commit that could not be synced is in SQLite's log all the same, where the next start would find it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_refused_does_not_come_back_after_a_crash() {
+    let injector = FaultInjector::new();
+    for (kind, lanes) in [(Kind::Call, 1), (Kind::Call, 8), (Kind::Task, 1), (Kind::Task, 8)] {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, log) = (folder.path().join("records.db"), folder.path().join("runs"));
+        let url = format!("sqlite:{}", file.display());
+        let server = || CountedServer::start(&url, &log, Some((&injector, "records.db")));
+        let mut counted = Counted::new(kind, lanes, server(), &log);
+        assert_eq!(counted.ask(NUMBERS), NUMBERS);
+        injector.on(Fault::Sync);
+        assert_eq!(counted.ask(lanes), 0);
+        counted.kill();
+        injector.off();
+        counted.nothing_is_lost_or_doubled(server(), Refused::NotKept);
+    }
+}
