@@ -45,7 +45,11 @@ fn collect<'a>(value: &'a Value, references: &mut HashSet<&'a str>, anchors: &mu
                 }
             }
         }
-        Value::Array(items) => items.iter().for_each(|item| collect(item, references, anchors)),
+        Value::Array(items) => {
+            for item in items {
+                collect(item, references, anchors);
+            }
+        }
         _ => {}
     }
 }

@@ -198,6 +198,16 @@ mod tests {
     }
 
     #[test]
+    fn what_is_told_of_a_repair_is_short_and_in_one_line() {
+        let name = format!("{}\n", "long".repeat(100));
+        let schema =
+            json!({ "type": "object", "properties": { &*name: { "type": "x".repeat(1000) }, "b": null } });
+        let repaired = compile(&Schema::new(schema)).expect("served");
+        assert_eq!(repaired.repairs.len(), 2);
+        assert!(repaired.repairs.iter().all(|told| told.len() < 200 && !told.contains('\n')));
+    }
+
+    #[test]
     fn what_describes_no_object_is_refused() {
         for schema in [json!({ "type": "array" }), json!({ "type": "str" }), json!([]), json!("x"), json!(7)]
         {

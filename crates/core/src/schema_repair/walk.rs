@@ -9,6 +9,8 @@ use crate::schema::{MOST_DEPTH, depth};
 
 /// How many repairs of one schema are told one by one.
 const MOST_TOLD: usize = 8;
+/// How many characters of what an author wrote are shown: the last.
+const MOST_SHOWN: usize = 80;
 /// From this depth on it is looked at whether what is below fits.
 const DEEP: usize = MOST_DEPTH - 8;
 const NEWEST: &str = "https://json-schema.org/draft/2020-12/schema";
@@ -53,7 +55,7 @@ impl Walk {
         self.repairs += 1;
         if self.repairs <= MOST_TOLD {
             let place = format!("{}{keyword}", self.path);
-            self.told.push(format!("`{}` {what}", place.trim_end_matches('.')));
+            self.told.push(format!("`{}` {what}", short(place.trim_end_matches('.'))));
         }
     }
 
@@ -92,43 +94,52 @@ impl Walk {
     }
 
     fn keyword(&mut self, members: &mut Members, keyword: &str, at: usize) {
-        let Some(value) = members.get(keyword) else { return };
         let kind = kind(keyword);
-        let good = match kind {
-            Kind::Schema => is_schema(value),
-            Kind::SchemaMap => value.is_object(),
-            Kind::PatternMap => value.is_object() && self.mode == Mode::Repair,
-            Kind::SchemaList => {
-                value.as_array().is_some_and(|all| !all.is_empty() && all.iter().all(is_schema))
-            }
+        match kind {
             Kind::Type => return self.types(members),
             Kind::Required => return self.required(members),
             Kind::Pattern => return self.pattern(members),
-            Kind::Reference => self.leads_somewhere(value),
-            Kind::Anchor => self.mode == Mode::Repair && is_anchor(keyword, value),
-            Kind::Dialect => value == NEWEST,
-            Kind::Checked(_) if keyword == "dependencies" && self.mode == Mode::Strip => false,
-            Kind::Checked(check) => check(value) && at + 1 + depth(value) <= MOST_DEPTH,
-            Kind::Unknown => at + 1 + depth(value) <= MOST_DEPTH,
-        };
-        if !good {
+            _ => {}
+        }
+        let Some(value) = members.get_mut(keyword) else { return };
+        if !self.is_good(kind, keyword, value, at) {
             return self.drop_keyword(members, keyword);
         }
-        let before = self.repairs;
-        let length = self.path.len();
+        let (before, length) = (self.repairs, self.path.len());
         self.path.extend([keyword, "."]);
-        match (kind, members.get_mut(keyword)) {
-            (Kind::Schema, Some(schema)) => self.schema(schema, at + 1),
-            (Kind::SchemaMap, Some(Value::Object(map))) => self.map(map, at + 2),
-            (Kind::PatternMap, Some(Value::Object(map))) => self.pattern_map(map, at + 2),
-            (Kind::SchemaList, Some(Value::Array(list))) => {
-                list.iter_mut().for_each(|schema| self.schema(schema, at + 2));
+        match (kind, value) {
+            (Kind::Schema, schema) => self.schema(schema, at + 1),
+            (Kind::SchemaMap, Value::Object(map)) => self.map(map, at + 2),
+            (Kind::PatternMap, Value::Object(map)) => self.pattern_map(map, at + 2),
+            (Kind::SchemaList, Value::Array(list)) => {
+                for schema in list {
+                    self.schema(schema, at + 2);
+                }
             }
             _ => {}
         }
         self.path.truncate(length);
         if self.repairs > before {
             self.loosen(members, keyword);
+        }
+    }
+
+    /// Whether a keyword can have this value; what is inside a schema is looked at later.
+    fn is_good(&self, kind: Kind, keyword: &str, value: &Value, at: usize) -> bool {
+        let fits = || at + 1 + depth(value) <= MOST_DEPTH;
+        match kind {
+            Kind::Schema => is_schema(value),
+            Kind::SchemaMap => value.is_object(),
+            Kind::PatternMap => value.is_object() && self.mode == Mode::Repair,
+            Kind::SchemaList => {
+                value.as_array().is_some_and(|all| !all.is_empty() && all.iter().all(is_schema))
+            }
+            Kind::Reference => self.leads_somewhere(value),
+            Kind::Anchor => self.mode == Mode::Repair && is_anchor(keyword, value),
+            Kind::Dialect => value == NEWEST,
+            Kind::Checked(_) if keyword == "dependencies" && self.mode == Mode::Strip => false,
+            Kind::Checked(check) => check(value) && fits(),
+            Kind::Type | Kind::Required | Kind::Pattern | Kind::Unknown => fits(),
         }
     }
 
@@ -163,7 +174,11 @@ impl Walk {
                 members.insert("anyOf".to_owned(), alternatives);
             }
             "oneOf" | "not" => self.drop_keyword(members, keyword),
-            "if" => ["if", "then", "else"].into_iter().for_each(|part| self.drop_keyword(members, part)),
+            "if" => {
+                for part in ["if", "then", "else"] {
+                    self.drop_keyword(members, part);
+                }
+            }
             _ => {}
         }
     }
@@ -187,7 +202,7 @@ impl Walk {
         match meant.filter(|meant| *meant != json!([])) {
             Some(meant) if meant == given => {}
             Some(meant) => {
-                self.note("type", &format!("{given} is read as {meant}"));
+                self.note("type", &format!("{} is read as {meant}", short(&given.to_string())));
                 members.insert("type".to_owned(), meant);
             }
             None => self.drop_keyword(members, "type"),
@@ -232,11 +247,11 @@ impl Walk {
     }
 
     fn pattern(&mut self, members: &mut Members) {
-        let given = members.get("pattern").and_then(Value::as_str).unwrap_or_default().to_owned();
-        match translated(&given).filter(|_| self.mode == Mode::Repair && members["pattern"].is_string()) {
-            Some(pattern) if pattern == given => {}
+        let given = members.get("pattern").and_then(Value::as_str).filter(|_| self.mode == Mode::Repair);
+        match given.and_then(translated) {
+            Some(pattern) if given == Some(pattern.as_str()) => {}
             Some(pattern) => {
-                self.note("pattern", &format!("is read as `{pattern}`"));
+                self.note("pattern", &format!("is read as `{}`", short(&pattern)));
                 members.insert("pattern".to_owned(), pattern.into());
             }
             None => self.drop_keyword(members, "pattern"),
@@ -272,6 +287,13 @@ impl Walk {
             alternatives.push(json!({ "type": "null" }));
         }
     }
+}
+
+/// What an author wrote, short enough for a log and without characters that would change how it is shown.
+fn short(text: &str) -> String {
+    let skipped = text.chars().count().saturating_sub(MOST_SHOWN);
+    let tail: String = text.chars().skip(skipped).filter(|each| !each.is_control()).collect();
+    if skipped > 0 { format!("…{tail}") } else { tail }
 }
 
 fn is_anchor(keyword: &str, value: &Value) -> bool {

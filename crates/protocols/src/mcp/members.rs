@@ -56,10 +56,10 @@ impl<'a> Members<'a> {
         self.0.retain(|(name, _)| name != key);
     }
 
-    /// Removes a member; true when there was one.
-    pub(super) fn take(&mut self, key: &str) -> bool {
+    /// Removes members; true when there was one.
+    pub(super) fn remove_all(&mut self, keys: &[&str]) -> bool {
         let before = self.0.len();
-        self.remove(key);
+        self.0.retain(|(name, _)| !keys.contains(&&**name));
         self.0.len() < before
     }
 

@@ -49,7 +49,9 @@ pub(super) fn of_prompt(members: &Members<'_>, revision: Revision) -> Option<Raw
     let written = messages.into_iter().map(|message| {
         let mut members = Members::read_or_empty(Some(message));
         let content = members.get("content").map(|content| block(content, revision).into_owned());
-        content.into_iter().for_each(|content| members.put_raw("content", content));
+        if let Some(content) = content {
+            members.put_raw("content", content);
+        }
         members.write()
     });
     to_raw(&written.collect::<Vec<RawJson>>()).ok()
@@ -81,7 +83,9 @@ fn in_words(block: &RawValue, revision: Revision) -> Option<RawJson> {
     members.put("type", "text");
     members.put("text", &format!("{what}: {}", said.join(", ")));
     for (key, value) in [("annotations", newer.annotations), ("_meta", newer.meta)] {
-        value.into_iter().for_each(|value| members.put_raw(key, value.to_owned()));
+        if let Some(value) = value {
+            members.put_raw(key, value.to_owned());
+        }
     }
     Some(members.write())
 }

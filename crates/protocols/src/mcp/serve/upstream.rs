@@ -23,11 +23,8 @@ pub(super) fn relayed(said: &RawValue, peer: &Peer) -> Result<RawJson, Fault> {
     if peer.revision.is_modern() {
         return modern(&mut members, peer);
     }
-    let changed = [
-        MODERN_MEMBERS.into_iter().fold(false, |changed, key| members.take(key) || changed),
-        legacy_meta(&mut members),
-        legacy_content(&mut members, peer),
-    ];
+    let changed =
+        [members.remove_all(&MODERN_MEMBERS), legacy_meta(&mut members), legacy_content(&mut members, peer)];
     Ok(if changed.contains(&true) { members.write() } else { said.to_owned() })
 }
 
@@ -50,7 +47,7 @@ fn modern(members: &mut Members<'_>, peer: &Peer) -> Result<RawJson, Fault> {
 /// Takes away what earlier revisions do not know in `_meta`; true when there was something.
 fn legacy_meta(members: &mut Members<'_>) -> bool {
     let Some(mut meta) = members.read_as("_meta").and_then(Members::read) else { return false };
-    if !MODERN_META.into_iter().fold(false, |changed, key| meta.take(key) || changed) {
+    if !meta.remove_all(&MODERN_META) {
         return false;
     }
     if meta.is_empty() {
@@ -68,8 +65,11 @@ fn legacy_content(members: &mut Members<'_>, peer: &Peer) -> bool {
     // Structured content was an object then.
     let unstructured = members.get("structuredContent").is_some_and(|said| !said.get().starts_with('{'));
     let changed = content.is_some() || messages.is_some() || unstructured;
-    content.into_iter().for_each(|content| members.put_raw("content", content));
-    messages.into_iter().for_each(|messages| members.put_raw("messages", messages));
+    for (key, written) in [("content", content), ("messages", messages)] {
+        if let Some(written) = written {
+            members.put_raw(key, written);
+        }
+    }
     if unstructured {
         members.remove("structuredContent");
     }
