@@ -95,7 +95,7 @@ fn describe(schema: &mut Value, description: Option<&str>) {
 }
 
 fn nullable(schema: &mut Value) {
-    if let Value::Array(alternatives) = &mut schema["anyOf"] {
+    if let Some(Value::Array(alternatives)) = schema.get_mut("anyOf") {
         alternatives.push(json!({ "type": "null" }));
         return;
     }

@@ -155,3 +155,18 @@ fn a_wide_integer_says_which_texts_stand_for_one() {
     ] });
     assert_eq!(planned(&function(x, Value::Null)).input()["properties"]["x"], expect);
 }
+
+#[test]
+fn a_pointer_that_may_be_left_out_may_be_null() {
+    let listed = |kind: &str, c: &str| {
+        let schema = json!({ "type": kind, "cType": { "type": c, "isPointer": true } });
+        let x = json!([{ "name": "x", "schema": schema, "required": false }]);
+        let input = planned(&function(x, Value::Null)).input();
+        Schema::new(input.clone()).compile().expect("a schema");
+        input["properties"]["x"].clone()
+    };
+    assert_eq!(listed("string", "char"), json!({ "type": ["string", "null"] }));
+    assert_eq!(listed("integer", "int")["type"], json!(["integer", "null"]));
+    let double = listed("number", "double");
+    assert_eq!(double["anyOf"][2], json!({ "type": "null" }), "{double}");
+}
