@@ -58,19 +58,27 @@ def table(command, env):
 
 
 def listed(url):
-    body = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
-    with urllib.request.urlopen(urllib.request.Request(url, body)) as answer:
-        return {tool["name"] for tool in json.load(answer)["result"]["tools"]}
+    """The names of all tools, page by page."""
+    names, params = set(), {}
+    while True:
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": params}).encode()
+        with urllib.request.urlopen(urllib.request.Request(url, body)) as answer:
+            result = json.load(answer)["result"]
+        names |= {tool["name"] for tool in result["tools"]}
+        if not result.get("nextCursor"):
+            return names
+        params = {"cursor": result["nextCursor"]}
 
 
 def lost(found, served):
-    """The tools of each server that are not served. Names too long or with other characters are counted only."""
+    """The tools of each server that are not served. Names too long or with other characters are counted only. There
+    may be more: some servers offer tools only to clients that answer questions, as toolmux does."""
     gone = {}
     for name, names in found.items():
         here = {flat for flat in served if flat.startswith(f"{name}_")}
         plain = {f"{name}_{tool}" for tool in names if re.fullmatch(r"[A-Za-z0-9_-]+", tool)}
         missing = {flat for flat in plain if len(flat) <= 64} - here
-        if missing or len(here) != len(names):
+        if missing or len(here) < len(names):
             gone[name] = sorted(missing) or [f"{len(names) - len(here)} of {len(names)}"]
     return gone
 
@@ -78,7 +86,7 @@ def lost(found, served):
 def through(servers, found):
     """What is lost when all of them stand behind one toolmux."""
     sources = {name: table(*servers[name]) for name in found}
-    with toolmux(sources, more='\n[limits]\nlist_timeout = "300s"\n') as base:
+    with toolmux(sources, more='\n[limits]\nlist_timeout = "600s"\n') as base:
         ends = time.monotonic() + PATIENCE
         while (gone := lost(found, listed(f"{base}/mcp"))) and time.monotonic() < ends:
             time.sleep(5)
