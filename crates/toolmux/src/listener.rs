@@ -32,6 +32,9 @@ pub(crate) use self::stopping::Stop;
 use self::stopping::{OpenConnections, drained};
 use crate::host_rules::HostRules;
 
+/// How long before its end a stopping server takes no more connections, at most.
+const LAST_REQUESTS: Duration = Duration::from_secs(1);
+
 /// Bounds of connections.
 #[derive(Clone, Copy, Debug)]
 pub struct ListenLimits {
@@ -155,7 +158,7 @@ fn routes_of(web: &Arc<Web>) -> Router {
 }
 
 /// Serves connections until told to stop. A stopping server goes on answering, new connections too, until nothing
-/// is in flight and whoever uses it could notice; at `calls_by` after the announcement what is left is cut.
+/// is in flight and whoever uses it could notice; `calls_by` after the announcement what is left is cut.
 pub(crate) async fn listen(
     tcp: TcpListener,
     front: Arc<Front>,
@@ -173,15 +176,17 @@ pub(crate) async fn listen(
     };
     stop.announced.run_until_cancelled(accepting.run()).await;
     front.stopping.store(true, Ordering::Relaxed);
-    let (gateway, open, deadline) =
-        (&front.web.gateway, Arc::clone(&accepting.open), Instant::now() + calls_by);
+    let (gateway, open) = (&front.web.gateway, Arc::clone(&accepting.open));
+    let (now, last) = (Instant::now(), (calls_by / 4).min(LAST_REQUESTS));
+    // Where requests never stop coming, the last of them get some time too.
+    let (accept_by, deadline) = (now + calls_by.saturating_sub(last), now + calls_by);
     if gateway.calls_in_flight() > 0 {
         tracing::info!("stopping: {} calls in flight, up to {:?}", gateway.calls_in_flight(), limits.drain);
     }
     tokio::select! {
         () = accepting.run() => {}
         () = drained(&open, gateway, limits.stop_grace) => {}
-        () = sleep_until(deadline) => {}
+        () = sleep_until(accept_by) => {}
         () = stop.cut.cancelled() => {}
     }
     tokio::select! {

@@ -194,7 +194,7 @@ impl Running {
         );
         tracing::debug!("listening on {}", reachable(address));
         let (stop, drain) = (Stop::default(), on.limits.drain);
-        let limits = (on.limits, drain - closing_share(drain));
+        let limits = (on.limits, drain.saturating_sub(closing_share(drain)));
         let listener = TaskTracker::new().spawn(listen(tcp, front, limits, stop.clone()));
         Ok(Running { address, gateway, stop, listener, drain })
     }

@@ -24,9 +24,9 @@ impl Health {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         let client =
             OxpClient::new(HttpClient::new(HttpLimits::default()), &self.url, None).map_err(unasked)?;
-        match client.health().await.map_err(unasked)? {
-            true => Ok(ExitCode::SUCCESS),
-            false => Err(Failure::refused(anyhow::anyhow!("the server at {} is not ready", self.url))),
+        if client.health().await.map_err(unasked)? {
+            return Ok(ExitCode::SUCCESS);
         }
+        Err(Failure::refused(anyhow::anyhow!("the server at {} is not ready", self.url)))
     }
 }

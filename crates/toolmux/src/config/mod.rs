@@ -164,6 +164,8 @@ impl Config {
             ("limits.sse_sessions", self.web.sse_sessions != running.web.sse_sessions),
             ("limits.session_requests", self.web.session_requests != running.web.session_requests),
             ("limits.head_timeout", self.connections.head_timeout != running.connections.head_timeout),
+            ("limits.drain", self.connections.drain != running.connections.drain),
+            ("limits.stop_grace", self.connections.stop_grace != running.connections.stop_grace),
             ("limits.task_concurrency", self.limits.task_concurrency != running.limits.task_concurrency),
             ("limits.connections", self.connections.connections != running.connections.connections),
         ];
@@ -195,7 +197,7 @@ impl SourceConfig {
     /// A digest of everything that decides which tools the source lists.
     pub fn digest(&self) -> String {
         let settings = format!("{}\n{}\n{}", self.kind, self.folder.display(), self.table);
-        Secret::new(settings).sha256().iter().map(|byte| format!("{byte:02x}")).collect()
+        Secret::new(settings).sha256().map(|byte| format!("{byte:02x}")).concat()
     }
 
     /// Makes the source. Connects to nothing yet.

@@ -122,6 +122,6 @@ async fn one_bound_holds_for_calls_and_tasks_together() {
         tokio::task::yield_now().await;
     }
     // Twice the bound is what one for calls and another for tasks would take.
-    let twice = drain * 2 - Duration::from_secs(1);
+    let twice = drain.saturating_mul(2).saturating_sub(Duration::from_secs(1));
     tokio::time::timeout(twice, running.stop()).await.expect("one bound");
 }
