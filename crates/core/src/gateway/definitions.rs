@@ -59,8 +59,7 @@ impl Gateway {
                 return;
             }
         };
-        let (entries, unserved) =
-            mount.shelve(&listing, &self.settings.load(), Some(DutyCycle::default()));
+        let (entries, unserved) = mount.shelve(&listing, &self.settings.load(), Some(DutyCycle::default()));
         self.shelves(|shelves| {
             // The source may have listed while this was read, or have been replaced; another of its name would
             // have the same tools.

@@ -90,14 +90,15 @@ impl Fixture {
             "arguments" => return Ok(Outcome::Returned(Output::value(call.arguments().text().to_owned()))),
             "panic" => panic!("a tool panics"),
             "fail" => return Ok(Outcome::Failed(ToolError::new("it failed"))),
-            "unreached" => return Err(SourceError::NotReached(Message::public("Nobody there"))),
             "lost" => return Err(SourceError::Lost(Message::public("Gone"))),
             "cut" => {
                 self.go.notified().await;
                 return Err(SourceError::Lost(Message::public("Gone")));
             }
             "lost_once" if self.ran() == 1 => return Err(SourceError::Lost(Message::public("Gone"))),
-            "lost_once" => return Err(SourceError::NotReached(Message::public("Nobody there"))),
+            "unreached" | "lost_once" => {
+                return Err(SourceError::NotReached(Message::public("Nobody there")));
+            }
             "flaky" if self.broken.load(Ordering::SeqCst) => {
                 return Err(SourceError::NotReached(Message::public("Nobody there")));
             }
