@@ -246,6 +246,7 @@ fn document(status: TaskStatus, outcome: Option<&Outcome>) -> TaskDocument {
     TaskDocument { status: status.as_str().to_owned(), result, error, error_details, value, update: None }
 }
 
+#[expect(clippy::ref_option, reason = "serde hands over the member as it is")]
 fn message_only<S: Serializer>(error: &Option<TaskError>, serializer: S) -> Result<S::Ok, S::Error> {
     error.as_ref().map(|error| &error.message).serialize(serializer)
 }

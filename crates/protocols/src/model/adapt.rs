@@ -169,10 +169,9 @@ fn likely_type(schema: &Map<String, Value>) -> &'static str {
         Some(Value::Number(number)) if number.is_f64() => "number",
         Some(Value::Number(_)) => "integer",
         Some(Value::Bool(_)) => "boolean",
-        Some(_) => "string",
         None if schema.contains_key("items") => "array",
         None if schema.contains_key("minimum") || schema.contains_key("maximum") => "number",
-        None => "string",
+        Some(_) | None => "string",
     }
 }
 
