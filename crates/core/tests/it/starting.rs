@@ -81,11 +81,15 @@ async fn until(gateway: &Gateway, what: impl Fn(&SourceStatus) -> bool) {
     }
 }
 
+/// On paused time this ends only when nothing else can go on.
+async fn until_idle() {
+    tokio::time::sleep(Duration::from_secs(1)).await;
+}
+
 /// Does something while a future is waiting.
 async fn meanwhile<T>(waiting: impl Future<Output = T>, act: impl FnOnce()) -> T {
     let acting = async {
-        // On paused time this ends only when nothing else can go on.
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        until_idle().await;
         act();
     };
     tokio::join!(waiting, acting).0
@@ -239,7 +243,7 @@ async fn kept(limits: Limits) -> Arc<MemoryStore> {
     gateway.configure(Settings { limits, ..Settings::default() });
     gateway.settled(START_WAIT).await;
     // Written after the tools are served; whoever closes the gateway does not wait for it.
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    until_idle().await;
     gateway.close(START_WAIT).await;
     store
 }
