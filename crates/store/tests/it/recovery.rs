@@ -159,7 +159,7 @@ async fn a_look_changes_nothing() {
         leases_end(url).await;
         let look = Look::at(url).await.unwrap();
         let status = look.status().await.unwrap();
-        assert_eq!((status.servers, status.tasks, status.schema), (0, [0, 1, 0], 2));
+        assert_eq!((status.servers, status.tasks, status.schema), (0, [0, 1, 0], 3));
         assert!(look.audit_list(9).await.unwrap().is_empty());
         assert_eq!(look.status().await.unwrap(), status);
     })

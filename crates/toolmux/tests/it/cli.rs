@@ -20,7 +20,7 @@ fn a_call_prints_the_value_alone() {
 
 #[test]
 fn a_tool_that_fails_exits_with_1() {
-    check(&["call", "Shell.fail"], 1, "", "`false` failed");
+    check(&["call", "Shell.fail"], 1, "", "`false` ended with status 1");
 }
 
 #[test]
