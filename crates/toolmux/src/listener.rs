@@ -180,8 +180,13 @@ pub(crate) async fn listen(
     let (now, last) = (Instant::now(), (calls_by / 4).min(LAST_REQUESTS));
     // Where requests never stop coming, the last of them get some time too.
     let (accept_by, deadline) = (now + calls_by.saturating_sub(last), now + calls_by);
-    if gateway.calls_in_flight() > 0 {
-        tracing::info!("stopping: {} calls in flight, up to {:?}", gateway.calls_in_flight(), limits.drain);
+    let (calls, used) = (gateway.calls_in_flight(), open.used());
+    if calls > 0 || used > 0 {
+        tracing::info!(
+            "stopping within {:?}: calls in flight: {calls}, connections that are still used: {used}; a second signal ends \
+             at once",
+            limits.drain
+        );
     }
     tokio::select! {
         () = accepting.run() => {}

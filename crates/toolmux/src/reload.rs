@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::signals::next;
 
 /// How often the file is looked at.
-const EVERY: Duration = Duration::from_secs(1);
+const EVERY: Duration = Duration::from_millis(250);
 
 /// How many wait at a time for the file to be read again.
 const WAITING: usize = 16;
@@ -62,6 +62,23 @@ impl File {
     }
 }
 
+/// What was seen of the file.
+struct Looks {
+    /// What was taken up.
+    taken: Option<Stamp>,
+    last: Option<Stamp>,
+}
+
+impl Looks {
+    /// True for a change that two looks in a row agree on: a program that empties the file before it writes it
+    /// must not leave the server without sources for a moment.
+    fn find_change(&mut self, now: Option<Stamp>) -> bool {
+        let is_written = now == self.last;
+        self.last = now;
+        is_written && now.is_some() && now != self.taken
+    }
+}
+
 /// What the command line says over the file.
 #[derive(Clone, Default)]
 pub(crate) struct Flags {
@@ -82,7 +99,7 @@ impl Flags {
 
 /// Follows a file for ever. Dropping the future ends it.
 pub(crate) async fn follow(file: &File, mut follower: Follower<'_>, mut calls: Calls) {
-    let mut seen = file.seen;
+    let mut looks = Looks { taken: file.seen, last: file.seen };
     loop {
         let (reopen, wish) = tokio::select! {
             () = next(&mut calls.hang_up) => (Reopen::Everything, None),
@@ -90,8 +107,9 @@ pub(crate) async fn follow(file: &File, mut follower: Follower<'_>, mut calls: C
             () = tokio::time::sleep(EVERY) => (Reopen::WhatChanged, None),
         };
         let now = stamp(&file.path);
-        if wish.is_some() || reopen == Reopen::Everything || (now != seen && now.is_some()) {
-            seen = now;
+        let has_changed = looks.find_change(now);
+        if wish.is_some() || reopen == Reopen::Everything || has_changed {
+            looks.taken = now;
             // Looking at thousands of tools again must not keep this thread from answering.
             let taken = tokio::task::block_in_place(|| follower.reload(file, reopen));
             if let Some(wish) = wish {
@@ -157,4 +175,37 @@ impl<'a> Follower<'a> {
 fn stamp(path: &Path) -> Option<Stamp> {
     let about = std::fs::metadata(path).ok()?;
     Some((about.modified().ok()?, about.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Which of these sizes of the file, one at each look, are taken up.
+    fn check(sizes: &[Option<u64>], expect: &[u64]) {
+        let stamp = |size: &Option<u64>| size.map(|size| (SystemTime::UNIX_EPOCH, size));
+        let mut looks = Looks { taken: stamp(&Some(9)), last: stamp(&Some(9)) };
+        let mut taken = Vec::new();
+        for size in sizes {
+            if looks.find_change(stamp(size)) {
+                looks.taken = stamp(size);
+                taken.extend(*size);
+            }
+        }
+        assert_eq!(taken, expect, "{sizes:?}");
+    }
+
+    #[test]
+    fn a_change_is_taken_up_once_it_stays() {
+        check(&[Some(9), Some(9)], &[]);
+        check(&[Some(7), Some(7), Some(7)], &[7]);
+        check(&[Some(7), Some(7), Some(9), Some(9)], &[7, 9]);
+    }
+
+    #[test]
+    fn a_file_that_is_being_written_is_left_alone() {
+        check(&[Some(0), Some(4), Some(7), Some(7)], &[7]);
+        check(&[Some(0), Some(9), Some(9)], &[]);
+        check(&[None, None, Some(7), Some(7)], &[7]);
+    }
 }

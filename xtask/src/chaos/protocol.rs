@@ -72,14 +72,14 @@ impl Protocol {
                 client.send(post(&format!("{base}/mcp"), None), body).await?
             }
         };
-        let found: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+        let found = document(&reply);
         let places = ["/tools", "/items", "/functions", "/result/tools", ""];
         let tools = places.iter().find_map(|place| found.pointer(place)?.as_array());
         Ok(tools.map_or(0, Vec::len))
     }
 
     fn meaning(self, reply: &Reply) -> Answer {
-        let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+        let body = document(reply);
         let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let refused = |message: &str| Answer::Refused(format!("{} {message}", reply.status));
         match self {
@@ -99,9 +99,18 @@ impl Protocol {
 
 pub(crate) struct Unreachable;
 
+/// The JSON of an answer; of a stream of events, which MCP makes of an answer that takes long, that of the last.
+fn document(reply: &Reply) -> Value {
+    let text = String::from_utf8_lossy(&reply.body);
+    let last = text.lines().rev().find_map(|line| line.strip_prefix("data:"));
+    serde_json::from_str(&text)
+        .or_else(|_| serde_json::from_str(last.unwrap_or_default()))
+        .unwrap_or_default()
+}
+
 /// Waits for the end of the task that was just accepted.
 async fn follow(client: &HttpClient, base: &str, accepted: &Reply, key: Option<&str>) -> Answer {
-    let accepted: Value = serde_json::from_slice(&accepted.body).unwrap_or_default();
+    let accepted = document(accepted);
     let Some(task) = accepted["task_id"].as_str() else {
         return Answer::Unanswered("an answer without a task id".to_owned());
     };
@@ -119,10 +128,10 @@ pub(crate) async fn task_end(client: &HttpClient, base: &str, task: &str, key: O
         Err(Broken::Unreachable) => return Answer::Unanswered(NOTHING_LISTENS.to_owned()),
         Err(Broken::Unanswered(why)) => return Answer::Unanswered(why),
     };
-    let end: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+    let end = document(&reply);
     match (reply.status, end["status"].as_str()) {
         (200, Some("completed")) => Answer::Good,
-        (200, Some(_)) => Answer::failed(end["error"]["message"].as_str().unwrap_or("no message")),
+        (200, Some(_)) => Answer::failed(end["error"].as_str().unwrap_or("no message")),
         (404, _) => Answer::Gone("the accepted task does not exist".to_owned()),
         // The task was accepted: that it cannot be looked at now says nothing about its run.
         (status, _) => Answer::Unanswered(format!("{status} while following a task")),

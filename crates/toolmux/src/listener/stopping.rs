@@ -65,6 +65,12 @@ impl OpenConnections {
         self.registry(|registry| registry.open.values().map(|activity| activity.in_flight()).sum())
     }
 
+    /// How many connections are open that requests came by. Those that were told of the end are closed.
+    pub(super) fn used(&self) -> usize {
+        let is_used = |activity: &&Arc<Activity>| activity.begun.load(Ordering::Relaxed) > 0;
+        self.registry(|registry| registry.open.values().filter(is_used).count())
+    }
+
     /// True when somebody is connected, or was lately.
     fn used_within(&self, time: Duration) -> bool {
         self.registry(|registry| {
@@ -93,13 +99,16 @@ impl Drop for Entered {
     }
 }
 
-/// Ends when a stopping server may go: no request and no call is in flight, and whoever uses the server had
-/// `grace` to notice. A server that nobody uses goes at once.
+/// Ends when a stopping server may go: no request and no call is in flight, whoever uses the server had `grace`
+/// to notice, and every connection that was used has been told that it ends, which the answer to its next request
+/// does: a client that sends while we close an idle connection cannot know whether its call ran. A server that
+/// nobody uses, or that has no grace, goes without.
 pub(super) async fn drained(connections: &OpenConnections, gateway: &Gateway, grace: Duration) {
     let (began, in_use) = (Instant::now(), connections.used_within(grace));
     loop {
         let noticed = !in_use || began.elapsed() >= grace;
-        if noticed && connections.in_flight() == 0 && gateway.calls_in_flight() == 0 {
+        let all_told = grace.is_zero() || connections.used() == 0;
+        if noticed && all_told && connections.in_flight() == 0 && gateway.calls_in_flight() == 0 {
             return;
         }
         sleep(LOOK_EVERY).await;

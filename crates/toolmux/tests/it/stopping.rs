@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::io::AsyncWriteExt;
 use toolmux::{Server, ToolError, Toolkit};
@@ -76,7 +76,7 @@ fn a_second_signal_ends_the_server_at_once() {
     let _called = begin_call(&serving, folder.path());
     serving.signal("INT");
     until_unready(&serving);
-    serving.told("stopping: 1 calls in flight, up to 600s");
+    serving.told("stopping within 600s: calls in flight: 1, connections that are still used: 1");
     serving.signal("INT");
     assert_eq!(serving.ended(), Some(0));
 }
@@ -90,14 +90,19 @@ fn a_server_that_nobody_uses_ends_at_once() {
 }
 
 #[test]
-fn a_server_in_use_ends_after_its_grace() {
+fn a_server_in_use_ends_when_every_idle_connection_was_told() {
     let folder = folder(&format!("{SLOW}\n[limits]\ndrain = \"10m\"\nstop_grace = \"100ms\"\n"));
     let mut serving = Serving::start(folder.path());
     let mut idle = serving.connect();
     ask_again(&idle);
     serving.signal("TERM");
-    assert_eq!(serving.ended(), Some(0));
+    // Long after the grace the connection is still there, and told.
+    serving.told("stopping within 600s");
+    let late = Instant::now() + Duration::from_millis(300);
+    until("the grace to be over", || (Instant::now() > late).then_some(()));
+    assert!(ask_again(&idle).contains("connection: close"));
     assert_eq!(idle.read(&mut [0]).expect("an end, not a reset"), 0);
+    assert_eq!(serving.ended(), Some(0));
 }
 
 async fn hang((): ()) -> Result<(), ToolError> {
