@@ -33,7 +33,7 @@ pub(crate) const IN_FLIGHT: Scenario = Scenario {
     name: "rolling-restart-busy",
     about: "the same with calls of 400 ms in flight",
     seconds: 20,
-    short: Some(4),
+    short: None,
     run: |place| Box::pin(run(place, LIST_AFTER, Duration::from_millis(400))),
 };
 
