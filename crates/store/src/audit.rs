@@ -28,7 +28,7 @@ impl Database {
 
     pub(crate) async fn list_audit(&self, most: usize) -> Result<Vec<AuditRecord>, StoreError> {
         let list = sqlx::query(sql!("audit_list")).bind(i64::try_from(most).unwrap_or(i64::MAX));
-        list.fetch_all(&self.read).await.map_err(failed)?.iter().map(read).collect()
+        self.list(list).await.map_err(failed)?.iter().map(read).collect()
     }
 }
 

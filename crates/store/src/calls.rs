@@ -100,7 +100,7 @@ impl SqlStore {
         turn: i64,
     ) -> Result<Option<Standing>, StoreError> {
         let find = sqlx::query(sql!("call_find")).bind(id.to_vec());
-        let Some(row) = find.fetch_optional(&self.database.read).await.map_err(failed)? else {
+        let Some(row) = self.database.find(find).await.map_err(failed)? else {
             return Ok(None);
         };
         let read = || -> Result<_, sqlx::Error> {
@@ -139,7 +139,7 @@ impl SqlStore {
     async fn has_key(&self, id: &RecordId) -> Result<bool, sqlx::Error> {
         let now = self.database.now();
         let task = sqlx::query(sql!("task_of_key")).bind(id.to_vec()).bind(now);
-        if task.fetch_optional(&self.database.read).await?.is_some() {
+        if self.database.find(task).await?.is_some() {
             return Ok(true);
         }
         let free = sqlx::query(sql!("task_free_key")).bind(id.to_vec()).bind(now);

@@ -1,4 +1,4 @@
-//! Connections that write. One that failed in any way is closed, never used again: after an error of the disk
+//! Statements, each on a connection of its own. One that writes and that failed in any way is closed, never used again: after an error of the disk
 //! SQLite has rolled back by itself while the driver still counts a transaction, and the next `BEGIN` would be
 //! a savepoint in a transaction that nobody commits.
 
@@ -10,6 +10,7 @@ use sqlx::query::Query;
 use sqlx::{Any, AnyConnection, Connection, Transaction};
 
 use crate::database::Database;
+use crate::pools::Purpose;
 
 /// A statement with its values.
 pub(crate) type Statement<'q> = Query<'q, Any, AnyArguments>;
@@ -64,14 +65,14 @@ impl Database {
     /// A connection to write with.
     pub(crate) async fn writer(&self) -> Result<WriteConnection, sqlx::Error> {
         self.file_is_ours()?;
-        self.write.acquire().await.map(|connection| WriteConnection(Some(connection)))
+        self.acquire(Purpose::Write).await.map(|connection| WriteConnection(Some(connection)))
     }
 
     /// Runs one statement that is a whole write; the number of rows it wrote.
     pub(crate) async fn execute(&self, statement: Statement<'_>) -> Result<u64, sqlx::Error> {
         let mut connection = self.writer().await?;
         connection.expect_autocommit()?;
-        let done = statement.execute(&mut *connection).await?;
+        let done = self.answered(statement.execute(&mut *connection)).await?;
         self.file_is_ours()?;
         connection.release();
         Ok(done.rows_affected())
@@ -82,9 +83,28 @@ impl Database {
     pub(crate) async fn fetch(&self, statement: Statement<'_>) -> Result<Vec<AnyRow>, sqlx::Error> {
         let mut connection = self.writer().await?;
         connection.expect_autocommit()?;
-        let rows = statement.fetch_all(&mut *connection).await?;
+        let rows = self.answered(statement.fetch_all(&mut *connection)).await?;
         self.file_is_ours()?;
         connection.release();
         Ok(rows)
+    }
+
+    /// The row that a statement finds, which writes nothing.
+    pub(crate) async fn find(&self, statement: Statement<'_>) -> Result<Option<AnyRow>, sqlx::Error> {
+        let mut connection = self.acquire(Purpose::Read).await?;
+        let found = self.answered(statement.fetch_optional(&mut *connection)).await;
+        found.inspect_err(|_| connection.close_on_drop())
+    }
+
+    /// The same, for a statement that always finds one.
+    pub(crate) async fn find_one(&self, statement: Statement<'_>) -> Result<AnyRow, sqlx::Error> {
+        self.find(statement).await?.ok_or(sqlx::Error::RowNotFound)
+    }
+
+    /// All the rows that a statement finds, which writes nothing.
+    pub(crate) async fn list(&self, statement: Statement<'_>) -> Result<Vec<AnyRow>, sqlx::Error> {
+        let mut connection = self.acquire(Purpose::Read).await?;
+        let found = self.answered(statement.fetch_all(&mut *connection)).await;
+        found.inspect_err(|_| connection.close_on_drop())
     }
 }

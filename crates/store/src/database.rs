@@ -4,16 +4,19 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use sqlx::any::{AnyPoolOptions, install_default_drivers};
+use arc_swap::ArcSwap;
+use sqlx::any::install_default_drivers;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
-use sqlx::{AnyConnection, AnyPool, Row, SqlSafeStr};
+use sqlx::{AnyConnection, Row, SqlSafeStr};
 use toolmux_core::BoxFuture;
 use toolmux_core::message::Message;
 use toolmux_core::store::{Bells, StoreError};
 
 use crate::doubtful::Doubtful;
 use crate::file::{FileLost, OpenFile};
-use crate::hosts::Hosts;
+use crate::hosts::{Hosts, Session};
+use crate::outage::Outage;
+use crate::pools::{Pools, options};
 use crate::presence::Presence;
 use crate::pulse::Pulse;
 use crate::sql::sql;
@@ -32,8 +35,10 @@ pub(crate) struct Engine {
     pub(crate) migrations: &'static [(i64, &'static str, &'static str)],
     pub(crate) writers: u32,
     pub(crate) readers: u32,
-    /// Whether a connection may have died while nobody used it.
+    /// Whether a connection may die or go silent while nobody notices.
     pub(crate) remote: bool,
+    /// The setting that bounds how long the server keeps a transaction in which nothing is asked, in milliseconds.
+    pub(crate) idle_transaction: Option<&'static str>,
     /// Behind a `SELECT` whose rows others may be taking.
     pub(crate) skip_locked: &'static str,
     /// Tells other servers which bells to ring.
@@ -61,8 +66,8 @@ pub(crate) struct Engine {
 pub(crate) struct Database {
     pub(crate) engine: &'static Engine,
     pub(crate) hosts: Hosts,
-    pub(crate) read: AnyPool,
-    pub(crate) write: AnyPool,
+    pub(crate) pools: ArcSwap<Pools>,
+    pub(crate) outage: Outage,
     pub(crate) bells: Arc<Bells>,
     /// Our own name among the servers that share the database.
     pub(crate) holder: String,
@@ -83,8 +88,11 @@ impl Database {
         settings: StoreSettings,
     ) -> Result<Self, OpenError> {
         let hosts = hosts(url, engine, settings).await?;
-        let connect = |most| pool(&hosts, engine, engine.setup, (most, settings.patience));
-        let write = connect(engine.writers).await.map_err(OpenError::Connect)?;
+        let connect = async |most| {
+            let options = options(engine, engine.setup, most, settings);
+            options.connect(hosts.url()).await.map_err(OpenError::Connect)
+        };
+        let write = connect(engine.writers).await?;
         for statement in engine.prepare {
             sqlx::query(*statement).execute(&write).await.map_err(OpenError::Connect)?;
         }
@@ -94,12 +102,12 @@ impl Database {
         });
         let migrator = Migrator::with_migrations(migrations.collect());
         migrator.run(&write).await.map_err(OpenError::Migrate)?;
-        let read = connect(engine.readers).await.map_err(OpenError::Connect)?;
+        let read = connect(engine.readers).await?;
         for pool in [&read, &write] {
             pool.set_connect_options((engine.existing)(hosts.url()).parse().map_err(OpenError::Connect)?);
         }
         let file = (engine.file)(url).transpose().map_err(|error| OpenError::Connect(error.into()))?;
-        let mut database = Database::on(hosts, engine, settings, [read, write]);
+        let mut database = Database::on(hosts, engine, settings, Pools { read, write });
         database.file = file;
         Ok(database)
     }
@@ -110,23 +118,20 @@ impl Database {
         engine: &'static Engine,
         settings: StoreSettings,
     ) -> Result<Self, OpenError> {
-        let hosts = hosts(url, engine, settings).await?;
-        let read = pool(&hosts, engine, engine.looking, (1, settings.patience)).await;
+        let mut hosts = hosts(url, engine, settings).await?;
+        // The host found accepts writes; a connection to it that only looks does not.
+        hosts.session = Session::Any;
+        let read = options(engine, engine.looking, 1, settings).connect(hosts.url()).await;
         let read = read.map_err(OpenError::Connect)?;
-        Ok(Database::on(hosts, engine, settings, [read.clone(), read]))
+        Ok(Database::on(hosts, engine, settings, Pools { write: read.clone(), read }))
     }
 
-    fn on(
-        hosts: Hosts,
-        engine: &'static Engine,
-        settings: StoreSettings,
-        [read, write]: [AnyPool; 2],
-    ) -> Self {
+    fn on(hosts: Hosts, engine: &'static Engine, settings: StoreSettings, pools: Pools) -> Self {
         Database {
             engine,
             hosts,
-            read,
-            write,
+            pools: ArcSwap::from_pointee(pools),
+            outage: Outage::default(),
             bells: Arc::default(),
             holder: uuid::Uuid::new_v4().to_string(),
             settings,
@@ -200,7 +205,7 @@ impl Database {
     pub(crate) async fn ring(&self, bells: &[String]) -> Result<(), sqlx::Error> {
         if self.engine.announce.is_some() && !bells.is_empty() {
             let mut connection = self.writer().await?;
-            self.announce(&mut connection, bells).await?;
+            self.answered(self.announce(&mut connection, bells)).await?;
             connection.release();
         }
         for bell in bells {
@@ -233,32 +238,6 @@ async fn hosts(url: &str, engine: &Engine, settings: StoreSettings) -> Result<Ho
     Ok(hosts)
 }
 
-async fn pool(
-    hosts: &Hosts,
-    engine: &Engine,
-    setup: &'static [&'static str],
-    (most, patience): (u32, Duration),
-) -> Result<AnyPool, sqlx::Error> {
-    let session = hosts.session;
-    AnyPoolOptions::new()
-        .max_connections(most)
-        .acquire_timeout(patience)
-        .test_before_acquire(engine.remote)
-        .idle_timeout(None)
-        .max_lifetime(None)
-        .after_connect(move |connection, _| {
-            Box::pin(async move {
-                session.check(connection).await?;
-                for statement in setup {
-                    sqlx::query(*statement).execute(&mut *connection).await?;
-                }
-                Ok(())
-            })
-        })
-        .connect(hosts.url())
-        .await
-}
-
 pub(crate) fn millis(time: SystemTime) -> i64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
@@ -274,9 +253,7 @@ pub(crate) fn time(millis: i64) -> SystemTime {
 
 /// What callers hear when the database failed them.
 pub(crate) fn failed(error: sqlx::Error) -> StoreError {
-    if let sqlx::Error::Configuration(cause) = &error
-        && let Some(lost) = cause.downcast_ref::<FileLost>()
-    {
+    if let Some(lost) = FileLost::of(&error) {
         return lost.into();
     }
     StoreError(Message::public("The record store cannot be reached").caused_by(&error))

@@ -12,12 +12,12 @@ impl SqlStore {
     pub(crate) async fn put_definitions(&self, key: &DefinitionsKey, text: &str) -> Result<(), StoreError> {
         let put = sqlx::query(sql!("definitions_put")).bind(plain(&key.source)).bind(key.digest.as_str());
         let put = put.bind(text.to_owned()).bind(self.database.now());
-        put.execute(&self.database.write).await.map(drop).map_err(failed)
+        self.database.execute(put).await.map(drop).map_err(failed)
     }
 
     pub(crate) async fn find_definitions(&self, key: &DefinitionsKey) -> Result<Option<String>, StoreError> {
         let find = sqlx::query(sql!("definitions_find")).bind(plain(&key.source)).bind(key.digest.as_str());
-        let found = find.fetch_optional(&self.database.read).await;
+        let found = self.database.find(find).await;
         found.and_then(|row| row.map(|row| row.try_get(0)).transpose()).map_err(failed)
     }
 }

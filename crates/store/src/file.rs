@@ -29,6 +29,16 @@ pub(crate) struct FileLost {
     what: &'static str,
 }
 
+impl FileLost {
+    /// The lost file that an error is about.
+    pub(crate) fn of(error: &sqlx::Error) -> Option<&Self> {
+        match error {
+            sqlx::Error::Configuration(cause) => cause.downcast_ref(),
+            _ => None,
+        }
+    }
+}
+
 impl From<&FileLost> for StoreError {
     fn from(lost: &FileLost) -> Self {
         let public = "The file of the record store was removed or replaced; the server must be restarted";

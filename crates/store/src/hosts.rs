@@ -11,7 +11,7 @@ use crate::database::Database;
 
 const ATTRIBUTE: &str = "target_session_attrs=";
 /// The pause before all hosts are tried again.
-const TRY_AGAIN: Duration = Duration::from_millis(100);
+pub(crate) const TRY_AGAIN: Duration = Duration::from_millis(100);
 
 /// Which servers are good enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,16 +159,22 @@ fn address(host: &str, count: usize) -> Result<Option<&str>, HostsError> {
 }
 
 impl Session {
-    /// An error when a server is not good enough.
+    /// An error when a server does not answer, or is not good enough.
     pub(crate) async fn check(self, connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
-        if self == Session::ReadWrite {
-            let row = sqlx::query("SHOW transaction_read_only").fetch_one(connection).await?;
-            if row.try_get::<String, _>(0)? != "off" {
-                return Err(sqlx::Error::Configuration(ReadOnly.into()));
-            }
+        if self == Session::Any {
+            return connection.ping().await;
         }
-        Ok(())
+        let row = sqlx::query("SHOW transaction_read_only").fetch_one(connection).await?;
+        match row.try_get::<String, _>(0)?.as_str() {
+            "off" => Ok(()),
+            _ => Err(sqlx::Error::Configuration(ReadOnly.into())),
+        }
     }
+}
+
+/// Whether a server was not good enough because it accepts no writes.
+pub(crate) fn is_read_only(error: &sqlx::Error) -> bool {
+    matches!(error, sqlx::Error::Configuration(cause) if cause.is::<ReadOnly>())
 }
 
 impl Database {
@@ -177,11 +183,11 @@ impl Database {
         if self.hosts.urls.len() == 1 {
             return Ok(());
         }
+        let before = *self.hosts.used.borrow();
         self.hosts.find(self.settings.patience).await?;
-        for pool in [&self.read, &self.write] {
-            pool.set_connect_options(self.hosts.url().parse()?);
-        }
-        Ok(())
+        let changed = *self.hosts.used.borrow() != before;
+        // The old host may never say that it is gone.
+        if changed { self.replace_all() } else { Ok(()) }
     }
 }
 

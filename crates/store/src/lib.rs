@@ -12,6 +12,8 @@ mod doubtful;
 mod file;
 mod hosts;
 mod look;
+mod outage;
+mod pools;
 mod postgres;
 mod presence;
 mod prune;

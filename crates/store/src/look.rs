@@ -17,7 +17,7 @@ impl Look {
     pub async fn at(url: &str) -> Result<Self, OpenError> {
         let (engine, url) = engine(url, "ro").ok_or_else(|| OpenError::Unknown(without_password(url)))?;
         let database = Database::look(&url, engine, StoreSettings::default()).await?;
-        let version = sqlx::query(sql!("schema_version")).fetch_one(&database.read).await;
+        let version = database.find_one(sqlx::query(sql!("schema_version"))).await;
         let found: Option<i64> = version.and_then(|row| row.try_get(0)).map_err(|_| OpenError::NoTables)?;
         let (found, wanted) = (found.unwrap_or_default(), engine.version());
         if found != wanted {
@@ -39,9 +39,9 @@ impl Look {
 
 impl Database {
     pub(crate) async fn status(&self) -> Result<StoreStatus, sqlx::Error> {
-        let row = sqlx::query(sql!("status_counts")).bind(self.now()).fetch_one(&self.read).await?;
+        let row = self.find_one(sqlx::query(sql!("status_counts")).bind(self.now())).await?;
         let number = |column: usize| row.try_get::<i64, _>(column).map(i64::unsigned_abs);
-        let bytes = sqlx::query(self.engine.bytes).fetch_one(&self.read).await?;
+        let bytes = self.find_one(sqlx::query(self.engine.bytes)).await?;
         Ok(StoreStatus {
             kind: self.engine.name,
             schema: self.engine.version(),

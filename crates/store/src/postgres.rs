@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::postgres::PgListener;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use toolmux_core::BoxFuture;
 
 use crate::database::{Database, Engine};
@@ -25,6 +25,7 @@ pub(crate) const POSTGRES: Engine = Engine {
     writers: 8,
     readers: 8,
     remote: true,
+    idle_transaction: Some("idle_in_transaction_session_timeout"),
     skip_locked: "FOR UPDATE SKIP LOCKED",
     announce: Some("SELECT pg_notify('toolmux', $1)::text"),
     clock: Some("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"),
@@ -63,12 +64,23 @@ fn watch(database: Arc<Database>) -> BoxFuture<'static, ()> {
 
 async fn listen(database: &Database) -> Result<(), sqlx::Error> {
     let mut used = database.hosts.used();
-    let mut listener = PgListener::connect(database.hosts.url()).await?;
-    listener.listen(CHANNEL).await?;
+    let connect = async {
+        let mut listener = PgListener::connect(database.hosts.url()).await?;
+        listener.listen(CHANNEL).await?;
+        Ok(listener)
+    };
+    let mut listener = database.answered(connect).await?;
     database.bells.ring_all();
     loop {
         let told = tokio::select! {
-            told = listener.try_recv() => told?,
+            told = timeout(database.settings.lease, listener.try_recv()) => match told {
+                Ok(told) => told?,
+                // Nothing was announced, or the connection is silent: only the second gives no answer.
+                Err(_late) => {
+                    database.answered(sqlx::query("SELECT 1").execute(&mut listener)).await?;
+                    continue;
+                }
+            },
             // The old host may never say that it is gone.
             _ = used.changed() => None,
         };

@@ -45,19 +45,23 @@ async fn tasks(database: &Database, retention: &Retention) -> Result<u64, sqlx::
     let now = database.now();
     let cutoff = newest.max(now - span(retention.tasks_for));
     let mut connection = database.writer().await?;
-    let mut transaction = connection.begin().await?;
-    let updates = sqlx::query(sql!("task_prune_updates")).bind(now).bind(cutoff);
-    updates.execute(&mut *transaction).await?;
-    let tasks = sqlx::query(sql!("task_prune")).bind(now).bind(cutoff).execute(&mut *transaction).await?;
-    transaction.commit().await?;
+    let pruned = async {
+        let mut transaction = connection.begin().await?;
+        let updates = sqlx::query(sql!("task_prune_updates")).bind(now).bind(cutoff);
+        updates.execute(&mut *transaction).await?;
+        let tasks = sqlx::query(sql!("task_prune")).bind(now).bind(cutoff).execute(&mut *transaction).await?;
+        transaction.commit().await?;
+        Ok(tasks.rows_affected())
+    };
+    let pruned = database.answered(pruned).await?;
     connection.release();
-    Ok(tasks.rows_affected())
+    Ok(pruned)
 }
 
 /// The time before which records are more than `most`.
 async fn cutoff(database: &Database, statement: &'static str, most: u64) -> Result<i64, sqlx::Error> {
     let find = sqlx::query(statement).bind(i64::try_from(most).unwrap_or(i64::MAX));
-    let row = find.fetch_optional(&database.read).await?;
+    let row = database.find(find).await?;
     let newest: Option<i64> = row.map(|row| row.try_get(0)).transpose()?;
     Ok(newest.map_or(i64::MIN, |newest| newest + 1))
 }

@@ -23,7 +23,7 @@ impl SqlStore {
 
     pub(crate) async fn find_sealed(&self, key: &SealedKey) -> Result<Option<Vec<u8>>, StoreError> {
         let find = sqlx::query(sql!("sealed_find")).bind(key.kind.as_str()).bind(key.name.as_str());
-        let found = find.bind(self.database.now()).fetch_optional(&self.database.read).await;
+        let found = self.database.find(find.bind(self.database.now())).await;
         found.and_then(|row| row.map(|row| row.try_get(0)).transpose()).map_err(failed)
     }
 
@@ -65,7 +65,7 @@ impl SqlStore {
 
     pub(crate) async fn list_sealed(&self, kind: &str) -> Result<Vec<String>, StoreError> {
         let list = sqlx::query(sql!("sealed_list")).bind(kind).bind(self.database.now());
-        let rows = list.fetch_all(&self.database.read).await.map_err(failed)?;
+        let rows = self.database.list(list).await.map_err(failed)?;
         rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>().map_err(failed)
     }
 }

@@ -43,6 +43,7 @@ pub(crate) const SQLITE: Engine = Engine {
     writers: 1,
     readers: 4,
     remote: false,
+    idle_transaction: None,
     skip_locked: "",
     announce: None,
     clock: None,

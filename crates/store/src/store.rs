@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use toolmux_core::BoxFuture;
@@ -227,8 +228,8 @@ impl Store for SqlStore {
             if let Some(presence) = self.database.presence.get() {
                 presence.leave();
             }
-            self.database.read.close().await;
-            self.database.write.close().await;
+            // Connections that are silent are not waited for.
+            timeout(self.database.settings.patience, self.database.pools.load().close()).await.ok();
         })
     }
 }

@@ -73,7 +73,7 @@ impl SqlStore {
         let mut claimed = Vec::new();
         for turn in turns.iter() {
             let find = sqlx::query(sql!("task_claimed")).bind(self.database.holder.as_str()).bind(*turn);
-            claimed.extend(find.fetch_all(&self.database.read).await?);
+            claimed.extend(self.database.list(find).await?);
         }
         let turn = self.database.next_turn();
         turns.push(turn);
@@ -113,13 +113,13 @@ impl SqlStore {
 
     pub(crate) async fn is_our_task(&self, id: &TaskId) -> Result<bool, StoreError> {
         let count = sqlx::query(sql!("task_is_ours")).bind(id.as_str()).bind(self.database.holder.as_str());
-        let row = count.fetch_one(&self.database.read).await.map_err(failed)?;
+        let row = self.database.find_one(count).await.map_err(failed)?;
         row.try_get::<i64, _>(0).map(|count| count > 0).map_err(failed)
     }
 
     pub(crate) async fn find_task(&self, id: &TaskId, after: u64) -> Result<Option<FoundTask>, StoreError> {
         let find = sqlx::query(sql!("task_find")).bind(id.as_str()).bind(self.database.now());
-        let Some(row) = find.fetch_optional(&self.database.read).await.map_err(failed)? else {
+        let Some(row) = self.database.find(find).await.map_err(failed)? else {
             return Ok(None);
         };
         let task = read_task(&row)?;
@@ -142,7 +142,7 @@ impl SqlStore {
         let after = i64::try_from(after).unwrap_or(i64::MAX);
         let updates = sqlx::query(sql!("task_updates")).bind(id.as_str()).bind(after);
         let mut events = Vec::new();
-        for row in updates.fetch_all(&self.database.read).await.map_err(failed)? {
+        for row in self.database.list(updates).await.map_err(failed)? {
             let (seq, body): (i64, String) =
                 (row.try_get(0).map_err(failed)?, row.try_get(1).map_err(failed)?);
             if seq <= last {
@@ -162,13 +162,13 @@ impl SqlStore {
     ) -> Result<Vec<Task>, StoreError> {
         let list = sqlx::query(sql!("task_list")).bind(plain(caller)).bind(self.database.now());
         let list = list.bind(before.map_or("", TaskId::as_str));
-        let rows = list.bind(i64::try_from(most).unwrap_or(i64::MAX)).fetch_all(&self.database.read).await;
+        let rows = self.database.list(list.bind(i64::try_from(most).unwrap_or(i64::MAX))).await;
         rows.map_err(failed)?.iter().map(read_task).collect()
     }
 
     pub(crate) async fn count_backlog(&self, caller: &str) -> Result<u64, StoreError> {
         let count = sqlx::query(sql!("task_backlog")).bind(plain(caller));
-        let row = count.fetch_one(&self.database.read).await.map_err(failed)?;
+        let row = self.database.find_one(count).await.map_err(failed)?;
         row.try_get::<i64, _>(0).map(i64::unsigned_abs).map_err(failed)
     }
 

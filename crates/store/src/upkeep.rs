@@ -22,19 +22,21 @@ pub(crate) async fn keep_up(database: Arc<Database>) {
     let (mut away, mut pruned) = (false, Instant::now());
     loop {
         sleep(database.settings.lease / BEATS).await;
+        let pools = database.pools.load_full();
         match beat(&database).await {
-            Ok(()) if away => {
-                tracing::info!("the record store is back");
-                // Whatever happened meanwhile rang no bell here.
-                database.bells.ring_all();
-                away = false;
-            }
-            Ok(()) => {}
-            Err(error) => {
-                if !away {
-                    tracing::warn!(%error, "the record store is away");
+            Ok(()) => {
+                database.outage.note_heartbeat();
+                if std::mem::take(&mut away) {
+                    // Whatever happened meanwhile rang no bell here.
+                    database.bells.ring_all();
                 }
+            }
+            Err(error) => {
                 away = true;
+                // Connections that went silent while they were released are missing from the pool until it is replaced.
+                if database.engine.remote && matches!(error, sqlx::Error::PoolTimedOut) {
+                    database.replace(&pools).ok();
+                }
                 // Another host may be the one to write to now.
                 if let Err(error) = database.find_host().await {
                     tracing::debug!(%error, "no host of the record store can be used");

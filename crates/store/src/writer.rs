@@ -136,7 +136,7 @@ async fn write_batch(database: &Database, held: Option<Held>, batch: &mut Vec<Jo
             Some(held) => held,
             None => (database.writer().await?, Instant::now()),
         };
-        let written = commit(database, &mut connection, batch).await?;
+        let written = database.answered(commit(database, &mut connection, batch)).await?;
         Ok::<_, sqlx::Error>((written, (connection, since)))
     };
     match written.await {
@@ -162,7 +162,8 @@ async fn one_by_one(database: &Database, mut batch: impl Iterator<Item = Job>) {
     while let Some(job) = batch.next() {
         let written = async {
             let mut connection = database.writer().await?;
-            let written = commit(database, &mut connection, std::slice::from_ref(&job)).await?;
+            let written = commit(database, &mut connection, std::slice::from_ref(&job));
+            let written = database.answered(written).await?;
             connection.release();
             Ok::<_, sqlx::Error>(written)
         };

@@ -15,4 +15,6 @@ mod lost_file;
 mod postgres_faults;
 mod postgres_server;
 mod recovery;
+mod silence;
+mod silent_proxy;
 mod worker;
