@@ -167,7 +167,11 @@ impl Database {
     /// with connections to the host before.
     pub(crate) fn replace_all(&self) -> Result<(), sqlx::Error> {
         let renewed = self.renewed(&self.pools.load())?;
-        self.pools.swap(renewed).discard();
+        let old = self.pools.swap(Arc::clone(&renewed));
+        // Whoever is connecting right now goes on trying, closed or not: better to the host that is there.
+        old.read.set_connect_options(renewed.read.connect_options().as_ref().clone());
+        old.write.set_connect_options(renewed.write.connect_options().as_ref().clone());
+        old.discard();
         Ok(())
     }
 

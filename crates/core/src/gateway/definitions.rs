@@ -42,7 +42,7 @@ impl Gateway {
             Ok(None) => return,
             Err(error) => {
                 let developer = error.0.developer;
-                tracing::warn!(source = mount.name, developer, "definitions of an earlier run are not read");
+                tracing::debug!(source = mount.name, developer, "definitions of an earlier run are not read");
                 return;
             }
         };
@@ -86,7 +86,7 @@ impl Gateway {
             );
             CONFIRM_EVERY
         } else if let Err(error) = self.store.definitions_put(key, &text).await {
-            tracing::warn!(source = mount.name, developer = error.0.developer, "definitions are not kept");
+            tracing::debug!(source = mount.name, developer = error.0.developer, "definitions are not kept");
             TRY_AGAIN
         } else {
             CONFIRM_EVERY

@@ -64,7 +64,7 @@ pub(super) fn record<'a>(
 async fn wait(gateway: &Gateway, key: &CallKey, stands: Stands) -> Result<Option<Outcome>, Refusal> {
     match stands {
         Stands::Ended(outcome) => Ok(Some(outcome)),
-        Stands::Elsewhere => gateway.store.call_wait(key).await.map_err(unavailable),
+        Stands::Elsewhere => gateway.store.call_wait(key).await.map_err(Refusal::from),
         Stands::Task(id) => gateway.task_ended(&id).await,
     }
 }
@@ -86,7 +86,7 @@ async fn begin(
     call: Arc<Call>,
     progress: Progress,
 ) -> Result<Stands, Refusal> {
-    match gateway.store.call_begin(&key, &digest(&call)).await.map_err(unavailable)? {
+    match gateway.store.call_begin(&key, &digest(&call)).await.map_err(Refusal::from)? {
         Begun::Fresh => run(gateway, key, &call, &progress).await,
         Begun::Abandoned if call.entry.hints.repeatable() => run(gateway, key, &call, &progress).await,
         Begun::Abandoned => note_surely(gateway, key, Ok(may_have_run())).await,
@@ -159,7 +159,7 @@ async fn note_later(
 ) {
     let mut pause = FIRST_PAUSE;
     loop {
-        tracing::warn!(call = %key.id, developer = error.0.developer, "the end of a call is not recorded yet");
+        tracing::debug!(call = %key.id, developer = error.0.developer, "the end of a call is not recorded yet");
         if gateway.stop.run_until_cancelled(sleep(pause)).await.is_none() {
             return;
         }
@@ -192,10 +192,6 @@ fn still_running(call: &Call) -> Refusal {
         message: Message::public("The same call is still running"),
         retry_after: call.time_limit(),
     }
-}
-
-pub(super) fn unavailable(error: StoreError) -> Refusal {
-    Refusal::Unavailable { message: error.0, retry_after: None }
 }
 
 /// Tool, arguments and user, the same whatever the order of keys: what one user was answered is never

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
 use super::Gateway;
-use super::record::{digest, unavailable};
+use super::record::digest;
 use super::runner::{Kept, Place, Started};
 use crate::arguments::Arguments;
 use crate::audit::{AuditAction, AuditRecord};
@@ -85,7 +85,7 @@ impl Gateway {
             }
             other => {
                 self.runner.held(&id);
-                match other.map_err(unavailable)?.0 {
+                match other.map_err(Refusal::from)?.0 {
                     Submitted::Known(known) => Ok(known),
                     Submitted::Fresh | Submitted::Called | Submitted::Conflict => {
                         Err(Refusal::Conflict { call_id: call.request.id.unwrap_or_default().to_string() })
@@ -138,7 +138,7 @@ impl Gateway {
 
     async fn check_backlog(&self, caller: &Caller) -> Result<(), Refusal> {
         let most = self.settings.load().limits.task_backlog;
-        if self.store.task_backlog(caller.name()).await.map_err(unavailable)? < most {
+        if self.store.task_backlog(caller.name()).await.map_err(Refusal::from)? < most {
             return Ok(());
         }
         Err(Refusal::Busy {
@@ -154,7 +154,7 @@ impl Gateway {
 
     /// The caller's tasks, newest first, older than `before`.
     pub async fn task_list(&self, caller: &Caller, before: Option<&TaskId>) -> Result<Vec<Task>, Refusal> {
-        self.store.task_list(caller.name(), before, MOST_LISTED).await.map_err(unavailable)
+        self.store.task_list(caller.name(), before, MOST_LISTED).await.map_err(Refusal::from)
     }
 
     /// What happens to a task of the caller's, from behind event `after` to its end.
@@ -181,7 +181,7 @@ impl Gateway {
         if self.found(caller, id, 0).await?.is_none() {
             return Ok(None);
         }
-        if self.store.task_cancel(id).await.map_err(unavailable)? {
+        if self.store.task_cancel(id).await.map_err(Refusal::from)? {
             self.runner.held(id);
             self.audit(AuditRecord::now(caller.name(), AuditAction::TaskCancelled, id.as_str()));
         }
@@ -193,7 +193,7 @@ impl Gateway {
     pub(super) async fn task_ended(&self, id: &TaskId) -> Result<Option<Outcome>, Refusal> {
         let mut follow = Follow::new(Arc::clone(&self.store), id);
         while follow.next().await?.is_some() {}
-        let found = self.store.task_find(id, u64::MAX >> 1).await.map_err(unavailable)?;
+        let found = self.store.task_find(id, u64::MAX >> 1).await.map_err(Refusal::from)?;
         Ok(found.and_then(|found| match found.task.status {
             TaskStatus::Cancelled => Some(cancelled()),
             _ => found.task.outcome.filter(|outcome| !frees_key(outcome)),
@@ -201,7 +201,7 @@ impl Gateway {
     }
 
     async fn found(&self, caller: &Caller, id: &TaskId, after: u64) -> Result<Option<FoundTask>, Refusal> {
-        let found = self.store.task_find(id, after).await.map_err(unavailable)?;
+        let found = self.store.task_find(id, after).await.map_err(Refusal::from)?;
         Ok(found.filter(|found| *found.caller == *caller.name()))
     }
 }
@@ -241,7 +241,7 @@ impl Follow {
                 timeout(LOOK_AGAIN, self.bell.heard()).await.ok();
                 self.must_look = true;
             }
-            let found = self.store.task_find(&self.id, self.after).await.map_err(unavailable)?;
+            let found = self.store.task_find(&self.id, self.after).await.map_err(Refusal::from)?;
             self.must_look = false;
             match found {
                 Some(found) => self.take(found),

@@ -14,6 +14,7 @@ use crate::call::CallId;
 use crate::message::Message;
 use crate::outcome::{Outcome, Retry};
 use crate::progress::Update;
+use crate::refusal::Refusal;
 use crate::task::{LONGEST_KEPT, Task, TaskEvent, TaskId};
 
 /// A recorded call: who gave it which id.
@@ -49,6 +50,14 @@ pub enum Begun {
 /// The store cannot answer.
 #[derive(Clone, Debug)]
 pub struct StoreError(pub Message);
+
+/// What failed is said in the log by the store itself, once: its refusals are many, and do not say it again.
+impl From<StoreError> for Refusal {
+    fn from(StoreError(message): StoreError) -> Self {
+        tracing::debug!(developer = message.developer, "the record store refused: {}", message.public);
+        Refusal::Unavailable { message: Message::public(message.public), retry_after: None }
+    }
+}
 
 /// What a store answers, in time.
 pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;

@@ -140,7 +140,7 @@ impl OAuthBroker {
             caller: wanted.caller.to_owned(),
             user: wanted.user.to_owned(),
         };
-        let kept: Option<KeptToken> = self.kept.find(&owner.place()).await.map_err(unavailable)?;
+        let kept: Option<KeptToken> = self.kept.find(&owner.place()).await.map_err(Refusal::from)?;
         // A token goes to no other server than the one it was asked for.
         let bound_to = named.map(|server| server.url.as_str());
         let kept = kept.filter(|token| token.issued.as_ref().map(|issued| &*issued.server) == bound_to);
@@ -161,7 +161,7 @@ impl OAuthBroker {
             }
         }
         let server = named.map(|server| Server { url: server.url.clone(), metadata: server.metadata() });
-        self.challenge(owner, scopes, server).await.map_err(unavailable)
+        self.challenge(owner, scopes, server).await.map_err(Refusal::from)
     }
 
     /// A token as it is, or a renewed one; none when only the user can help.
@@ -251,8 +251,4 @@ impl Broker for OAuthBroker {
 
 pub(super) fn trouble(provider: &str, error: &EndpointError) -> Message {
     Message::public(format!("The provider `{provider}` gave no token")).caused_by(error)
-}
-
-pub(super) fn unavailable(error: StoreError) -> Refusal {
-    Refusal::Unavailable { message: error.0, retry_after: None }
 }

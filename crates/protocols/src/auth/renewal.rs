@@ -9,7 +9,7 @@ use tokio::time::{sleep, timeout};
 use toolmux_core::refusal::Refusal;
 use toolmux_core::secret::Secret;
 
-use super::broker::{Owner, trouble, unavailable};
+use super::broker::{Owner, trouble};
 use super::endpoint::{self, EndpointError};
 use super::kept::{Kept, KeptToken};
 use super::providers::Providers;
@@ -47,7 +47,7 @@ impl Renewer {
         let _turn = self.turn(owner).acquire().await.ok();
         let (place, lease) = (owner.place(), Lease::of(owner));
         loop {
-            let kept: Option<KeptToken> = self.kept.find(&place).await.map_err(unavailable)?;
+            let kept: Option<KeptToken> = self.kept.find(&place).await.map_err(Refusal::from)?;
             let Some(token) = kept else { return Ok(None) };
             let good = !token.is(rejected);
             if good && (token.is_fresh() || (token.refresh.is_none() && token.is_alive())) {
@@ -56,7 +56,7 @@ impl Renewer {
             if token.refresh.is_none() {
                 return Ok(None);
             }
-            if lease.take(&self.kept).await.map_err(unavailable)? {
+            if lease.take(&self.kept).await.map_err(Refusal::from)? {
                 let renewed = self.renew_alone(owner, rejected).await;
                 lease.give_back(&self.kept).await;
                 return renewed;
@@ -72,7 +72,7 @@ impl Renewer {
     /// While no other server renews the same token.
     async fn renew_alone(&self, owner: &Owner, rejected: Option<&Secret>) -> Result<Option<Secret>, Refusal> {
         let place = owner.place();
-        let kept: Option<(Vec<u8>, KeptToken)> = self.kept.look(&place).await.map_err(unavailable)?;
+        let kept: Option<(Vec<u8>, KeptToken)> = self.kept.look(&place).await.map_err(Refusal::from)?;
         let Some((seen, token)) = kept else { return Ok(None) };
         let good = !token.is(rejected);
         let refresh = match &token.refresh {
@@ -83,7 +83,7 @@ impl Renewer {
         match self.refresh(owner, &token, refresh).await {
             Ok(given) => {
                 let renewed = token.renewed(given);
-                if self.kept.replace(&place, &seen, &renewed).await.map_err(unavailable)? {
+                if self.kept.replace(&place, &seen, &renewed).await.map_err(Refusal::from)? {
                     return Ok(Some(Secret::new(renewed.access)));
                 }
                 self.kept_instead(owner).await
@@ -125,13 +125,13 @@ impl Renewer {
         error: &EndpointError,
     ) -> Result<Option<Secret>, Refusal> {
         let place = owner.place();
-        let now: Option<KeptToken> = self.kept.find(&place).await.map_err(unavailable)?;
+        let now: Option<KeptToken> = self.kept.find(&place).await.map_err(Refusal::from)?;
         if let Some(other) = now.filter(|other| other.access != token.access && other.is_alive()) {
             return Ok(Some(Secret::new(other.access)));
         }
         // Where we registered ourselves, the user can begin anew with another registration.
         if error.is_final() || (error.is_stranger() && token.issued.is_some()) {
-            let gone = self.kept.store.sealed_swap(&place, Some(seen), None).await.map_err(unavailable)?;
+            let gone = self.kept.store.sealed_swap(&place, Some(seen), None).await.map_err(Refusal::from)?;
             return if gone { Ok(None) } else { self.kept_instead(owner).await };
         }
         let message = trouble(&owner.provider, error);
@@ -145,7 +145,7 @@ impl Renewer {
     /// The user allowed or revoked it meanwhile, or a server that we took for dead renewed it: what is kept is
     /// what counts.
     async fn kept_instead(&self, owner: &Owner) -> Result<Option<Secret>, Refusal> {
-        let now: Option<KeptToken> = self.kept.find(&owner.place()).await.map_err(unavailable)?;
+        let now: Option<KeptToken> = self.kept.find(&owner.place()).await.map_err(Refusal::from)?;
         Ok(now.filter(KeptToken::is_alive).map(|token| Secret::new(token.access)))
     }
 

@@ -1,6 +1,7 @@
 //! A TCP proxy before PostgreSQL whose connections can go silent: they stay open and forward nothing, as after a lost
 //! route.
 
+use std::future::pending;
 use std::net::SocketAddr;
 
 use tokio::io::copy_bidirectional;
@@ -63,11 +64,11 @@ async fn forward(mut inner: TcpStream, upstream: SocketAddr, mut route: watch::R
     if route.borrow_and_update().works {
         let mut outer = TcpStream::connect(upstream).await.unwrap();
         tokio::select! {
-            _ = copy_bidirectional(&mut inner, &mut outer) => return,
-            _ = route.changed() => {}
+            _ = copy_bidirectional(&mut inner, &mut outer) => {}
+            // Both streams stay open, and nobody reads them.
+            _ = route.changed() => pending().await,
         }
-        // Both streams stay open, and nobody reads them.
-        std::future::pending::<()>().await;
+    } else {
+        pending::<()>().await;
     }
-    std::future::pending().await
 }

@@ -29,6 +29,7 @@ mod sdk;
 mod snippets;
 mod starting;
 mod stopping;
+mod store_log;
 mod tasks;
 mod workflows;
 mod zero_config;

@@ -122,4 +122,9 @@ async fn a_server_outlives_an_outage_of_its_database() {
     assert!(counted(&ask("count", Some("during")).1));
     let after = std::fs::read_to_string(folder.path().join("runs")).expect("the tool ran").lines().count();
     assert_eq!(before, after, "the same id again runs nothing");
+    let log = serving.told("the record store works again");
+    let is_warning = |line: &&str| line.contains("WARN") && line.contains("record store");
+    let warnings: Vec<&str> = log.lines().filter(is_warning).collect();
+    assert_eq!(warnings.len(), 1, "one line for the whole outage: {warnings:#?}");
+    assert!(warnings[0].contains("the record store fails"), "{warnings:#?}");
 }
