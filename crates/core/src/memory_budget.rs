@@ -10,6 +10,10 @@ use crate::refusal::Refusal;
 /// When a refused caller should try again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
+/// Bodies and answers from this size on are counted. How many smaller ones there are is bounded by the number of
+/// connections and calls.
+pub const COUNTED: usize = 64 << 10;
+
 /// One counter for the process. It orders nothing else, so that every access is relaxed.
 #[derive(Debug)]
 pub struct MemoryBudget {

@@ -1,5 +1,6 @@
 //! What every protocol over HTTP shares: who asks, the bounded body, JSON answers.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Part
 use http_body_util::BodyExt;
 use toolmux_core::call::{CallId, Caller};
 use toolmux_core::gateway::{Credential, Gateway};
-use toolmux_core::memory_budget::Reservation;
+use toolmux_core::memory_budget::{COUNTED, Reservation};
 use toolmux_core::message::Message;
 use toolmux_core::refusal::Refusal;
 
@@ -79,7 +80,7 @@ impl Web {
     }
 
     /// Who asks, and the body. Nobody unknown gets a body read.
-    pub async fn open(&self, request: Request) -> Result<(Caller, Parts, Bytes), Refusal> {
+    pub async fn open(&self, request: Request) -> Result<(Caller, Parts, Received), Refusal> {
         let (parts, body) = request.into_parts();
         let caller = self.admit(&parts)?;
         let body = self.body(&parts.headers, body).await?;
@@ -87,7 +88,7 @@ impl Web {
     }
 
     /// The body. It is not read for a caller whose `Idempotency-Key` is none.
-    pub(crate) async fn body(&self, headers: &HeaderMap, body: Body) -> Result<Bytes, Refusal> {
+    pub(crate) async fn body(&self, headers: &HeaderMap, body: Body) -> Result<Received, Refusal> {
         check_idempotency_key(headers)?;
         let most = self.limits.body_bytes.min(self.gateway.memory().most());
         let length =
@@ -98,7 +99,8 @@ impl Web {
         let reading = async {
             match length {
                 Some(length) if length < COUNTED => {
-                    axum::body::to_bytes(body, most).await.map_err(|_| self.too_large())
+                    let bytes = axum::body::to_bytes(body, most).await.map_err(|_| self.too_large())?;
+                    Ok(Received { bytes, held: None })
                 }
                 // Rare, so it is kept out of the future of every request.
                 _ => Box::pin(self.counted_body(length, body, most)).await,
@@ -110,14 +112,14 @@ impl Web {
         }
     }
 
-    /// A body that may be large. What has arrived counts against the memory for all requests as long as any
-    /// part of it is held; what a client only promises does not, or slow clients could take it all.
+    /// A body that may be large. What has arrived counts against the memory for all requests; what a client only
+    /// promises does not, or slow clients could take it all.
     async fn counted_body(
         &self,
         length: Option<usize>,
         mut body: Body,
         most: usize,
-    ) -> Result<Bytes, Refusal> {
+    ) -> Result<Received, Refusal> {
         let memory = self.gateway.memory();
         memory.check(length.unwrap_or_default())?;
         let (mut held, mut bytes) = (memory.reserve(0)?, Vec::new());
@@ -134,7 +136,7 @@ impl Web {
             }
             bytes.extend_from_slice(&piece);
         }
-        Ok(Bytes::from_owner(Counted { bytes, _held: held }))
+        Ok(Received { bytes: bytes.into(), held: Some(held) })
     }
 
     fn too_large(&self) -> Refusal {
@@ -147,18 +149,30 @@ impl Web {
     }
 }
 
-/// A body from this size on counts against the memory for all requests. How many smaller ones there are is
-/// bounded by the number of connections.
-const COUNTED: usize = 64 << 10;
-
-/// A body with what it takes of the memory for all requests.
-struct Counted {
-    bytes: Vec<u8>,
-    _held: Reservation,
+/// A body that has arrived, with what it takes of the memory for all requests. Keep it until the request is answered.
+#[derive(Debug)]
+pub struct Received {
+    bytes: Bytes,
+    held: Option<Reservation>,
 }
 
-impl AsRef<[u8]> for Counted {
-    fn as_ref(&self) -> &[u8] {
+impl Received {
+    /// Frees the bytes of a body that was read. They stay counted: what was read of them is kept until the
+    /// request is answered.
+    pub fn free(&mut self) {
+        self.bytes = Bytes::new();
+    }
+
+    /// What it takes of the memory for all requests, without its bytes.
+    pub(crate) fn into_held(self) -> Option<Reservation> {
+        self.held
+    }
+}
+
+impl Deref for Received {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
         &self.bytes
     }
 }

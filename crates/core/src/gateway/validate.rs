@@ -26,6 +26,7 @@ pub(super) fn validate(
     let parameters = entry.validator.faults(request.arguments.value());
     if parameters.is_empty() {
         let filled = fill(&entry.deliver, &request.arguments, &request.grants);
+        request.arguments.free_value();
         Ok(Call { entry, request, caller: caller.clone(), onward, in_flight, task: None, filled })
     } else {
         Err(Refusal::Invalid { parameters })

@@ -82,8 +82,9 @@ async fn call(State(web): State<Arc<Web>>, Path(tool): Path<String>, request: Re
 }
 
 async fn submit(web: &Web, tool: &str, request: Request) -> Result<TaskId, Refusal> {
-    let (caller, parts, body) = web.open(request).await?;
+    let (caller, parts, mut body) = web.open(request).await?;
     let mut request = wire::decode(tool, &body)?;
+    body.free();
     request.id = idempotency_key(&parts.headers);
     web.gateway.submit(&caller, request, KEPT).await
 }

@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use toolmux_core::BoxFuture;
 use toolmux_core::arguments::Arguments;
 use toolmux_core::call::Call;
-use toolmux_core::json_text::{RawJson, raw_of};
+use toolmux_core::json_text::{RawJson, to_raw};
 use toolmux_core::message::Message;
 use toolmux_core::outcome::{Outcome, Output, ToolError};
 use toolmux_core::progress::Progress;
@@ -181,7 +181,7 @@ impl Commands {
             SourceError::NotReached(Message::public(format!("There is no command `{}`", call.tool_name())))
         })?;
         let arguments = tool.completed(call.arguments());
-        let argv: Vec<String> = tool.command.iter().filter_map(|word| fill(word, arguments.map())).collect();
+        let argv: Vec<String> = tool.command.iter().filter_map(|word| filled(word, &arguments)).collect();
         let mut env = Cow::Borrowed(&self.settings.env);
         for (name, secret) in call.environment() {
             env.to_mut().insert(name.to_owned(), secret.expose().to_owned());
@@ -212,6 +212,11 @@ impl Commands {
         let status = group.child.wait().await?;
         Ok(Ended { status, stdout: stdout?, stderr: stderr? })
     }
+}
+
+/// A word with its parameters filled in. The arguments are not looked into where it names none: they may be long.
+fn filled(word: &str, arguments: &Arguments) -> Option<String> {
+    if placeholders(word).next().is_none() { Some(word.to_owned()) } else { fill(word, arguments.map()) }
 }
 
 /// Words that no command line can hold are the caller's; anything else is the command's.
@@ -251,7 +256,9 @@ fn outcome(program: &str, printed: Printed, ended: &Ended) -> Outcome {
     }
     let text = String::from_utf8_lossy(&ended.stdout);
     match printed {
-        Printed::Text => Outcome::Returned(Output::value(raw_of(&Value::String(text.trim_end().to_owned())))),
+        Printed::Text => {
+            Outcome::Returned(Output::value(to_raw(text.trim_end()).expect("a text is writable")))
+        }
         Printed::Json => match serde_json::from_str::<RawJson>(text.trim()) {
             Ok(value) => Outcome::Returned(Output::value(value)),
             Err(error) => Outcome::Failed(ToolError::new(format!("`{program}` did not print JSON: {error}"))),

@@ -56,9 +56,10 @@ async fn answered(State(web): State<Arc<Web>>, Path(name): Path<String>, request
 
 async fn turn(web: &Web, vendor: &Vendor, request: Request) -> Result<Turn, Refusal> {
     let malformed = |text: String| Refusal::Malformed(Message::public(text));
-    let (caller, parts, body) = web.open(request).await?;
-    let body: Value =
-        serde_json::from_slice(&body).map_err(|error| malformed(format!("The body is not JSON: {error}")))?;
+    let (caller, parts, mut received) = web.open(request).await?;
+    let body: Value = serde_json::from_slice(&received)
+        .map_err(|error| malformed(format!("The body is not JSON: {error}")))?;
+    received.free();
     let key = idempotency_key(&parts.headers);
     run(&web.gateway, &caller, vendor, &body, key.as_deref())
         .await

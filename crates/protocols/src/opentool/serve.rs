@@ -8,6 +8,7 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
+use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use toolmux_core::call::Caller;
 use toolmux_core::catalog::Catalog;
@@ -53,15 +54,17 @@ async fn version(State(web): State<Arc<Web>>, request: Request) -> Response {
 
 /// Dropping the future, which a client that leaves does, cancels the tool.
 async fn call(State(web): State<Arc<Web>>, request: Request) -> Response {
-    let (caller, parts, body) = match web.open(request).await {
+    let (caller, parts, mut body) = match web.open(request).await {
         Ok(opened) => opened,
         Err(refusal) => return wire::encode(None, Err(refusal)),
     };
     match wire::decode(&body) {
         Ok(mut asked) => {
             identify(&mut asked.request, &parts.headers);
-            let answer = web.gateway.call(&caller, asked.request, &Progress::unheard()).await;
-            wire::encode(Some(asked.id), answer)
+            let (id, request) = (RawValue::to_owned(asked.id), asked.request);
+            body.free();
+            let answer = web.gateway.call(&caller, request, &Progress::unheard()).await;
+            wire::encode(Some(&id), answer)
         }
         Err(refused) => wire::encode(refused.id, Err(refused.refusal)),
     }
@@ -75,7 +78,8 @@ async fn stream_call(State(web): State<Arc<Web>>, request: Request) -> Response 
     match wire::decode(&body) {
         Ok(mut asked) => {
             identify(&mut asked.request, &parts.headers);
-            stream::answer(&web, caller, asked)
+            let following = stream::begin(&web, caller, asked);
+            stream::answer(following, body.into_held())
         }
         Err(refused) => wire::encode(refused.id, Err(refused.refusal)),
     }

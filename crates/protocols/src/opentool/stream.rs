@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 use toolmux_core::BoxFuture;
 use toolmux_core::call::Caller;
 use toolmux_core::json_text::RawJson;
+use toolmux_core::memory_budget::Reservation;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::{Progress, Update};
 use toolmux_core::refusal::Refusal;
@@ -23,7 +24,7 @@ use super::wire::{self, Asked, Heard};
 use crate::web::Web;
 
 /// A call and whoever follows it. Dropping it, which a client that leaves does, cancels the tool.
-struct Following {
+pub(super) struct Following {
     call: BoxFuture<'static, Result<Outcome, Refusal>>,
     updates: mpsc::Receiver<Update>,
     method: String,
@@ -33,11 +34,11 @@ struct Following {
     ended: bool,
 }
 
-/// The answer to a call that is followed.
-pub(super) fn answer(web: &Arc<Web>, caller: Caller, asked: Asked<'_>) -> Response {
+/// A call and whoever follows it, without the body that it came in.
+pub(super) fn begin(web: &Arc<Web>, caller: Caller, asked: Asked<'_>) -> Following {
     let (progress, updates) = Progress::channel();
     let (gateway, request) = (Arc::clone(&web.gateway), asked.request);
-    let following = Following {
+    Following {
         call: Box::pin(async move { gateway.call(&caller, request, &progress).await }),
         updates,
         ready: VecDeque::from([wire::start_event(&asked.method)]),
@@ -45,10 +46,14 @@ pub(super) fn answer(web: &Arc<Web>, caller: Caller, asked: Asked<'_>) -> Respon
         id: RawValue::to_owned(asked.id),
         heard: Heard::Nothing,
         ended: false,
-    };
-    let events = stream::unfold(following, |mut following| async move {
+    }
+}
+
+/// The answer to a call that is followed; `held` is what its body takes of the memory for all requests.
+pub(super) fn answer(following: Following, held: Option<Reservation>) -> Response {
+    let events = stream::unfold((following, held), |(mut following, held)| async move {
         let event = following.next().await?;
-        Some((Ok::<Bytes, Infallible>(event), following))
+        Some((Ok::<Bytes, Infallible>(event), (following, held)))
     });
     let mut response = Response::new(Body::from_stream(events));
     let headers = response.headers_mut();

@@ -56,11 +56,12 @@ async fn tools(State(web): State<Arc<Web>>, request: Request) -> Response {
 
 async fn call(State(web): State<Arc<Web>>, request: Request) -> Response {
     let started = Instant::now();
-    let (caller, parts, body) = match web.open(request).await {
+    let (caller, parts, mut body) = match web.open(request).await {
         Ok(opened) => opened,
         Err(refusal) => return wire::refuse(Form::Bare, &refusal),
     };
     let Decoded { form, request } = wire::decode(&body);
+    body.free();
     let checked = check_header(&parts.headers).and(request);
     let mut request = match checked {
         Ok(request) => request,

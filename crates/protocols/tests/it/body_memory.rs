@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::Request;
-use bytes::Bytes;
 use futures_util::stream;
 use toolmux_core::gateway::{Gateway, Settings};
 use toolmux_core::limits::Limits;
 use toolmux_core::refusal::Refusal;
 use toolmux_core::store::MemoryStore;
-use toolmux_protocols::web::{Web, WebLimits};
+use toolmux_protocols::web::{Received, Web, WebLimits};
 
 const MEMORY: usize = 1 << 20;
 const HALF: usize = MEMORY / 2;
@@ -29,7 +28,7 @@ fn web() -> Web {
     Web { gateway, limits: WebLimits::default(), stop: None }
 }
 
-async fn open(web: &Web, size: usize, length: Length) -> Result<Bytes, Refusal> {
+async fn open(web: &Web, size: usize, length: Length) -> Result<Received, Refusal> {
     let request = match length {
         Length::Told => Request::post("/").header("content-length", size).body(Body::from(vec![b'x'; size])),
         Length::Chunked => {
@@ -45,11 +44,17 @@ async fn bodies_that_do_not_fit_beside_others_are_busy_and_later_welcome() {
     for length in [Length::Told, Length::Chunked] {
         let web = web();
         let first = open(&web, HALF, length).await.expect("it fits");
-        let second = open(&web, HALF, length).await.expect("it fits");
+        let mut second = open(&web, HALF, length).await.expect("it fits");
         assert_eq!(web.gateway.memory().used(), MEMORY);
         let refused = open(&web, HALF, length).await.expect_err("full");
         assert_eq!(refused.name(), "busy", "{refused:?}");
         assert_eq!(open(&web, 100, Length::Told).await.expect("small ones are not counted").len(), 100);
+        second.free();
+        assert_eq!(
+            web.gateway.memory().used(),
+            MEMORY,
+            "what was read of a body is kept longer than its bytes"
+        );
         drop((first, second));
         assert_eq!(web.gateway.memory().used(), 0, "what was refused holds nothing");
         assert!(open(&web, HALF, length).await.is_ok());

@@ -42,7 +42,7 @@ async fn listen(connection: &Connection) {
     if connection.greeting.revision.is_modern() && tells_changes(connection) {
         let progress = Progress::unheard();
         let following = Following::new(&progress, Capabilities::default());
-        connection.channel.request(&listening(connection), &following).await.ok();
+        connection.channel.request(listening(connection), &following).await.ok();
     }
     std::future::pending::<()>().await;
 }

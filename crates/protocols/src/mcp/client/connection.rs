@@ -22,6 +22,7 @@ use super::stdio::Child;
 use super::streamable::Streamable;
 use crate::http_client::{HttpClient, HttpError, HttpLimits};
 use crate::http_status::StatusAnswer;
+use crate::jsonrpc;
 
 /// Statuses by which MCP itself says that a request was not executed: 406 is the answer to an `Accept` that lacks one
 /// of the two forms. 404 is that to a session which is not known any more, and handled before.
@@ -143,19 +144,23 @@ impl Channel {
         }
     }
 
-    pub(super) async fn request(&self, ask: &Ask<'_>, following: &Following<'_>) -> Result<Relayed, Broken> {
+    pub(super) async fn request(&self, ask: Ask<'_>, following: &Following<'_>) -> Result<Relayed, Broken> {
         let line = match self {
             Channel::Child(child) => &child.line,
             Channel::Sse(sse) => &sse.line,
             Channel::Http(http) => return http.request(ask, following).await,
         };
-        let answer = line.request(ask.id, ask.method, &ask.params, following).await;
+        let text = jsonrpc::ask(Some(&ask.id.to_string()), ask.method, Some(&ask.params));
+        let id = ask.id;
+        // It may be long, and the answer late.
+        drop(ask);
+        let answer = line.request(id, text, following).await;
         answer.map_err(|cut| self.broken(cut))
     }
 
     pub(super) async fn notify(&self, method: &str) {
         match self {
-            Channel::Http(http) => http.tell(crate::jsonrpc::ask(None, method, None)).await,
+            Channel::Http(http) => http.tell(jsonrpc::ask(None, method, None)).await,
             Channel::Child(Child { line, .. }) | Channel::Sse(SseLine { line, .. }) => {
                 line.notify(method, None).await;
             }

@@ -150,5 +150,5 @@ async fn ask(
         headers: Vec::new(),
         credentials: None,
     };
-    channel.request(&ask, &following).await
+    channel.request(ask, &following).await
 }

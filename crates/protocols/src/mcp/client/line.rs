@@ -138,12 +138,11 @@ impl Line {
         self.pending(|pending| pending.is_empty())
     }
 
-    /// Sends a request and waits for its answer. Dropping the future tells the server that nobody waits.
+    /// Sends a request with this id and waits for its answer. Dropping the future tells the server that nobody waits.
     pub(super) async fn request(
         &self,
         id: u64,
-        method: &str,
-        params: &str,
+        text: String,
         following: &Following<'_>,
     ) -> Result<Relayed, Cut> {
         let (answer, mut answered) = oneshot::channel();
@@ -162,7 +161,6 @@ impl Line {
             )
         });
         let mut waiting = Waiting { line: self, id, sent: false };
-        let text = jsonrpc::ask(Some(&id.to_string()), method, Some(params));
         if self.is_closed() || self.out.send(Outgoing { text, request: Some(id) }).await.is_err() {
             return Err(Cut::NotSent);
         }
@@ -379,8 +377,8 @@ mod tests {
             second_asked.recv().await.unwrap()
         };
         tokio::select! {
-            _ = line.request(1, "tools/call", "{}", &first) => unreachable!("nobody answers"),
-            _ = line.request(2, "tools/call", "{}", &second) => unreachable!("nobody answers"),
+            _ = line.request(1, "{}".to_owned(), &first) => unreachable!("nobody answers"),
+            _ = line.request(2, "{}".to_owned(), &second) => unreachable!("nobody answers"),
             question = hearing => assert!(question.asked.get().contains("Name?")),
         }
         assert!(first_asked.try_recv().is_err());

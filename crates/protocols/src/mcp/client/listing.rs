@@ -96,7 +96,7 @@ async fn all(connection: &Connection, method: &str, member: &str) -> Result<Vec<
         }
         let params = told.text(connection.greeting.revision, id, &following);
         let ask = Ask { id, method, params, name: None, headers: Vec::new(), credentials: None };
-        let result = connection.channel.request(&ask, &following).await?.map_err(|error| {
+        let result = connection.channel.request(ask, &following).await?.map_err(|error| {
             let text = format!("The server does not answer `{method}`");
             Broken::Lost(Message::public(text).developer(error.get()))
         })?;

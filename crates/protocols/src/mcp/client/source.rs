@@ -9,6 +9,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::sync::Notify;
 use toolmux_core::BoxFuture;
+use toolmux_core::arguments::Arguments;
 use toolmux_core::call::Call;
 use toolmux_core::json_text::{RawJson, raw_of};
 use toolmux_core::outcome::{Outcome, Output, ToolError};
@@ -94,7 +95,7 @@ pub(super) struct Asking<'a> {
     pub(super) method: &'a str,
     pub(super) name: Option<String>,
     /// Of a tool whose parameters may be mirrored as headers, and its arguments.
-    pub(super) schema: Option<(&'a serde_json::Value, &'a serde_json::Map<String, serde_json::Value>)>,
+    pub(super) schema: Option<(&'a serde_json::Value, &'a Arguments)>,
     pub(super) credentials: HeaderMap,
     pub(super) following: &'a Following<'a>,
 }
@@ -187,7 +188,7 @@ impl Upstream {
         let asking = Asking {
             method: "tools/call",
             name: Some(call.tool_name().to_owned()),
-            schema: Some((call.entry().tool.input.value(), call.arguments().map())),
+            schema: Some((call.entry().tool.input.value(), call.arguments())),
             credentials,
             following: &following,
         };
@@ -281,8 +282,8 @@ async fn once(connection: &Connection, asking: &Asking<'_>, told: &Told<'_>) -> 
     let id = connection.channel.next_id();
     let params = told.text(connection.greeting.revision, id, asking.following);
     let headers = match asking.schema.filter(|_| matches!(connection.channel, Channel::Http(_))) {
-        Some((schema, arguments)) => mirror::headers(schema, arguments),
-        None => Vec::new(),
+        Some((schema, arguments)) if mirror::mirrors(schema) => mirror::headers(schema, arguments.map()),
+        _ => Vec::new(),
     };
     let headers = headers.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
     let ask = Ask {
@@ -293,7 +294,7 @@ async fn once(connection: &Connection, asking: &Asking<'_>, told: &Told<'_>) -> 
         headers,
         credentials: Some(&asking.credentials),
     };
-    let answer = connection.channel.request(&ask, asking.following).await;
+    let answer = connection.channel.request(ask, asking.following).await;
     if answer.is_ok() {
         connection.answered();
     }

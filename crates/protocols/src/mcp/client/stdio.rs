@@ -21,6 +21,9 @@ use crate::mcp::lines::{self, Lines};
 /// How long a child may take to end after its input was closed, and again after it was asked to.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// How many bytes of messages are gathered before they are written.
+const WRITTEN_AT_ONCE: usize = 64 << 10;
+
 /// A running child. Dropping it kills the child and all its descendants.
 pub(super) struct Child {
     pub(super) line: Arc<Line>,
@@ -83,17 +86,33 @@ async fn write(
             return;
         }
         for message in batch.drain(..).filter(|message| line.begins(message)) {
-            // A line ends a message, and raw JSON may have been written over several.
-            buffer.extend(
-                message.text.bytes().map(|byte| if byte == b'\n' || byte == b'\r' { b' ' } else { byte }),
-            );
-            buffer.push(b'\n');
+            append(&mut buffer, message.text);
+            // Short messages are written together; more than this would only be a second copy of long ones.
+            if buffer.len() > WRITTEN_AT_ONCE {
+                if stdin.write_all(&buffer).await.is_err() {
+                    return;
+                }
+                buffer = Vec::new();
+            }
         }
         if stdin.write_all(&buffer).await.is_err() || stdin.flush().await.is_err() {
             return;
         }
         buffer.clear();
-        buffer.shrink_to(1 << 20);
+    }
+}
+
+/// Adds a message as one line: raw JSON may have been written over several. A long one is not copied.
+fn append(buffer: &mut Vec<u8>, message: String) {
+    let mut bytes = message.into_bytes();
+    for byte in bytes.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')) {
+        *byte = b' ';
+    }
+    bytes.push(b'\n');
+    if buffer.is_empty() {
+        *buffer = bytes;
+    } else {
+        buffer.extend_from_slice(&bytes);
     }
 }
 

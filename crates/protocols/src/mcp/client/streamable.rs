@@ -98,8 +98,15 @@ impl Streamable {
 
     /// Sends a request and waits for its answer. Dropping the future closes the exchange, which cancels it;
     /// a legacy server is told in words.
-    pub(super) async fn request(&self, ask: &Ask<'_>, following: &Following<'_>) -> Result<Relayed, Broken> {
+    pub(super) async fn request(
+        &self,
+        mut ask: Ask<'_>,
+        following: &Following<'_>,
+    ) -> Result<Relayed, Broken> {
         let text = jsonrpc::ask(Some(&ask.id.to_string()), ask.method, Some(&ask.params));
+        // They may be long, and the answer late.
+        ask.params = String::new();
+        let ask = &ask;
         let mut waiting = Waiting { http: self, id: ask.id, open: true };
         let exchange = pin!(async {
             let answer = self.post(text, self.headers_of(ask)).await?;

@@ -17,6 +17,9 @@ use crate::mcp::wire::{CAPABILITIES, Capabilities, Fault, LOG_LEVEL, Params, VER
 /// How many messages wait for a slow reader before the tool waits too.
 const QUEUE: usize = 32;
 
+/// Longer parameters of a call are not held twice while it runs.
+const LONG_PARAMS: usize = 256 << 10;
+
 /// Who asks, in which revision.
 #[derive(Clone, Debug)]
 pub(super) struct Peer {
@@ -103,6 +106,32 @@ impl Exchange {
         }
         change(&mut members);
         members.write()
+    }
+
+    /// The same for a call: without its arguments where they are long, because it has them already. Their place
+    /// stays.
+    pub(super) fn told_call(&self) -> RawJson {
+        if self.has_long_params() {
+            return self.told(|members| {
+                if members.has("arguments") {
+                    members.put_raw("arguments", RawJson::default());
+                }
+            });
+        }
+        self.told_whole()
+    }
+
+    /// Frees the arguments of a call that was read, where they are long.
+    pub(super) fn free_arguments(&mut self) {
+        if self.has_long_params() {
+            let mut members = Members::read_or_empty(self.asked.params.as_deref());
+            members.remove("arguments");
+            self.asked.params = Some(members.write());
+        }
+    }
+
+    fn has_long_params(&self) -> bool {
+        self.asked.params.as_ref().is_some_and(|params| params.get().len() > LONG_PARAMS)
     }
 
     /// The same for a call that runs as a task: its questions are put where the task is followed, never by a

@@ -56,7 +56,14 @@ pub(super) async fn post(server: Server, request: Request) -> Response {
                 Err(fault) => return stop(Some(id), fault.into()),
             };
             match ladder::peer(headers, &method, &params, caller).and_then(|peer| server.alive(peer)) {
-                Ok(peer) => server.answer(headers, peer, asked, &params).await,
+                Ok(peer) => {
+                    let answering = server.answer(headers, peer, asked, &params).await;
+                    let held = body.into_held();
+                    match answering {
+                        Ok(answering) => Answering { held, ..answering }.respond().await,
+                        Err(response) => *response,
+                    }
+                }
                 Err(stopped) => stop(Some(id), stopped),
             }
         }
@@ -131,7 +138,14 @@ impl Server {
         response
     }
 
-    async fn answer(&self, headers: &HeaderMap, peer: Peer, asked: Asked, params: &Params<'_>) -> Response {
+    /// Begins to answer a request; what comes of it does not need the body any more.
+    async fn answer(
+        &self,
+        headers: &HeaderMap,
+        peer: Peer,
+        asked: Asked,
+        params: &Params<'_>,
+    ) -> Result<Answering, Box<Response>> {
         let (id, revision) = (asked.id.clone(), peer.revision);
         let is_modern_call = asked.method == "tools/call" && revision.is_modern();
         if let Some(name) = params.name.as_deref().filter(|_| is_modern_call) {
@@ -140,7 +154,7 @@ impl Server {
         if is_modern_call
             && let Err(fault) = ladder::mirrored(headers, params, &peer, &self.web.gateway.catalog())
         {
-            return stop(Some(&id), fault.into());
+            return Err(Box::new(stop(Some(&id), fault.into())));
         }
         let takes_streams = takes_streams(headers);
         let (out, messages) = if takes_streams && asked.may_stream(&peer, params) {
@@ -150,7 +164,7 @@ impl Server {
             (Outlet::default(), None)
         };
         let work = cancellable(self.exchange(peer, asked, out));
-        Answering { id, work, messages, takes_streams, revision }.respond().await
+        Ok(Answering { id, work, messages, takes_streams, revision, held: None })
     }
 
     fn noticed(

@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Interval, MissedTickBehavior, interval_at};
 use toolmux_core::BoxFuture;
 use toolmux_core::json_text::RawJson;
+use toolmux_core::memory_budget::Reservation;
 
 use crate::mcp::revision::Revision;
 use crate::mcp::wire::{self, Reply};
@@ -32,6 +33,8 @@ pub(super) struct Answering {
     pub(super) messages: Option<mpsc::Receiver<Box<str>>>,
     pub(super) takes_streams: bool,
     pub(super) revision: Revision,
+    /// What its body takes of the memory for all requests.
+    pub(super) held: Option<Reservation>,
 }
 
 impl Answering {
@@ -67,9 +70,10 @@ impl Answering {
 
     fn stream(self, first: Bytes) -> Response {
         let id = self.id;
-        let work = self.work;
+        let (work, held) = (self.work, self.held);
         let last = Box::pin(async move {
             let text = wire::reply(Some(&id), &work.await);
+            drop(held);
             Some(event(&String::from_utf8_lossy(&text)))
         });
         open(first, last, self.messages)

@@ -54,7 +54,7 @@ fn tools<'a>(catalog: &'a Catalog, peer: &'a Peer) -> impl Iterator<Item = RawJs
 }
 
 /// Dropping the future cancels the call.
-pub(super) async fn call(exchange: Exchange) -> Reply {
+pub(super) async fn call(mut exchange: Exchange) -> Reply {
     let params = exchange.params()?;
     if let Some(state) = Suspended::named(&params, &exchange) {
         if let Some(task) = tasks::named(state, &exchange) {
@@ -70,19 +70,22 @@ pub(super) async fn call(exchange: Exchange) -> Reply {
     if let Some(plan) = plan {
         return Box::pin(tasks::call(&exchange, request, plan)).await;
     }
-    let peer = &exchange.peer;
-    if !exchange.out.is_open() && !peer.capabilities.can_be_asked() {
+    if !exchange.out.is_open() && !exchange.peer.capabilities.can_be_asked() {
+        exchange.free_arguments();
+        let peer = &exchange.peer;
         let answer = exchange.gateway.call(&peer.caller, request, &Progress::unheard()).await;
         return encode::answer(answer, structure, peer);
     }
-    let (gateway, peer) = (Arc::clone(&exchange.gateway), peer.clone());
+    let target = params.name.as_deref().unwrap_or_default().to_owned();
+    exchange.free_arguments();
+    let (gateway, peer) = (Arc::clone(&exchange.gateway), exchange.peer.clone());
     let work = |progress: Progress| -> BoxFuture<'static, Reply> {
         Box::pin(async move {
             let answer = gateway.call(&peer.caller, request, &progress).await;
             encode::answer(answer, structure, &peer)
         })
     };
-    Running::begin(&exchange, params.name.as_deref().unwrap_or_default(), work).drive(&exchange).await
+    Running::begin(&exchange, &target, work).drive(&exchange).await
 }
 
 fn request(exchange: &Exchange, params: &Params<'_>) -> Result<(Request, Structure, Option<Plan>), Fault> {
@@ -96,7 +99,7 @@ fn request(exchange: &Exchange, params: &Params<'_>) -> Result<(Request, Structu
     let structure = Structure::of(entry, exchange.peer.revision);
     let plan = Plan::of(exchange, params, entry)?;
     if entry.is_some_and(|entry| entry.tool.extra.said_by(MCP).is_some()) {
-        let told = if plan.is_some() { exchange.told_of_task() } else { exchange.told_whole() };
+        let told = if plan.is_some() { exchange.told_of_task() } else { exchange.told_call() };
         request.extra = Passthrough::of(MCP, told);
     }
     request.id.clone_from(&exchange.asked.call_id);
