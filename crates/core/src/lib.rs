@@ -3,6 +3,7 @@
 //! No network, no SQL and no wire shapes live here: sources bring tools in through [`source::Source`],
 //! stores keep records through [`store::Store`], users allow tokens through [`broker::Broker`], and protocols speak to [`gateway::Gateway`].
 
+pub mod answer_memory;
 pub mod arguments;
 pub mod audit;
 pub mod broker;

@@ -8,7 +8,7 @@ use crate::message::Message;
 use crate::refusal::Refusal;
 
 /// When a refused caller should try again.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
+pub(crate) const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Bodies and answers from this size on are counted. How many smaller ones there are is bounded by the number of
 /// connections and calls.

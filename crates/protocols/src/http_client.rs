@@ -14,6 +14,7 @@ use hyper::body::{Body, Incoming};
 use hyper_util::client::proxy::matcher::Matcher;
 use percent_encoding::percent_decode_str;
 use tokio::time::timeout;
+use toolmux_core::answer_memory::answer_takes;
 use toolmux_core::call::Call;
 use toolmux_core::message::Message;
 use toolmux_core::refusal::Refusal;
@@ -270,6 +271,8 @@ impl Answer {
             if whole.len() + piece.len() > most {
                 return Err(HttpError::TooLarge { host: self.host().to_owned(), most });
             }
+            let no_memory = |error| HttpError::NoMemory { host: self.host().to_owned(), error };
+            answer_takes(whole.len() + piece.len()).map_err(no_memory)?;
             if whole.is_empty() && promised == Some(piece.len() as u64) {
                 return Ok(piece);
             }

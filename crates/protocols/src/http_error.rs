@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use toolmux_core::answer_memory::NoMemory;
 use toolmux_core::message::Message;
 use toolmux_core::source::SourceError;
 
@@ -45,6 +46,15 @@ pub enum HttpError {
         /// The limit.
         most: usize,
     },
+    /// There is no memory for the answer.
+    #[error("the answer of `{host}` was dropped")]
+    NoMemory {
+        /// Who answered.
+        host: String,
+        /// Why.
+        #[source]
+        error: NoMemory,
+    },
 }
 
 impl HttpError {
@@ -69,9 +79,10 @@ impl From<HttpError> for SourceError {
         let message = Message::public(public).caused_by(&error);
         match error {
             HttpError::NotReached { .. } => SourceError::NotReached(message),
-            HttpError::Lost { .. } | HttpError::TimedOut { .. } | HttpError::TooLarge { .. } => {
-                SourceError::Lost(message)
-            }
+            HttpError::Lost { .. }
+            | HttpError::TimedOut { .. }
+            | HttpError::TooLarge { .. }
+            | HttpError::NoMemory { .. } => SourceError::Lost(message),
         }
     }
 }

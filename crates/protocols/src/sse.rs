@@ -94,6 +94,11 @@ impl Decoder {
         !self.has_data && matches!(&self.pending[..], [] | [b'\r'])
     }
 
+    /// How many bytes of an event that is not complete yet are held.
+    pub fn held(&self) -> usize {
+        self.pending.len() + self.event.data.len()
+    }
+
     /// Takes a piece of the stream; gives the events that are complete with it.
     pub fn push(&mut self, piece: &[u8]) -> Result<Vec<Event>, TooLarge> {
         self.pending.extend_from_slice(piece);
@@ -101,7 +106,7 @@ impl Decoder {
         while let Some(line) = self.line() {
             self.take_line(&line, &mut events);
         }
-        if self.pending.len() + self.event.data.len() > self.most {
+        if self.held() > self.most {
             return Err(TooLarge(self.most));
         }
         Ok(events)

@@ -12,10 +12,12 @@ use tracing::Instrument;
 
 use super::Gateway;
 use super::retries::Retries;
+use crate::answer_memory::{self, NoMemory};
 use crate::call::Call;
+use crate::memory_budget::RETRY_AFTER;
 use crate::message::Message;
 use crate::metrics::ToolMetrics;
-use crate::outcome::{Outcome, ToolError};
+use crate::outcome::{Outcome, Retry, ToolError};
 use crate::progress::Progress;
 use crate::refusal::Refusal;
 
@@ -30,12 +32,12 @@ pub(super) async fn dispatch(
     let started = Instant::now();
     let deadline = started + call.time_limit();
     let running = Running::begin(metrics);
-    let run = pin!(async {
+    let run = pin!(answer_memory::counted(&gateway.memory, async {
         // Answers that have not left yet may already take too much; this one would be added to them.
         gateway.memory.check(0)?;
         let _turn = entry.gate.enter(&call.caller.name, deadline).await?;
         attempts(gateway, call, progress, deadline).await
-    });
+    }));
     let span =
         tracing::debug_span!("call", tool = %entry.flat, caller = call.caller.name(), trace = call.trace());
     let answer = if span.is_disabled() { run.await } else { run.instrument(span).await };
@@ -64,6 +66,10 @@ async fn attempts(
         };
         let running = AssertUnwindSafe(call.entry.mount.source.call(now, progress)).catch_unwind();
         let error = match timeout_at(deadline, running).await {
+            Ok(Ok(Err(_) | Ok(Outcome::Failed(_)))) if answer_memory::was_dropped() => {
+                retries.answered();
+                return Ok(Outcome::Failed(dropped(call)));
+            }
             Ok(Ok(Ok(outcome))) => {
                 retries.answered();
                 return Ok(outcome);
@@ -79,6 +85,13 @@ async fn attempts(
             return answer;
         }
     }
+}
+
+/// The tool has been called, so that only one which may be called twice is worth another try.
+fn dropped(call: &Call) -> ToolError {
+    let text = "The server is busy: there was no memory for the answer of the tool; it may have run";
+    let retry = if call.entry.hints.repeatable() { Retry::After(RETRY_AFTER) } else { Retry::Never };
+    ToolError::from(Message::public(text).caused_by(&NoMemory)).retry(retry)
 }
 
 fn timed_out(call: &Call) -> ToolError {

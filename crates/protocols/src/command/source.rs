@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use toolmux_core::BoxFuture;
+use toolmux_core::answer_memory::answer_takes;
 use toolmux_core::arguments::Arguments;
 use toolmux_core::call::Call;
 use toolmux_core::json_text::{RawJson, to_raw};
@@ -90,6 +91,9 @@ enum Printed {
 
 /// How many letters of what a command printed are told when it failed: the last ones say why.
 const MOST_TOLD: usize = 4_000;
+
+/// How much room there is at least for each read.
+const READ_AT_ONCE: usize = 8 << 10;
 
 fn most_output() -> usize {
     1 << 20
@@ -235,7 +239,11 @@ fn not_started(argv: &[String], error: &std::io::Error) -> SourceError {
 async fn read(stream: Option<impl AsyncRead + Unpin>, most: usize) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if let Some(stream) = stream {
-        stream.take(most as u64 + 1).read_to_end(&mut bytes).await?;
+        let mut stream = stream.take(most as u64 + 1);
+        while stream.read_buf(&mut bytes).await? > 0 {
+            answer_takes(bytes.len()).map_err(std::io::Error::other)?;
+            bytes.reserve(READ_AT_ONCE);
+        }
     }
     if bytes.len() > most {
         return Err(std::io::Error::other(format!("it printed more than {most} bytes")));

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+use toolmux_core::answer_memory::answer_takes;
 use toolmux_core::json_text::{RawJson, to_raw};
 use url::Url;
 
@@ -259,6 +260,7 @@ impl RawEvents {
             };
             let events = self.decoder.push(&piece);
             self.ready.extend(events.map_err(|error| ClientError::call(None, error.to_string()))?);
+            answer_takes(self.decoder.held()).map_err(|error| ClientError::call(None, error.to_string()))?;
         }
     }
 

@@ -108,7 +108,9 @@ impl From<HttpError> for ClientError {
         }
         match error {
             HttpError::TimedOut { .. } => ClientError::TimedOut(error),
-            HttpError::TooLarge { .. } => ClientError::call(None, error.to_string()),
+            HttpError::TooLarge { .. } | HttpError::NoMemory { .. } => {
+                ClientError::call(None, error.to_string())
+            }
             HttpError::NotReached { .. } | HttpError::Lost { .. } => {
                 ClientError::NoAccess { cause: Some(error) }
             }

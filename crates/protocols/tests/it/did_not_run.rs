@@ -20,10 +20,10 @@ use toolmux_protocols::registry::Opening;
 
 use crate::scripted_peer::{Asked, Dialect, EVENTS, HTML, ID, JSON, Peer, Read, Script, http};
 
-const GOOD_RPC: &str =
+pub(crate) const GOOD_RPC: &str =
     r#"{"jsonrpc":"2.0","id":IDENTITY,"result":{"content":[{"type":"text","text":"ok"}]}}"#;
 
-const MCP: Dialect = Dialect {
+pub(crate) const MCP: Dialect = Dialect {
     kind: "mcp",
     path: "/mcp",
     tool: "t",
@@ -43,7 +43,7 @@ const MCP_SESSION: Dialect = Dialect {
     ..MCP
 };
 
-const MCP_EVENTS: Dialect = Dialect {
+pub(crate) const MCP_EVENTS: Dialect = Dialect {
     path: "/sse",
     other: |asked| {
         if asked.says("POST /sse") {
@@ -54,7 +54,7 @@ const MCP_EVENTS: Dialect = Dialect {
     ..MCP
 };
 
-const OPENTOOL: Dialect = Dialect {
+pub(crate) const OPENTOOL: Dialect = Dialect {
     kind: "opentool",
     path: "",
     tool: "t",
@@ -67,7 +67,7 @@ const OPENTOOL: Dialect = Dialect {
     },
 };
 
-const OXP: Dialect = Dialect {
+pub(crate) const OXP: Dialect = Dialect {
     kind: "oxp",
     path: "",
     tool: "t",

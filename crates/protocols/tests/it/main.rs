@@ -1,5 +1,6 @@
 //! Protocols over real sockets and real child processes.
 
+mod answer_memory;
 mod ats;
 mod ats_source;
 mod auth;

@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 use tokio::sync::broadcast;
 use tokio_util::task::TaskTracker;
 use toolmux_core::BoxFuture;
+use toolmux_core::answer_memory::answer_takes;
 use toolmux_core::json_text::RawJson;
 use toolmux_core::message::Message as Words;
 use toolmux_core::source::Relayed;
@@ -206,6 +207,8 @@ impl Streamable {
             let events = decoder
                 .push(&piece)
                 .map_err(|error| Broken::Lost(Words::public("The answer is too long").caused_by(&error)))?;
+            answer_takes(decoder.held())
+                .map_err(|error| Broken::Lost(Words::public("The answer was dropped").caused_by(&error)))?;
             for event in events {
                 match Message::read(event.data.as_bytes()) {
                     Ok(Message::Notification { method, params }) => following.heard(&method, params).await,
