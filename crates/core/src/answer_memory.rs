@@ -38,6 +38,21 @@ pub fn answer_takes(bytes: usize) -> Result<(), NoMemory> {
     ANSWER.try_with(|answer| answer.takes(bytes)).unwrap_or(Ok(()))
 }
 
+/// What counts the answer of the call that this task runs, for a task that reads the answers of many.
+pub fn budget() -> Option<Arc<MemoryBudget>> {
+    ANSWER.try_with(|answer| Arc::clone(&answer.budget)).ok()
+}
+
+/// Takes over what another task counted while it read the answer of this call; or that it had no memory for it.
+pub fn answer_took(held: Result<Option<Reservation>, NoMemory>) {
+    let take = |answer: &AnswerMemory| match held {
+        Ok(Some(held)) => *answer.held.borrow_mut() = Some(held),
+        Ok(None) => {}
+        Err(NoMemory) => answer.refused.set(true),
+    };
+    ANSWER.try_with(take).ok();
+}
+
 /// True when there was no memory for the answer of the call that this task runs.
 pub(crate) fn was_dropped() -> bool {
     ANSWER.try_with(|answer| answer.refused.get()).unwrap_or(false)

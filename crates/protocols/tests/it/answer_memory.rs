@@ -11,7 +11,7 @@ use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::{Outcome, Retry};
 use toolmux_core::progress::Progress;
 
-use crate::did_not_run::{GOOD_RPC, LONG, MCP, OPENTOOL, OXP, gateway};
+use crate::did_not_run::{GOOD_RPC, LONG, MCP, MCP_EVENTS, OPENTOOL, OXP, gateway};
 use crate::scripted_peer::{Dialect, EVENTS, JSON, Peer, Script, http};
 
 const MEMORY: usize = 1 << 20;
@@ -48,11 +48,15 @@ async fn check(what: &str, gateway: &Arc<Gateway>, tool: &str) {
 }
 
 async fn check_server(dialect: Dialect, headers: &str, body: &str) {
+    check_scripted(dialect, headers, Script::runs(http(200, headers, body))).await;
+}
+
+async fn check_scripted(dialect: Dialect, what: &str, script: Script) {
     let peer = Peer::start(dialect).await;
     let table = json!({ "url": format!("{}{}", peer.base, dialect.path) });
     let gateway = gateway(dialect.kind, table, LONG).await;
-    peer.follow(Script::runs(http(200, headers, body)));
-    check(&format!("{} {headers}", dialect.kind), &gateway, dialect.tool).await;
+    peer.follow(script);
+    check(&format!("{}{} {what}", dialect.kind, dialect.path), &gateway, dialect.tool).await;
     assert_eq!(peer.ran(), 3, "{}: an answer that was dropped is not asked for again", dialect.kind);
 }
 
@@ -64,6 +68,35 @@ async fn answers_of_servers_are_dropped_when_there_is_no_memory() {
     check_server(MCP, EVENTS, &format!("event: message\ndata: {rpc}\n\n")).await;
     check_server(OXP, JSON, &OXP.good.replace('1', &format!("\"{text}\""))).await;
     check_server(OPENTOOL, JSON, &OPENTOOL.good.replace(":1", &format!(":\"{text}\""))).await;
+}
+
+#[tokio::test]
+async fn answers_on_a_stream_of_many_are_dropped_when_there_is_no_memory() {
+    let event = GOOD_RPC.replace("ok", &"x".repeat(ANSWER)).leak();
+    let script = Script { event: Some(event), ..Script::runs(http(202, "", "")) };
+    check_scripted(MCP_EVENTS, "one stream", script).await;
+}
+
+#[tokio::test]
+async fn answers_of_a_server_on_standard_streams_are_dropped_when_there_is_no_memory() {
+    let script = format!(
+        r#"import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    text = {{"type": "text", "text": "x" * {ANSWER}}}
+    answers = {{
+        "initialize": {{"protocolVersion": "2025-06-18", "capabilities": {{"tools": {{}}}}}},
+        "tools/list": {{"tools": [{{"name": "t", "inputSchema": {{"type": "object"}}}}]}},
+        "tools/call": {{"content": [text]}},
+    }}
+    if asked.get("method") in answers:
+        print(json.dumps({{"jsonrpc": "2.0", "id": asked["id"], "result": answers[asked["method"]]}}), flush=True)
+"#
+    );
+    let table = json!({ "command": ["python3", "-c", script], "era": "legacy" });
+    let gateway = gateway("mcp", table, LONG).await;
+    check("mcp on standard streams", &gateway, "t").await;
+    gateway.close(LONG).await;
 }
 
 #[tokio::test]

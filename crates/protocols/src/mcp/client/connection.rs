@@ -179,6 +179,7 @@ impl Channel {
             Cut::NotSent => Broken::NotReached(message("The server is not running")),
             Cut::Ended => Broken::Lost(message("The server ended")),
             Cut::NotTaken(why) => why,
+            Cut::NoMemory => Broken::Lost(message("The server's answer was dropped")),
             Cut::TooLong => Broken::Lost(message("The server's answer is longer than `max_message` allows")),
         }
     }

@@ -11,12 +11,15 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::{Notify, broadcast, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
+use toolmux_core::answer_memory::{self, NoMemory};
 use toolmux_core::json_text::{RawJson, to_raw};
+use toolmux_core::memory_budget::Reservation;
 use toolmux_core::source::Relayed;
 
 use super::connection::Broken;
 use super::follow::{Following, unasked};
 use crate::jsonrpc::{self, Message};
+use crate::mcp::lines::Memory;
 use crate::mcp::members::Members;
 use crate::mcp::wire::{ASKED_FOR, SUBSCRIPTION};
 
@@ -48,6 +51,8 @@ pub(super) enum Cut {
     Ended,
     /// Its answer was too long to read.
     TooLong,
+    /// There was no memory for its answer.
+    NoMemory,
     /// It was not taken, or maybe not.
     NotTaken(Broken),
 }
@@ -63,12 +68,14 @@ pub(super) struct Line {
     pub(super) updated: broadcast::Sender<RawJson>,
     /// Lines that were no messages, and answers nobody waited for.
     pub(super) noise: AtomicU64,
+    /// What counts answers, as soon as a call was sent.
+    pub(super) memory: Memory,
     closed: CancellationToken,
 }
 
 #[derive(Debug)]
 struct Pending {
-    answer: oneshot::Sender<Result<Relayed, Cut>>,
+    answer: oneshot::Sender<Result<(Relayed, Option<Reservation>), Cut>>,
     events: mpsc::Sender<Event>,
     /// Its writing has begun.
     sent: bool,
@@ -99,6 +106,7 @@ impl Line {
             changed: Notify::new(),
             updated: broadcast::Sender::new(EVENT_QUEUE),
             noise: AtomicU64::new(0),
+            memory: Memory::default(),
             closed: CancellationToken::new(),
         };
         (Arc::new(line), written)
@@ -145,6 +153,11 @@ impl Line {
         text: String,
         following: &Following<'_>,
     ) -> Result<Relayed, Cut> {
+        if self.memory.get().is_none()
+            && let Some(budget) = answer_memory::budget()
+        {
+            self.memory.set(budget).ok();
+        }
         let (answer, mut answered) = oneshot::channel();
         let (events, mut told) = mpsc::channel(EVENT_QUEUE);
         self.pending(|pending| {
@@ -181,7 +194,7 @@ impl Line {
                 }
                 answer = &mut answered => {
                     waiting.sent = false;
-                    return answer.unwrap_or(Err(Cut::Ended));
+                    return taken_over(answer.unwrap_or(Err(Cut::Ended)));
                 }
             }
         }
@@ -192,15 +205,15 @@ impl Line {
         self.out.send(Outgoing::unanswered(text)).await.ok();
     }
 
-    /// Takes a message of the server's.
-    pub(super) fn deliver(&self, text: &[u8]) {
+    /// Takes a message of the server's, and what it takes of the memory for all requests.
+    pub(super) fn deliver(&self, text: &[u8], held: Option<Reservation>) {
         match Message::read(text) {
             Ok(Message::Answer { id, answer }) => {
                 let pending = id.get().parse().ok().and_then(|id: u64| self.pending(|all| all.remove(&id)));
                 match pending {
                     Some(pending) => {
                         let said = answer.map(ToOwned::to_owned).map_err(ToOwned::to_owned);
-                        pending.answer.send(Ok(said)).ok();
+                        pending.answer.send(Ok((said, held))).ok();
                     }
                     None => self.noted(),
                 }
@@ -211,15 +224,15 @@ impl Line {
         }
     }
 
-    /// Tells the sender of a request that it will not be answered.
-    pub(super) fn not_taken(&self, request: u64, why: Broken) {
+    /// Tells the sender of a request that it gets no answer.
+    pub(super) fn cut(&self, request: u64, why: Cut) {
         if let Some(pending) = self.pending(|all| all.remove(&request)) {
-            pending.answer.send(Err(Cut::NotTaken(why))).ok();
+            pending.answer.send(Err(why)).ok();
         }
     }
 
-    /// A message that was too long: its two ends may say whose answer it was.
-    pub(super) fn deliver_too_long(&self, ends: &[u8]) {
+    /// A message that could not be kept: its two ends may say whose answer it was.
+    pub(super) fn deliver_ends(&self, ends: &[u8], why: Cut) {
         self.noted();
         let text = String::from_utf8_lossy(ends);
         let id = text.match_indices("\"id\":").find_map(|(at, key)| {
@@ -227,8 +240,8 @@ impl Line {
                 text[at + key.len()..].trim_start().chars().take_while(char::is_ascii_digit).collect();
             digits.parse::<u64>().ok()
         });
-        if let Some(pending) = id.and_then(|id| self.pending(|all| all.remove(&id))) {
-            pending.answer.send(Err(Cut::TooLong)).ok();
+        if let Some(id) = id {
+            self.cut(id, why);
         }
     }
 
@@ -316,6 +329,17 @@ impl Line {
     }
 }
 
+/// An answer; what it takes of the memory for all requests is the call's from now on.
+fn taken_over(answer: Result<(Relayed, Option<Reservation>), Cut>) -> Result<Relayed, Cut> {
+    let (answer, held) = match answer {
+        Ok((said, held)) => (Ok(said), Ok(held)),
+        Err(Cut::NoMemory) => (Err(Cut::NoMemory), Err(NoMemory)),
+        Err(cut) => (Err(cut), Ok(None)),
+    };
+    answer_memory::answer_took(held);
+    answer
+}
+
 /// The request that a message belongs to, where its `_meta` says so.
 fn meta_number(params: Option<&RawValue>, key: &str) -> Option<u64> {
     let meta = Members::read(params?)?.get("_meta")?.to_owned();
@@ -373,7 +397,7 @@ mod tests {
             let params = json!({ "message": "Name?", "_meta": meta });
             let question =
                 json!({ "jsonrpc": "2.0", "id": "s1", "method": "elicitation/create", "params": params });
-            line.deliver(question.to_string().as_bytes());
+            line.deliver(question.to_string().as_bytes(), None);
             second_asked.recv().await.unwrap()
         };
         tokio::select! {

@@ -7,14 +7,16 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use toolmux_core::memory_budget::COUNTED;
 use toolmux_core::message::Message;
 use url::Url;
 
 use super::authorization::TokenWanted;
 use super::connection::Broken;
-use super::line::{Line, Outgoing};
+use super::line::{Cut, Line, Outgoing};
 use crate::http_client::{Answer, HttpClient};
 use crate::http_status::StatusAnswer;
+use crate::jsonrpc;
 use crate::sse::Decoder;
 
 /// How long the server may take to name the address for posts.
@@ -70,12 +72,25 @@ async fn read(line: Arc<Line>, mut answer: Answer, mut decoder: Decoder, named: 
                         named.send(event.data).ok();
                     }
                 }
-                "" | "message" => line.deliver(event.data.as_bytes()),
+                "" | "message" => deliver(&line, event.data.as_bytes()),
                 _ => {}
             }
         }
     }
     line.close();
+}
+
+/// A long message is counted when it is there whole.
+fn deliver(line: &Line, text: &[u8]) {
+    let memory = line.memory.get().filter(|_| text.len() >= COUNTED);
+    match (memory.map(|memory| memory.reserve(text.len())).transpose(), jsonrpc::Message::read(text)) {
+        (Err(_), Ok(jsonrpc::Message::Answer { id, .. })) => {
+            if let Ok(id) = id.get().parse() {
+                line.cut(id, Cut::NoMemory);
+            }
+        }
+        (held, _) => line.deliver(text, held.unwrap_or_default()),
+    }
 }
 
 /// How messages of ours reach the server.
@@ -94,7 +109,7 @@ impl Posts {
                 continue;
             }
             if let (Err(broken), Some(request)) = (self.post(message.text).await, message.request) {
-                line.not_taken(request, broken);
+                line.cut(request, Cut::NotTaken(broken));
             }
         }
     }

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::line::{Line, Outgoing};
+use super::line::{Cut, Line, Outgoing};
 use super::settings::Address;
 use super::stderr::LastWords;
 use crate::child::ChildGroup;
@@ -47,7 +47,8 @@ impl Child {
         let pipes = (group.child.stdin.take(), group.child.stdout.take(), group.child.stderr.take());
         if let (Some(stdin), Some(stdout), Some(stderr)) = pipes {
             tasks.spawn(write(Arc::clone(&line), written, stdin, stop.clone()));
-            tasks.spawn(read(Arc::clone(&line), Lines::new(stdout, most), name.to_owned()));
+            let lines = Lines::new(stdout, most, Arc::clone(&line.memory));
+            tasks.spawn(read(Arc::clone(&line), lines, name.to_owned()));
             tasks.spawn(last_words.clone().listen(stderr, name.to_owned()));
         }
         if let Some(idle) = *idle {
@@ -119,15 +120,16 @@ fn append(buffer: &mut Vec<u8>, message: String) {
 async fn read(line: Arc<Line>, mut lines: Lines<ChildStdout>, source: String) {
     while let Some(next) = lines.next().await {
         match next {
-            lines::Line::Whole(text) if text.iter().all(u8::is_ascii_whitespace) => {}
-            lines::Line::Whole(text) => {
+            lines::Line::Whole(text, _) if text.iter().all(u8::is_ascii_whitespace) => {}
+            lines::Line::Whole(text, held) => {
                 let before = line.noise.load(Ordering::Relaxed);
-                line.deliver(&text);
+                line.deliver(&text, held);
                 if before == 0 && line.noise.load(Ordering::Relaxed) == 1 {
                     tracing::debug!(source, "prints what is no message on its standard output");
                 }
             }
-            lines::Line::TooLong(ends) => line.deliver_too_long(&ends),
+            lines::Line::TooLong(ends) => line.deliver_ends(&ends, Cut::TooLong),
+            lines::Line::NoMemory(ends) => line.deliver_ends(&ends, Cut::NoMemory),
         }
     }
     line.close();

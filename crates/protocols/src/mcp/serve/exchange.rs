@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 use toolmux_core::call::{CallId, Caller};
 use toolmux_core::gateway::Gateway;
 use toolmux_core::json_text::RawJson;
+use toolmux_core::memory_budget::Reservation;
 
 use super::desk::Desk;
 use crate::jsonrpc;
@@ -40,12 +41,15 @@ pub(super) struct Asked {
     pub(super) call_id: Option<CallId>,
     /// The caller's trace, when it stands beside the message.
     pub(super) trace: Option<Box<str>>,
+    /// What the message takes of the memory for all requests.
+    #[expect(dead_code, reason = "held for its drop")]
+    pub(super) held: Option<Reservation>,
 }
 
 impl Asked {
     pub(super) fn new(id: &RawValue, method: &str, params: Option<&RawValue>) -> Self {
         let params = params.map(ToOwned::to_owned);
-        Asked { id: id.to_owned(), method: method.to_owned(), params, call_id: None, trace: None }
+        Asked { id: id.to_owned(), method: method.to_owned(), params, call_id: None, trace: None, held: None }
     }
 
     /// True when messages may have to leave before the answer.

@@ -18,7 +18,7 @@ use toolmux_core::gateway::Gateway;
 
 use super::conversation::Conversation;
 use super::desk::Desk;
-use super::exchange::Outlet;
+use super::exchange::{Asked, Outlet};
 use super::http::{asked, not_a_message};
 use super::{protected, stream};
 use crate::jsonrpc::Message;
@@ -87,7 +87,10 @@ impl Sessions {
         };
         match Message::read(&body) {
             Ok(Message::Request { id, method, params }) => match conversation.try_place() {
-                Some(place) => conversation.ask(asked(&parts.headers, id, &method, params), place),
+                Some(place) => {
+                    let asked = asked(&parts.headers, id, &method, params);
+                    conversation.ask(Asked { held: body.into_held(), ..asked }, place);
+                }
                 None if conversation.try_reply(id, busy(web)) => {}
                 None => return answered(StatusCode::TOO_MANY_REQUESTS, busy(web)),
             },

@@ -9,11 +9,12 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use toolmux_core::call::Caller;
 use toolmux_core::gateway::Gateway;
+use toolmux_core::memory_budget::{COUNTED, Reservation};
 
 use super::conversation::Conversation;
 use super::exchange::{Asked, Outlet};
 use crate::jsonrpc::{Message, NotAMessage};
-use crate::mcp::lines::{Line, Lines};
+use crate::mcp::lines::{Line, Lines, Memory};
 use crate::mcp::wire::{Fault, INVALID_REQUEST, PARSE_ERROR};
 
 /// The longest line.
@@ -33,14 +34,19 @@ pub async fn serve_streams(
     let (out, messages) = Outlet::channel();
     let mut writer = JoinSet::new();
     writer.spawn(write(messages, output));
+    let memory = Arc::clone(gateway.memory());
     let conversation =
         Conversation::new(gateway, Arc::default(), caller, "stdio".into(), (out, MOST_RUNNING));
-    let mut lines = Lines::new(input, LINE_BYTES);
+    let mut lines = Lines::new(input, LINE_BYTES, Memory::default());
     while let Some(line) = lines.next().await {
         match line {
-            Line::Whole(text) if text.iter().all(u8::is_ascii_whitespace) => {}
-            Line::Whole(text) => take(&conversation, &text).await,
-            Line::TooLong(_) => {
+            Line::Whole(text, _) if text.iter().all(u8::is_ascii_whitespace) => {}
+            Line::Whole(text, _) => {
+                // Counted whether or not it fits: a call of it is refused where its id is known.
+                let held = (text.len() >= COUNTED).then(|| memory.hold(text.len()));
+                take(&conversation, text, held).await;
+            }
+            Line::TooLong(_) | Line::NoMemory(_) => {
                 let fault =
                     Fault::new(INVALID_REQUEST, format!("A message has more than {LINE_BYTES} bytes"));
                 conversation.reply(None, &Err(fault)).await;
@@ -61,11 +67,13 @@ async fn write(mut messages: mpsc::Receiver<Box<str>>, mut output: impl AsyncWri
     }
 }
 
-async fn take(conversation: &Conversation, text: &[u8]) {
-    match Message::read(text) {
+async fn take(conversation: &Conversation, text: Vec<u8>, held: Option<Reservation>) {
+    match Message::read(&text) {
         Ok(Message::Request { id, method, params }) => {
+            let asked = Asked { held, ..Asked::new(id, &method, params) };
+            drop(text);
             let place = conversation.place().await;
-            conversation.ask(Asked::new(id, &method, params), place);
+            conversation.ask(asked, place);
         }
         Ok(Message::Notification { method, params }) => conversation.noticed(&method, params),
         Ok(Message::Answer { id, answer }) => conversation.answered(id, answer),
