@@ -14,7 +14,7 @@ use crate::mcp_fixture::{Kit, Served, serve};
 struct Talk {
     read: BufReader<ReadHalf<DuplexStream>>,
     write: WriteHalf<DuplexStream>,
-    _served: Served,
+    served: Served,
 }
 
 impl Talk {
@@ -25,7 +25,7 @@ impl Talk {
         let (input, output) = tokio::io::split(theirs);
         tokio::spawn(serve_streams(served.gateway.clone(), caller, input, output));
         let (read, write) = tokio::io::split(ours);
-        Talk { read: BufReader::new(read), write, _served: served }
+        Talk { read: BufReader::new(read), write, served }
     }
 
     async fn say(&mut self, text: &str) {
@@ -52,6 +52,21 @@ async fn both_eras_share_a_pair_of_streams() {
     assert_eq!(talk.hear().await["result"]["protocolVersion"], "2025-06-18");
     talk.say(&rpc(2, "tools/call", json!({ "name": "Kit_echo", "arguments": { "text": "ho" } }))).await;
     assert_eq!(talk.hear().await["result"], json!({ "content": [{ "type": "text", "text": "ho" }] }));
+}
+
+#[tokio::test]
+async fn a_long_call_is_busy_while_there_is_no_memory() {
+    let mut talk = Talk::begin().await;
+    talk.served.gateway.memory().resize(Some(1 << 20));
+    let others = talk.served.gateway.memory().hold((1 << 20) - 1);
+    let text = "x".repeat(200_000);
+    let call = rpc(2, "tools/call", json!({ "name": "Kit_echo", "arguments": { "text": text } }));
+    talk.say(&call).await;
+    let refused = talk.hear().await;
+    assert_eq!((&refused["id"], &refused["error"]["data"]["retryAfterMs"]), (&json!(2), &json!(1_000)));
+    drop(others);
+    talk.say(&call).await;
+    assert_eq!(talk.hear().await["result"]["content"][0]["text"], text);
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use toolmux_core::call::{CallId, Caller};
 use toolmux_core::gateway::Gateway;
 use toolmux_core::json_text::RawJson;
-use toolmux_core::memory_budget::Reservation;
+use toolmux_core::memory_budget::{COUNTED, MemoryBudget, Reservation};
 
 use super::desk::Desk;
 use crate::jsonrpc;
@@ -156,14 +156,29 @@ impl Exchange {
 /// Where messages leave before the answer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outlet {
-    sender: Option<mpsc::Sender<Box<str>>>,
+    sender: Option<mpsc::Sender<Queued>>,
+    /// What counts long messages that wait; absent where nothing is sent.
+    memory: Option<Arc<MemoryBudget>>,
     shared: bool,
 }
 
+/// A message that waits to leave, with what a long one takes of the memory for all requests.
+#[derive(Debug)]
+pub(super) struct Queued {
+    pub(super) text: Box<str>,
+    _held: Option<Reservation>,
+}
+
 impl Outlet {
-    pub(super) fn channel() -> (Self, mpsc::Receiver<Box<str>>) {
+    pub(super) fn channel(memory: &Arc<MemoryBudget>) -> (Self, mpsc::Receiver<Queued>) {
         let (sender, receiver) = mpsc::channel(QUEUE);
-        (Outlet { sender: Some(sender), shared: false }, receiver)
+        (Outlet { sender: Some(sender), memory: Some(Arc::clone(memory)), shared: false }, receiver)
+    }
+
+    /// Counted whether or not it fits: what it says has happened already, and what comes next is refused instead.
+    fn queued(&self, text: Box<str>) -> Queued {
+        let memory = self.memory.as_ref().filter(|_| text.len() >= COUNTED);
+        Queued { _held: memory.map(|memory| memory.hold(text.len())), text }
     }
 
     /// The same for a pair of streams that all requests share.
@@ -183,13 +198,13 @@ impl Outlet {
     pub(super) async fn send(&self, message: impl Into<Box<str>>) {
         if let Some(sender) = &self.sender {
             // A reader that left ends the exchange by other means.
-            sender.send(message.into()).await.ok();
+            sender.send(self.queued(message.into())).await.ok();
         }
     }
 
     /// Sends a message unless that takes waiting; false when it does, or when nobody reads.
     pub(super) fn try_send(&self, message: impl Into<Box<str>>) -> bool {
-        self.sender.as_ref().is_some_and(|sender| sender.try_send(message.into()).is_ok())
+        self.sender.as_ref().is_some_and(|sender| sender.try_send(self.queued(message.into())).is_ok())
     }
 
     pub(super) async fn notify(&self, method: &str, params: &RawValue) {

@@ -94,7 +94,7 @@ pub(super) fn get(server: Server, request: Request) -> Response {
         Ok(peer) => peer,
         Err(stopped) => return stop(None, stopped),
     };
-    let (out, messages) = Outlet::channel();
+    let (out, messages) = Outlet::channel(server.web.gateway.memory());
     let (gateway, desk) = (Arc::clone(&server.web.gateway), Arc::clone(&server.desk));
     let last = Box::pin(async move {
         listen::follow_all(&gateway, &desk, &peer, &out).await;
@@ -158,7 +158,7 @@ impl Server {
         }
         let takes_streams = takes_streams(headers);
         let (out, messages) = if takes_streams && asked.may_stream(&peer, params) {
-            let (out, messages) = Outlet::channel();
+            let (out, messages) = Outlet::channel(self.web.gateway.memory());
             (out, Some(messages))
         } else {
             (Outlet::default(), None)

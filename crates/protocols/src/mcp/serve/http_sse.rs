@@ -55,7 +55,7 @@ impl Sessions {
         if web.gateway.is_closing() {
             return refused(StatusCode::SERVICE_UNAVAILABLE, "The server is stopping");
         }
-        let (out, messages) = Outlet::channel();
+        let (out, messages) = Outlet::channel(web.gateway.memory());
         let Some(session) = self.begin(web, caller, out) else {
             let most = web.limits.sse_sessions;
             let what = format!("The caller has {most} open sessions; close one (`limits.sse_sessions`)");

@@ -12,7 +12,7 @@ use toolmux_core::gateway::Gateway;
 use toolmux_core::memory_budget::{COUNTED, Reservation};
 
 use super::conversation::Conversation;
-use super::exchange::{Asked, Outlet};
+use super::exchange::{Asked, Outlet, Queued};
 use crate::jsonrpc::{Message, NotAMessage};
 use crate::mcp::lines::{Line, Lines, Memory};
 use crate::mcp::wire::{Fault, INVALID_REQUEST, PARSE_ERROR};
@@ -31,7 +31,7 @@ pub async fn serve_streams(
     input: impl AsyncRead + Unpin,
     output: impl AsyncWrite + Unpin + Send + 'static,
 ) {
-    let (out, messages) = Outlet::channel();
+    let (out, messages) = Outlet::channel(gateway.memory());
     let mut writer = JoinSet::new();
     writer.spawn(write(messages, output));
     let memory = Arc::clone(gateway.memory());
@@ -58,9 +58,9 @@ pub async fn serve_streams(
     while writer.join_next().await.is_some() {}
 }
 
-async fn write(mut messages: mpsc::Receiver<Box<str>>, mut output: impl AsyncWrite + Unpin) {
+async fn write(mut messages: mpsc::Receiver<Queued>, mut output: impl AsyncWrite + Unpin) {
     while let Some(message) = messages.recv().await {
-        let line = message.replace(['\n', '\r'], " ") + "\n";
+        let line = message.text.replace(['\n', '\r'], " ") + "\n";
         if output.write_all(line.as_bytes()).await.is_err() || output.flush().await.is_err() {
             return;
         }

@@ -15,6 +15,7 @@ use toolmux_core::BoxFuture;
 use toolmux_core::json_text::RawJson;
 use toolmux_core::memory_budget::Reservation;
 
+use super::exchange::Queued;
 use crate::mcp::revision::Revision;
 use crate::mcp::wire::{self, Reply};
 use crate::sse;
@@ -30,7 +31,7 @@ pub(super) struct Answering {
     pub(super) id: RawJson,
     pub(super) work: BoxFuture<'static, Reply>,
     /// Absent when the client takes no stream.
-    pub(super) messages: Option<mpsc::Receiver<Box<str>>>,
+    pub(super) messages: Option<mpsc::Receiver<Queued>>,
     pub(super) takes_streams: bool,
     pub(super) revision: Revision,
     /// What its body takes of the memory for all requests.
@@ -44,7 +45,7 @@ impl Answering {
             biased;
             reply = &mut self.work => self.finished(&reply),
             Some(message) = next(&mut self.messages) => {
-                let first = event(&message);
+                let first = event(&message.text);
                 self.stream(first)
             }
             () = tokio::time::sleep(EARLY), if self.takes_streams => {
@@ -84,7 +85,7 @@ impl Answering {
 pub(super) fn open(
     first: Bytes,
     last: BoxFuture<'static, Option<Bytes>>,
-    messages: Option<mpsc::Receiver<Box<str>>>,
+    messages: Option<mpsc::Receiver<Queued>>,
 ) -> Response {
     let mut tick = interval_at(tokio::time::Instant::now() + KEEP_ALIVE, KEEP_ALIVE);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -95,7 +96,7 @@ pub(super) fn open(
 struct Flow {
     first: Option<Bytes>,
     last: Option<BoxFuture<'static, Option<Bytes>>>,
-    messages: Option<mpsc::Receiver<Box<str>>>,
+    messages: Option<mpsc::Receiver<Queued>>,
     tick: Interval,
 }
 
@@ -107,7 +108,7 @@ impl Flow {
         let last = self.last.as_mut()?;
         let piece = tokio::select! {
             biased;
-            Some(message) = next(&mut self.messages) => event(&message),
+            Some(message) = next(&mut self.messages) => event(&message.text),
             ended = last => {
                 self.last = None;
                 let mut bytes = self.messages.as_mut().map(drain).unwrap_or_default();
@@ -120,17 +121,17 @@ impl Flow {
     }
 }
 
-async fn next(messages: &mut Option<mpsc::Receiver<Box<str>>>) -> Option<Box<str>> {
+async fn next(messages: &mut Option<mpsc::Receiver<Queued>>) -> Option<Queued> {
     match messages {
         Some(messages) => messages.recv().await,
         None => None,
     }
 }
 
-fn drain(messages: &mut mpsc::Receiver<Box<str>>) -> Vec<u8> {
+fn drain(messages: &mut mpsc::Receiver<Queued>) -> Vec<u8> {
     let mut bytes = Vec::new();
     while let Ok(message) = messages.try_recv() {
-        bytes.extend_from_slice(&event(&message));
+        bytes.extend_from_slice(&event(&message.text));
     }
     bytes
 }
