@@ -4,7 +4,6 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::database::Database;
-use crate::file::FileLost;
 
 #[derive(Debug, Default)]
 pub(crate) struct Outage {
@@ -31,9 +30,10 @@ impl Outage {
 }
 
 impl Database {
-    /// Remembers an error that is not of one write alone. A lost file is told of where it is noticed.
+    /// Remembers an error that is not of one write alone. A lost file is told of where it is noticed, and whatever
+    /// fails from then on, such as new connections, fails because of it.
     pub(crate) fn note_failure(&self, error: &sqlx::Error) {
-        if self.engine.concerns_all(error) && FileLost::of(error).is_none() {
+        if self.engine.concerns_all(error) && self.file_is_ours().is_ok() {
             self.outage.note(error);
         }
     }
