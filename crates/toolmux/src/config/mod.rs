@@ -4,12 +4,16 @@
 mod auth;
 mod believe;
 mod deliver;
+mod duration;
 mod fault;
 mod import;
 mod kept;
 mod keys;
 mod near_file;
 mod raw;
+mod raw_limits;
+mod raw_retention;
+mod raw_tool;
 mod secrets;
 mod size;
 
