@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod attacks;
 mod bad_input;
 mod chat;
 mod check_documents;

@@ -1,0 +1,111 @@
+//! `[tools."…"]` as people write it. The doc comments are the reference manual.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use toolmux_core::mount::ToolSettings;
+use toolmux_core::requirements::{Authorization, Requirements};
+use toolmux_core::tool::Hints;
+
+use super::deliver::{RawDelivery, WrittenDelivery};
+use super::duration::duration;
+
+/// Settings of one tool.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawTool {
+    /// How long a call may take.
+    #[serde(default, deserialize_with = "duration")]
+    #[schemars(with = "Option<String>")]
+    timeout: Option<Duration>,
+    /// How many calls run at a time.
+    concurrency: Option<usize>,
+    /// What a call must bring.
+    requires: Option<RawRequirements>,
+    /// How what it needs reaches it: `{ token = "github", header = "Authorization", prefix = "Bearer " }`,
+    /// `{ secret = "KEY", env = "KEY" }`, `{ user_id = true, argument = "user" }`.
+    #[serde(default)]
+    #[schemars(with = "Vec<WrittenDelivery>")]
+    deliver: Vec<RawDelivery>,
+    /// How the tool behaves, over what its source says.
+    #[serde(default)]
+    hints: RawHints,
+}
+
+impl RawTool {
+    pub(super) fn settings(self) -> ToolSettings {
+        ToolSettings {
+            timeout: self.timeout,
+            concurrency: self.concurrency,
+            requires: self.requires.map(RawRequirements::requirements),
+            deliver: self.deliver.into_iter().map(RawDelivery::delivery).collect(),
+            hints: self.hints.hints(),
+        }
+    }
+}
+
+/// What a call must bring beside its arguments.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RawRequirements {
+    /// Tokens of the user, by provider.
+    #[serde(default)]
+    authorization: Vec<RawAuthorization>,
+    /// Names of secrets.
+    #[serde(default)]
+    secrets: Vec<String>,
+    /// The tool must know for whom it acts.
+    #[serde(default)]
+    user_id: bool,
+}
+
+/// A token of one provider.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RawAuthorization {
+    /// A name under `[auth.providers]`.
+    id: String,
+    /// Scopes the token must have.
+    #[serde(default)]
+    scopes: Vec<String>,
+}
+
+impl RawRequirements {
+    fn requirements(self) -> Requirements {
+        let authorization =
+            self.authorization.into_iter().map(|a| Authorization::new(a.id, a.scopes)).collect();
+        Requirements {
+            authorization,
+            secrets: self.secrets,
+            user_id: self.user_id,
+            ..Requirements::default()
+        }
+    }
+}
+
+/// How a tool behaves.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RawHints {
+    /// Changes nothing.
+    read_only: Option<bool>,
+    /// Twice is the same as once.
+    idempotent: Option<bool>,
+    /// May destroy what was there.
+    destructive: Option<bool>,
+    /// Reaches beyond its own closed world.
+    open_world: Option<bool>,
+}
+
+impl RawHints {
+    fn hints(&self) -> Hints {
+        Hints {
+            read_only: self.read_only,
+            idempotent: self.idempotent,
+            destructive: self.destructive,
+            open_world: self.open_world,
+            tasks: None,
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Arguments that a program would take as options.

@@ -1,0 +1,1 @@
+//! Tokens that a user would give to somebody else without knowing it.

@@ -1,0 +1,1 @@
+//! Requests and upstreams that cost more time or memory than their size allows.

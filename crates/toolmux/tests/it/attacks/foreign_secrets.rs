@@ -1,0 +1,1 @@
+//! Secrets and tokens that an upstream claims and the configuration does not give to it.

@@ -1,0 +1,1 @@
+//! Tokens and identities of other users, taken by a caller.

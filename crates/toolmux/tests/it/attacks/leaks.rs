@@ -1,0 +1,1 @@
+//! Secrets in messages, logs, process listings and files.

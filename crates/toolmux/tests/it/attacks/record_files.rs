@@ -1,0 +1,1 @@
+//! Files of the store, read, locked or confused by others on the machine.

@@ -1,0 +1,1 @@
+//! Commands, MCP servers and C libraries that reach out of their sandbox.
