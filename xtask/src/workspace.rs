@@ -7,6 +7,8 @@ use std::process::Command;
 use anyhow::Context;
 use cargo_metadata::{Metadata, MetadataCommand};
 
+use crate::process;
+
 pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
     /// Cargo's build folder, wherever the environment or a configuration file puts it.
@@ -32,6 +34,12 @@ impl Workspace {
         let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.current_dir(&self.root);
         command
+    }
+
+    /// The program as the tests build it.
+    pub(crate) fn debug_program(&self) -> anyhow::Result<PathBuf> {
+        process::run(self.cargo().args(["build", "--quiet", "--package", "toolmux", "--bin", "toolmux"]))?;
+        Ok(self.target.join("debug").join("toolmux"))
     }
 
     /// What xtask downloads, measures and remembers; safe to delete.

@@ -256,5 +256,5 @@ pub(crate) fn failed(error: sqlx::Error) -> StoreError {
     if let Some(lost) = FileLost::of(&error) {
         return lost.into();
     }
-    StoreError(Message::public("The record store cannot be reached").caused_by(&error))
+    StoreError::new(Message::public("The record store cannot be reached").caused_by(&error))
 }

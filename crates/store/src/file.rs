@@ -42,7 +42,7 @@ impl FileLost {
 impl From<&FileLost> for StoreError {
     fn from(lost: &FileLost) -> Self {
         let public = "The file of the record store was removed or replaced; the server must be restarted";
-        StoreError(Message::public(public).caused_by(lost))
+        StoreError::new(Message::public(public).caused_by(lost))
     }
 }
 

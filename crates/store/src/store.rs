@@ -82,7 +82,7 @@ pub(crate) fn read_outcome(text: &str) -> Result<Outcome, StoreError> {
 }
 
 pub(crate) fn unreadable(error: &dyn std::error::Error) -> StoreError {
-    StoreError(Message::public("A record cannot be read").caused_by(error))
+    StoreError::new(Message::public("A record cannot be read").caused_by(error))
 }
 
 impl Store for SqlStore {

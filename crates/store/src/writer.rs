@@ -9,7 +9,7 @@ use sqlx::AnyConnection;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use toolmux_core::message::Message;
-use toolmux_core::store::StoreError;
+use toolmux_core::store::{Durable, StoreError};
 use toolmux_core::task::TaskId;
 
 use crate::connection::WriteConnection;
@@ -59,7 +59,7 @@ impl Writer {
     /// Ends when the write is durable. Dropping the future does not take the write back.
     pub(crate) async fn write(&self, write: Write) -> Result<bool, StoreError> {
         let (reply, answer) = oneshot::channel();
-        let closed = || StoreError(Message::public("The record store is closed"));
+        let closed = || StoreError::new(Message::public("The record store is closed"));
         self.0.send(Job { write, reply, start: None }).await.map_err(|_| closed())?;
         answer.await.map_err(|_| closed())?
     }
@@ -134,48 +134,81 @@ async fn write_batch(database: &Database, held: Option<Held>, batch: &mut Vec<Jo
     let written = async {
         let (mut connection, since) = match held {
             Some(held) => held,
-            None => (database.writer().await?, Instant::now()),
+            None => (database.writer().await.map_err(Failed::before)?, Instant::now()),
         };
-        let written = database.answered(commit(database, &mut connection, batch)).await?;
-        Ok::<_, sqlx::Error>((written, (connection, since)))
+        let written = database.answered(commit(database, &mut connection, batch)).await;
+        let written = written.map_err(|error| Failed::during(database, error))?;
+        Ok::<_, Failed>((written, (connection, since)))
     };
     match written.await {
         Ok((written, held)) => {
             answer(database, batch.drain(..).zip(written));
             return Some(held);
         }
-        Err(error) if batch.len() == 1 => {
-            undo(database, &error).await;
-            refuse(batch.drain(..), &failed(error));
+        Err(failed) if batch.len() == 1 => {
+            undo(database, &failed.error).await;
+            refuse(batch.drain(..), &failed.told());
         }
-        Err(error) => {
+        Err(Failed { error, durable }) => {
             tracing::debug!(%error, "a batch of records failed");
-            one_by_one(database, batch.drain(..)).await;
+            one_by_one(database, batch.drain(..), durable).await;
         }
     }
     None
 }
 
+/// A transaction that failed.
+struct Failed {
+    error: sqlx::Error,
+    durable: Durable,
+}
+
+impl Failed {
+    /// Nothing was sent.
+    fn before(error: sqlx::Error) -> Self {
+        Failed { error, durable: Durable::No }
+    }
+
+    /// A server that reports an error has rolled back, unless it reports that it ends (class 57), which it may do
+    /// between a commit and its answer. A connection that broke or went silent says nothing.
+    fn during(database: &Database, error: sqlx::Error) -> Self {
+        let unknown = match &error {
+            sqlx::Error::Database(reported) => reported.code().is_some_and(|code| code.starts_with("57")),
+            _ => true,
+        };
+        let durable = if database.engine.remote && unknown { Durable::Unknown } else { Durable::No };
+        Failed { error, durable }
+    }
+
+    fn told(self) -> StoreError {
+        StoreError { durable: self.durable, ..failed(self.error) }
+    }
+}
+
 /// One bad write must not fail those that happened to come with it. When the database is at fault, all fail at
-/// the first.
-async fn one_by_one(database: &Database, mut batch: impl Iterator<Item = Job>) {
+/// the first. `before` tells what became of them when they were written together.
+async fn one_by_one(database: &Database, mut batch: impl Iterator<Item = Job>, before: Durable) {
     while let Some(job) = batch.next() {
         let written = async {
-            let mut connection = database.writer().await?;
+            let mut connection = database.writer().await.map_err(Failed::before)?;
             let written = commit(database, &mut connection, std::slice::from_ref(&job));
-            let written = database.answered(written).await?;
+            let written = database.answered(written).await;
+            let written = written.map_err(|error| Failed::during(database, error))?;
             connection.release();
-            Ok::<_, sqlx::Error>(written)
+            Ok::<_, Failed>(written)
         };
         match written.await {
             Ok(written) => answer(database, std::iter::once(job).zip(written)),
-            Err(error) => {
-                let all = database.engine.concerns_all(&error);
-                undo(database, &error).await;
-                let error = failed(error);
+            Err(mut failed) => {
+                let all = database.engine.concerns_all(&failed.error);
+                undo(database, &failed.error).await;
+                if before == Durable::Unknown {
+                    failed.durable = before;
+                }
+                let error = failed.told();
                 refuse(std::iter::once(job), &error);
                 if all {
-                    return refuse(batch, &error);
+                    return refuse(batch, &StoreError { durable: before, ..error });
                 }
             }
         }

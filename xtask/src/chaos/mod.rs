@@ -114,10 +114,10 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
     Ok(if tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The step of `cargo xtask test`: a short run of each, with the program that the tests built.
+/// The step of `cargo xtask test`: a short run of each, with the program that the tests build.
 pub(crate) fn step(workspace: &Workspace, total: &mut Tally) -> anyhow::Result<()> {
     let short = SCENARIOS.iter().filter_map(|scenario| Some((scenario, scenario.short?)));
-    let toolmux = workspace.target.join("debug/toolmux");
+    let toolmux = workspace.debug_program()?;
     let rows = campaign(&short.collect::<Vec<_>>(), &toolmux, Size::Short)?;
     *total += tally(&rows);
     let failed = rows.iter().filter(|(_, ended)| ended.verdict() == Verdict::Failed);

@@ -92,6 +92,7 @@ impl Protocol {
             Self::Mcp if body["result"].is_object() => Answer::Good,
             Self::OpenTool | Self::Mcp => refused(text("/error/message")),
             Self::Oxp => refused(text("/message")),
+            Self::Ats if text("/detail").contains("may run") => Answer::MayHaveRun,
             Self::Ats => refused(text("/detail")),
         }
     }
@@ -174,6 +175,12 @@ mod tests {
             Answer::MayHaveRun,
         );
         assert_eq!(Answer::failed(lost), Answer::MayHaveRun);
+        check(
+            Protocol::Ats,
+            503,
+            r#"{"detail":"x: it may be stored, and then it may run"}"#,
+            Answer::MayHaveRun,
+        );
         let busy = |status: u16| Answer::Refused(format!("{status} Busy"));
         check(Protocol::Oxp, 400, r#"{"message":"Busy"}"#, busy(400));
         check(Protocol::OpenTool, 200, r#"{"result":{},"error":{"code":429,"message":"Busy"}}"#, busy(200));

@@ -13,12 +13,9 @@ mod python;
 mod stamp;
 mod suite;
 
-use std::path::PathBuf;
-
 use anyhow::bail;
 
 use crate::need;
-use crate::process;
 use crate::steps::Tally;
 use crate::workspace::Workspace;
 
@@ -41,7 +38,7 @@ pub(crate) fn run(workspace: &Workspace, suites: &[Suite], tally: &mut Tally) ->
         println!("    there is no suite yet");
         return Ok(());
     }
-    let binary = build(workspace)?;
+    let binary = workspace.debug_program()?;
     let cache = workspace.cache().join("peers");
     run_all(suites, tally, |suite| suite.run(&binary, &workspace.root, &cache))
 }
@@ -50,11 +47,6 @@ pub(crate) fn run(workspace: &Workspace, suites: &[Suite], tally: &mut Tally) ->
 pub(crate) fn world(workspace: &Workspace) -> anyhow::Result<()> {
     need::meet(mcp::SERVERS.needs)?;
     run(workspace, &[mcp::SERVERS], &mut Tally::default())
-}
-
-fn build(workspace: &Workspace) -> anyhow::Result<PathBuf> {
-    process::run(workspace.cargo().args(["build", "--quiet", "--package", "toolmux", "--bin", "toolmux"]))?;
-    Ok(workspace.target.join("debug").join("toolmux"))
 }
 
 /// Every suite runs, also after one that failed; each counts as one test.

@@ -60,7 +60,7 @@ impl Gateway {
                 return;
             }
             while let Err(error) = self.store.audit_add(&batch).await {
-                tracing::debug!(developer = error.0.developer, "audit records are not written yet");
+                tracing::debug!(developer = error.message.developer, "audit records are not written yet");
                 if self.stop.run_until_cancelled(sleep(PAUSE)).await.is_none() {
                     return;
                 }

@@ -41,7 +41,7 @@ impl Gateway {
             Ok(Some(text)) => text,
             Ok(None) => return,
             Err(error) => {
-                let developer = error.0.developer;
+                let developer = error.message.developer;
                 tracing::debug!(source = mount.name, developer, "definitions of an earlier run are not read");
                 return;
             }
@@ -86,7 +86,11 @@ impl Gateway {
             );
             CONFIRM_EVERY
         } else if let Err(error) = self.store.definitions_put(key, &text).await {
-            tracing::debug!(source = mount.name, developer = error.0.developer, "definitions are not kept");
+            tracing::debug!(
+                source = mount.name,
+                developer = error.message.developer,
+                "definitions are not kept"
+            );
             TRY_AGAIN
         } else {
             CONFIRM_EVERY

@@ -159,7 +159,7 @@ async fn note_later(
 ) {
     let mut pause = FIRST_PAUSE;
     loop {
-        tracing::debug!(call = %key.id, developer = error.0.developer, "the end of a call is not recorded yet");
+        tracing::debug!(call = %key.id, developer = error.message.developer, "the end of a call is not recorded yet");
         if gateway.stop.run_until_cancelled(sleep(pause)).await.is_none() {
             return;
         }

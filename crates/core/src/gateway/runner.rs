@@ -193,7 +193,7 @@ impl Gateway {
                 claimed.into_iter().zip(slots).for_each(|(task, slot)| self.begin_claimed(task, slot));
             }
             Err(error) => {
-                tracing::debug!(developer = error.0.developer, "waiting tasks cannot be claimed");
+                tracing::debug!(developer = error.message.developer, "waiting tasks cannot be claimed");
             }
         }
     }
@@ -296,7 +296,7 @@ impl Gateway {
             match self.store.task_is_ours(id).await {
                 Ok(ours) => return ours,
                 Err(error) => {
-                    tracing::debug!(developer = error.0.developer, "a task waits for the record store");
+                    tracing::debug!(developer = error.message.developer, "a task waits for the record store");
                 }
             }
             if timeout(pause, self.stop.cancelled()).await.is_ok() {
@@ -368,7 +368,7 @@ impl Gateway {
                 Settled::PutBack(pause) => self.store.task_return(id, pause).await,
             };
             let Err(error) = written else { return };
-            tracing::debug!(developer = error.0.developer, "the end of a task is not recorded yet");
+            tracing::debug!(developer = error.message.developer, "the end of a task is not recorded yet");
             if timeout(pause, self.stop.cancelled()).await.is_ok() {
                 return;
             }

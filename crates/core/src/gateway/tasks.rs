@@ -19,7 +19,7 @@ use crate::names::ToolRef;
 use crate::outcome::Outcome;
 use crate::refusal::Refusal;
 use crate::store::{
-    CallKey, ClaimedTask, FoundTask, Listener, NewTask, Store, StoreError, Submitted, frees_key,
+    CallKey, ClaimedTask, Durable, FoundTask, Listener, NewTask, Store, StoreError, Submitted, frees_key,
 };
 use crate::task::{LONGEST_KEPT, Task, TaskEvent, TaskId, TaskStatus, cancelled};
 use crate::tool::Passthrough;
@@ -85,7 +85,7 @@ impl Gateway {
             }
             other => {
                 self.runner.held(&id);
-                match other.map_err(Refusal::from)?.0 {
+                match other.map_err(not_kept)?.0 {
                     Submitted::Known(known) => Ok(known),
                     Submitted::Fresh | Submitted::Called | Submitted::Conflict => {
                         Err(Refusal::Conflict { call_id: call.request.id.unwrap_or_default().to_string() })
@@ -308,5 +308,18 @@ impl KeptRequest {
         request.answers = kept.answers;
         request.extra = kept.extra;
         Ok((kept.caller, request, kept.is_record.then(|| task.id.clone())))
+    }
+}
+
+/// What the submitter of a task is told when the store failed.
+fn not_kept(error: StoreError) -> Refusal {
+    match error.durable {
+        Durable::No => error.into(),
+        Durable::Unknown => Refusal::Unavailable {
+            message: Message::public(
+                "The record store failed before it confirmed the task: it may be stored, and then it may run",
+            ),
+            retry_after: None,
+        },
     }
 }

@@ -49,11 +49,32 @@ pub enum Begun {
 
 /// The store cannot answer.
 #[derive(Clone, Debug)]
-pub struct StoreError(pub Message);
+pub struct StoreError {
+    /// Why.
+    pub message: Message,
+    /// Whether what was to be written is durable all the same.
+    pub durable: Durable,
+}
+
+/// Whether a write that failed is durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durable {
+    /// It is not.
+    No,
+    /// The answer to its commit was lost: it may be.
+    Unknown,
+}
+
+impl StoreError {
+    /// An error after which nothing is durable.
+    pub fn new(message: Message) -> Self {
+        StoreError { message, durable: Durable::No }
+    }
+}
 
 /// What failed is said in the log by the store itself, once: its refusals are many, and do not say it again.
 impl From<StoreError> for Refusal {
-    fn from(StoreError(message): StoreError) -> Self {
+    fn from(StoreError { message, .. }: StoreError) -> Self {
         tracing::debug!(developer = message.developer, "the record store refused: {}", message.public);
         Refusal::Unavailable { message: Message::public(message.public), retry_after: None }
     }

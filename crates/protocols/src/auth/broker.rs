@@ -243,7 +243,8 @@ impl Broker for OAuthBroker {
     fn status<'a>(&'a self, challenge: &'a str) -> BoxFuture<'a, Result<ChallengeStatus, Message>> {
         Box::pin(async move {
             let place = challenge_place(challenge);
-            let record: Option<ChallengeRecord> = self.kept.find(&place).await.map_err(|error| error.0)?;
+            let record: Option<ChallengeRecord> =
+                self.kept.find(&place).await.map_err(|error| error.message)?;
             Ok(record.map_or(ChallengeStatus::Failed, |record| record.status.into()))
         })
     }

@@ -25,7 +25,7 @@ const OFFLINE: &str = "offline_access";
 impl OAuthBroker {
     pub(super) async fn open(&self, from: &StartFrom<'_>) -> Result<Started, Message> {
         let known: Option<ChallengeRecord> =
-            self.kept.find(&challenge_place(from.challenge)).await.map_err(|error| error.0)?;
+            self.kept.find(&challenge_place(from.challenge)).await.map_err(|error| error.message)?;
         let record = known.filter(|record| record.status == Status::Pending).ok_or_else(|| {
             Message::public("This link was used already or has expired. Ask again to get a new one.")
         })?;
@@ -42,7 +42,7 @@ impl OAuthBroker {
             scopes: scopes.clone(),
             issued: met.issued.clone(),
         };
-        self.kept.put(&state_place(&state), &kept, after(LIFE)).await.map_err(|error| error.0)?;
+        self.kept.put(&state_place(&state), &kept, after(LIFE)).await.map_err(|error| error.message)?;
         let url = self.consent_page(&met, id, &scopes, (&state, &verifier))?;
         Ok(Started { url: url.into(), browser: Secret::new(browser) })
     }
@@ -83,10 +83,10 @@ impl OAuthBroker {
         let expired = || Message::public("This authorization was completed already, or took too long.");
         let state = parameter("state").ok_or_else(expired)?;
         let taken: Option<StateRecord> =
-            self.kept.take(&state_place(state)).await.map_err(|error| error.0)?;
+            self.kept.take(&state_place(state)).await.map_err(|error| error.message)?;
         let state = taken.ok_or_else(expired)?;
         let place = challenge_place(&state.challenge);
-        let known: Option<ChallengeRecord> = self.kept.find(&place).await.map_err(|error| error.0)?;
+        let known: Option<ChallengeRecord> = self.kept.find(&place).await.map_err(|error| error.message)?;
         let pending = known.filter(|record| record.status == Status::Pending);
         let mut record = pending.ok_or_else(expired)?;
         let shown = came_back.browser.map(|shown| Secret::new(shown).sha256()).unwrap_or_default();
@@ -97,15 +97,15 @@ impl OAuthBroker {
         }
         // A challenge may have been opened several times; it is decided once.
         let decision: Option<()> =
-            self.kept.take(&decision_place(&state.challenge)).await.map_err(|error| error.0)?;
+            self.kept.take(&decision_place(&state.challenge)).await.map_err(|error| error.message)?;
         decision.ok_or_else(expired)?;
         let ended = self.exchange(&record, &state, &parameter).await;
         record.status = if ended.is_ok() { Status::Completed } else { Status::Failed };
-        self.kept.put(&place, &record, after(REMEMBERED)).await.map_err(|error| error.0)?;
+        self.kept.put(&place, &record, after(REMEMBERED)).await.map_err(|error| error.message)?;
         let waiting = waiting_place(&record.owner, &record.scopes);
-        self.kept.store.sealed_take(&waiting).await.map_err(|error| error.0)?;
+        self.kept.store.sealed_take(&waiting).await.map_err(|error| error.message)?;
         ended?;
-        self.audit(AuditAction::GrantCreated, &record.owner).await.map_err(|error| error.0)?;
+        self.audit(AuditAction::GrantCreated, &record.owner).await.map_err(|error| error.message)?;
         Ok(Finished { provider: record.owner.provider })
     }
 
@@ -142,10 +142,10 @@ impl OAuthBroker {
         ];
         let given = endpoint::token(&self.http, &met, &form).await;
         if given.as_ref().is_err_and(EndpointError::is_stranger) {
-            self.providers.forget_client(&met).await.map_err(|error| error.0)?;
+            self.providers.forget_client(&met).await.map_err(|error| error.message)?;
         }
         let token = KeptToken::new(given.map_err(failed)?, &state.scopes, state.issued.clone());
-        self.kept.put(&record.owner.place(), &token, None).await.map_err(|error| error.0)
+        self.kept.put(&record.owner.place(), &token, None).await.map_err(|error| error.message)
     }
 
     fn callback(&self) -> Result<String, Message> {

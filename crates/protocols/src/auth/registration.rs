@@ -46,7 +46,7 @@ pub(super) async fn client(
     }
     let issuer = endpoints.issuer.as_deref().unwrap_or_default();
     let place = place(issuer, base);
-    let unkept = |error: toolmux_core::store::StoreError| EndpointError::Unusable(error.0.public);
+    let unkept = |error: toolmux_core::store::StoreError| EndpointError::Unusable(error.message.public);
     let known: Option<Registered> = kept.find(&place).await.map_err(unkept)?;
     if let Some(known) = known.filter(Registered::is_good) {
         return Ok(known.client());

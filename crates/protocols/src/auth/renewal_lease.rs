@@ -37,7 +37,7 @@ impl Lease {
     pub(super) async fn give_back(&self, kept: &Kept) {
         if let Err(error) = kept.store.sealed_swap(&self.place, Some(self.mark.as_bytes()), None).await {
             tracing::debug!(
-                developer = error.0.developer,
+                developer = error.message.developer,
                 "the right to renew a token is kept until it ends"
             );
         }

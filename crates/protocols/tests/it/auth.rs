@@ -315,9 +315,10 @@ async fn tokens_are_listed_and_revoked_here_and_there() {
     let stage = stage().await;
     complete(&url(&stage.challenge("alice", Some("ann")).await, "url")).await;
     let owner = Owner { provider: "github".into(), caller: "alice".into(), user: "ann".into() };
-    let owners = stage.broker.owners().await.unwrap_or_else(|error| panic!("{}", error.0.public));
+    let owners = stage.broker.owners().await.unwrap_or_else(|error| panic!("{}", error.message.public));
     assert_eq!(owners, std::slice::from_ref(&owner));
-    let revoked = stage.broker.revoke(&owner).await.unwrap_or_else(|error| panic!("{}", error.0.public));
+    let revoked =
+        stage.broker.revoke(&owner).await.unwrap_or_else(|error| panic!("{}", error.message.public));
     assert_eq!(revoked, (true, None));
     assert_eq!(stage.provider.seen(|seen| seen.revoked.clone()), ["refresh1", "access1"]);
     assert_eq!(stage.call("alice", "Kit.Needy", Some("ann")).await.0, StatusCode::BAD_REQUEST);
@@ -329,7 +330,8 @@ async fn what_is_kept_is_sealed() {
     complete(&url(&stage.challenge("alice", None).await, "url")).await;
     let name = json!(["github", "alice", ""]).to_string();
     let place = SealedKey { kind: "token".into(), name };
-    let sealed = stage.store.sealed_find(&place).await.unwrap_or_else(|error| panic!("{}", error.0.public));
+    let sealed =
+        stage.store.sealed_find(&place).await.unwrap_or_else(|error| panic!("{}", error.message.public));
     let sealed = sealed.expect("kept");
     assert!(!String::from_utf8_lossy(&sealed).contains("access1"));
 }

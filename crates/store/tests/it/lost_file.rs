@@ -37,7 +37,7 @@ async fn check(lose: fn(&Path), what: &str) {
     assert!(store.fault().is_none());
     lose(&file);
     for refused in writes(&store).await {
-        let StoreError(message) = refused.expect("nothing is acknowledged any more");
+        let StoreError { message, .. } = refused.expect("nothing is acknowledged any more");
         assert!(message.public.contains("must be restarted"), "{message:?}");
         let developer = message.developer.unwrap();
         assert!(developer.contains(&format!("`{}` was {what}", file.display())), "{developer}");

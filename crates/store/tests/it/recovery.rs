@@ -245,7 +245,7 @@ async fn a_database_that_comes_back_is_used_again() {
     assert!(matches!(store.call_begin(&key("1"), &[1; 32]).await.unwrap(), Begun::Fresh));
     postgres.stop();
     let refused = store.call_begin(&key("2"), &[1; 32]).await.unwrap_err();
-    assert_eq!(refused.0.public, "The record store cannot be reached");
+    assert_eq!(refused.message.public, "The record store cannot be reached");
     let waiter = {
         let store = Arc::clone(&store);
         tokio::spawn(async move {

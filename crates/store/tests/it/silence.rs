@@ -7,11 +7,12 @@ use sqlx::postgres::PgConnection;
 use sqlx::{Connection, Row};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use toolmux_core::store::{Begun, Store};
+use toolmux_core::store::{Begun, Durable, Store};
 use toolmux_store::{SqlStore, StoreSettings};
 
 use crate::contract::settings;
 use crate::contract_calls::key;
+use crate::contract_tasks::new;
 use crate::postgres_server::PostgresServer;
 use crate::silent_proxy::SilentProxy;
 
@@ -79,7 +80,7 @@ async fn a_write_whose_connection_goes_silent_is_answered() {
         let store = Arc::clone(&store);
         writes.spawn(async move { store.call_begin(&key(name), &[1; 32]).await });
     }
-    until_blocked(&direct).await;
+    until_blocked(&direct, "calls").await;
     proxy.silence();
     lock.commit().await.unwrap();
     timeout(PATIENCE, writes.join_all()).await.expect("whoever waits is answered");
@@ -90,12 +91,30 @@ async fn a_write_whose_connection_goes_silent_is_answered() {
     store.close().await;
 }
 
-/// Ends when a statement waits for a lock.
-async fn until_blocked(direct: &str) {
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_whose_confirmation_is_lost_may_be_durable() {
+    let (store, proxy, direct) = store_behind().await;
+    let mut other = PgConnection::connect(&direct).await.unwrap();
+    let mut lock = other.begin().await.unwrap();
+    sqlx::query("LOCK TABLE tasks IN ACCESS EXCLUSIVE MODE").execute(&mut *lock).await.unwrap();
+    let (asked, submitted) = (Arc::clone(&store), new("alice"));
+    let submitting = tokio::spawn(async move { asked.task_submit(&submitted).await });
+    until_blocked(&direct, "tasks").await;
+    proxy.cut();
+    lock.commit().await.unwrap();
+    let lost = timeout(PATIENCE, submitting).await.expect("it is answered").unwrap().unwrap_err();
+    assert_eq!(lost.durable, Durable::Unknown);
+    let unsent = store.task_submit(&new("alice")).await.unwrap_err();
+    assert_eq!(unsent.durable, Durable::No, "no connection could be opened");
+}
+
+/// Ends when a statement waits for a lock on a table.
+async fn until_blocked(direct: &str, table: &str) {
     let mut connection = PgConnection::connect(direct).await.unwrap();
     let blocked = async {
-        let count = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'calls'::regclass";
-        while sqlx::query(count).fetch_one(&mut connection).await.unwrap().get::<i64, _>(0) == 0 {}
+        let count = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = $1::regclass";
+        while sqlx::query(count).bind(table).fetch_one(&mut connection).await.unwrap().get::<i64, _>(0) == 0 {
+        }
     };
     timeout(PATIENCE, blocked).await.expect("the write waits for the lock");
 }

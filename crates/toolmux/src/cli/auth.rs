@@ -92,7 +92,7 @@ async fn broker(config: &Path) -> Result<Arc<OAuthBroker>, Failure> {
 }
 
 async fn owners(broker: &OAuthBroker) -> Result<Vec<Owner>, Failure> {
-    broker.owners().await.map_err(|error| Failure::refused(anyhow::anyhow!(error.0.public)))
+    broker.owners().await.map_err(|error| Failure::refused(anyhow::anyhow!(error.message.public)))
 }
 
 fn print_table(owners: &[Owner], terminal: &Terminal) {
@@ -113,7 +113,8 @@ async fn revoke(broker: &OAuthBroker, fits: impl Fn(&Owner) -> bool) -> Result<E
     let mut revoked = 0;
     for owner in owners(broker).await?.into_iter().filter(|owner| fits(owner)) {
         let told = broker.revoke(&owner).await;
-        let (there, trouble) = told.map_err(|error| Failure::refused(anyhow::anyhow!(error.0.public)))?;
+        let (there, trouble) =
+            told.map_err(|error| Failure::refused(anyhow::anyhow!(error.message.public)))?;
         revoked += usize::from(there);
         if let Some(message) = trouble {
             let why = message.developer.unwrap_or(message.public);

@@ -188,8 +188,8 @@ impl Db {
 }
 
 fn failed(error: StoreError) -> Failure {
-    let failure = Failure::refused(anyhow::anyhow!(error.0.public));
-    match error.0.developer {
+    let failure = Failure::refused(anyhow::anyhow!(error.message.public));
+    match error.message.developer {
         Some(developer) => failure.hint(developer),
         None => failure,
     }

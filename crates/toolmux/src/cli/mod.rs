@@ -57,6 +57,9 @@ pub(crate) struct Cli {
 
 /// How long what still runs in the background gets when a command has ended.
 const SHUTDOWN: Duration = Duration::from_millis(200);
+/// What is logged unless `RUST_LOG` says otherwise. The store logs an outage once; its connection pool would log every
+/// connection that failed.
+const LOGGED: &str = "info,sqlx_core::pool=off";
 
 /// Every command on one screen; options are told with each command.
 const HELP: &str = "\
@@ -172,7 +175,7 @@ impl Command {
 
 fn start_log(form: LogForm, terminal: &Terminal) {
     use tracing_subscriber::EnvFilter;
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(LOGGED));
     let terminal = *terminal;
     let writer = move || {
         // A line that changes must not end up before one that stays.

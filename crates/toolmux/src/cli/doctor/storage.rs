@@ -43,7 +43,7 @@ async fn opened(url: &str) -> Finding {
             Err(OpenError::NoTables) => return Ok(None),
             looked => looked?,
         };
-        look.status().await.map(Some).map_err(|error| anyhow::anyhow!(error.0.public))
+        look.status().await.map(Some).map_err(|error| anyhow::anyhow!(error.message.public))
     };
     match tokio::time::timeout(PATIENCE, looked).await {
         Ok(Ok(Some(status))) => Finding::good(AREA, format!("{name} holds {} calls", status.calls[0])),
