@@ -21,7 +21,7 @@ use crate::chaos::upstream::{Script, Upstream};
 
 pub(crate) const SCENARIO: Scenario = Scenario {
     name: "memory",
-    about: "50 calls of 3.9 MB at once that come back as they went",
+    about: "50 calls of 3.9 MB at once that come back as they went: memory stays within the limit",
     seconds: 10,
     short: None,
     run: |place| Box::pin(run(place)),
@@ -29,13 +29,19 @@ pub(crate) const SCENARIO: Scenario = Scenario {
 
 const BYTES: usize = 3_900_000;
 
+/// `limits.memory`, in mebibytes: a third of the bodies, and as much of the answers, at a time.
+const LIMIT: usize = 64;
+
+/// What may be resident at most beyond what was before, in mebibytes: beside its text a body is held as a document.
+const AT_MOST: f64 = 4.0 * LIMIT as f64;
+
 /// What may stay resident once all is answered, in mebibytes.
 const AFTERWARDS: f64 = 250.0;
 
 async fn run(place: &Place) -> anyhow::Result<Report> {
     let clients = place.pick(10, 50);
     let upstream = Upstream::start(Script::default()).await?;
-    let config = format!("store = \"memory\"\n{}", upstream.source());
+    let config = format!("store = \"memory\"\n{}[limits]\nmemory = \"{LIMIT}MiB\"\n", upstream.source());
     let server = Toolmux::start_ready(place, "server", &config).await?;
     let (pid, ledger) = (server.pid()?, Arc::new(Ledger::default()));
     let before = resident(pid)?;
@@ -48,9 +54,10 @@ async fn run(place: &Place) -> anyhow::Result<Report> {
     while calls.join_next().await.is_some() {}
     let peak = peak.end().await;
     let after = until_released(pid).await?;
-    let mut report = Report::new(format!("{clients} x 3.9 MB at once"), "none");
+    let mut report = Report::new(format!("{clients} x 3.9 MB at once, limits.memory {LIMIT} MiB"), "none");
     report.counts = ledger.count(&upstream.runs());
     report.note(format!("RSS {before:.0} MB before, {peak:.0} MB at most, {after:.0} MB afterwards"));
+    report.demand(peak <= before + AT_MOST, format!("{peak:.0} MB were resident"));
     report.demand(after <= AFTERWARDS, format!("{after:.0} MB stay resident"));
     let counts = report.counts.clone();
     report.demand(counts.good + counts.refused == counts.sent, "not every call was answered or refused");
