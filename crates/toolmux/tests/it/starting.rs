@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::process::{Serving, folder, until};
+use crate::process::{Serving, folder, stderr, toolmux, until};
 
 /// An MCP server that answers nothing before the file `go` is there.
 const LATE: &str = r#"
@@ -90,4 +90,19 @@ fn tools_of_the_last_run_are_served_at_once_and_calls_wait() {
         go(folder.path());
         assert!(called.join().expect("answered").contains("good evening"));
     });
+}
+
+#[test]
+fn the_health_command_tells_by_its_exit_code_whether_a_server_is_ready() {
+    let folder = late("memory");
+    let serving = Serving::listening(folder.path());
+    let url = format!("http://{}", serving.address);
+    let asked = || toolmux(folder.path(), &["health", "--url", &url]);
+    let unready = asked();
+    assert_eq!(unready.status.code(), Some(2), "{}", stderr(&unready));
+    assert!(stderr(&unready).contains("is not ready"), "{}", stderr(&unready));
+    go(folder.path());
+    until("the server to be ready", || asked().status.success().then_some(()));
+    drop(serving);
+    assert_eq!(asked().status.code(), Some(2), "nobody listens");
 }
