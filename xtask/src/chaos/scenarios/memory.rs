@@ -32,8 +32,9 @@ const BYTES: usize = 3_900_000;
 /// `limits.memory`, in mebibytes: a third of the bodies, and as much of the answers, at a time.
 const LIMIT: usize = 64;
 
-/// What may be resident at most beyond what was before, in mebibytes: beside its text a body is held as a document.
-const AT_MOST: f64 = 4.0 * LIMIT as f64;
+/// What may be resident at most beyond what was before, in mebibytes. The limit counts the bytes of bodies and answers;
+/// of each there are several copies for some time: as received, as arguments, as sent on, and in buffers.
+const AT_MOST: f64 = 5.0 * LIMIT as f64;
 
 /// What may stay resident once all is answered, in mebibytes.
 const AFTERWARDS: f64 = 250.0;
@@ -60,7 +61,10 @@ async fn run(place: &Place) -> anyhow::Result<Report> {
     report.demand(peak <= before + AT_MOST, format!("{peak:.0} MB were resident"));
     report.demand(after <= AFTERWARDS, format!("{after:.0} MB stay resident"));
     let counts = report.counts.clone();
-    report.demand(counts.good + counts.refused == counts.sent, "not every call was answered or refused");
+    report.demand(
+        counts.good + counts.refused + counts.may_have_run == counts.sent,
+        "not every call was answered",
+    );
     Ok(report)
 }
 
