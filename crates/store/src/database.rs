@@ -53,6 +53,8 @@ pub(crate) struct Engine {
     pub(crate) bytes: &'static str,
     /// Whether the code of an error means that every other write would fail too.
     pub(crate) fails_all: fn(&str) -> bool,
+    /// Makes its file before the database does, for a database that is one.
+    pub(crate) create: fn(&str),
     /// The file it is, for a database that is one.
     pub(crate) file: fn(&str) -> Option<std::io::Result<OpenFile>>,
     /// The address for connections that are opened later, when it exists.
@@ -88,6 +90,7 @@ impl Database {
         settings: StoreSettings,
     ) -> Result<Self, OpenError> {
         let hosts = hosts(url, engine, settings).await?;
+        (engine.create)(hosts.url());
         let connect = async |most| {
             let options = options(engine, engine.setup, most, settings);
             options.connect(hosts.url()).await.map_err(OpenError::Connect)

@@ -34,6 +34,7 @@ pub(crate) const POSTGRES: Engine = Engine {
     vacuum: None,
     bytes: "SELECT pg_database_size(current_database())",
     fails_all,
+    create: |_| {},
     file: |_| None,
     existing: str::to_owned,
     presence: |_| None,

@@ -1,50 +1,89 @@
 //! Who has a SQLite file open. Every server shares a lock on a file beside it, which the system takes from the
 //! dead: whoever finds nobody there knows at once that all who ever held records are gone.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, Permissions, TryLockError, canonicalize};
 use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 /// How often we look whether one who came before us is done looking around.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
+/// How long that may take before the log says that we wait.
+const UNUSUAL: Duration = Duration::from_secs(1);
 
 /// Ours among those who have a database open, as long as this is not dropped.
-pub(crate) struct Presence(File);
+pub(crate) struct Presence {
+    lock: File,
+    path: PathBuf,
+}
+
+/// Somebody holds the lock, and not to look around.
+#[derive(Debug, thiserror::Error)]
+#[error("another process holds a lock on `{path}` and does not release it", path = .0.display())]
+pub(crate) struct LockHeld(PathBuf);
 
 impl Presence {
-    /// Opens the door, but does not enter.
+    /// Opens the door, but does not enter. The path is that of the file itself, whatever links lead to it: servers that
+    /// name one database in two ways must meet.
     pub(crate) fn at(database: &Path) -> io::Result<Self> {
+        let database = canonicalize(database)?;
         let mut name = database.as_os_str().to_owned();
         name.push("-servers");
-        let options = OpenOptions::new().create(true).truncate(false).read(true).write(true).clone();
-        options.open(PathBuf::from(name)).map(Presence)
+        let path = PathBuf::from(name);
+        let mode = mode_of_lock(&database)?;
+        let mut options = OpenOptions::new();
+        let lock = options.create(true).truncate(false).read(true).write(true).mode(mode).open(&path)?;
+        // One of an earlier version may be open to all. Only its owner can change that.
+        if lock.metadata()?.permissions().mode() & 0o777 != mode {
+            lock.set_permissions(Permissions::from_mode(mode)).ok();
+        }
+        Ok(Presence { lock, path })
     }
 
     /// True when nobody else is there, and nobody comes in until [`Presence::enter`].
     pub(crate) fn is_alone(&self) -> io::Result<bool> {
-        match self.0.try_lock() {
+        match self.lock.try_lock() {
             Ok(()) => Ok(true),
             Err(TryLockError::WouldBlock) => Ok(false),
             Err(TryLockError::Error(error)) => Err(error),
         }
     }
 
-    /// Ends when others know that we are there.
-    pub(crate) async fn enter(&self) -> io::Result<()> {
-        self.0.unlock()?;
+    /// Ends when others know that we are there; an error when somebody keeps us out for longer than `patience`.
+    pub(crate) async fn enter(&self, patience: Duration) -> io::Result<()> {
+        self.lock.unlock()?;
+        let (began, mut told) = (Instant::now(), false);
         loop {
-            match self.0.try_lock_shared() {
+            match self.lock.try_lock_shared() {
                 Ok(()) => return Ok(()),
-                Err(TryLockError::WouldBlock) => sleep(LOOK_AGAIN).await,
+                Err(TryLockError::WouldBlock) if began.elapsed() >= patience => {
+                    return Err(io::Error::new(io::ErrorKind::ResourceBusy, LockHeld(self.path.clone())));
+                }
+                Err(TryLockError::WouldBlock) => {
+                    if began.elapsed() >= UNUSUAL && !std::mem::replace(&mut told, true) {
+                        tracing::warn!(
+                            "waiting for the lock on `{}`, which another process holds",
+                            self.path.display()
+                        );
+                    }
+                    sleep(LOOK_AGAIN).await;
+                }
                 Err(TryLockError::Error(error)) => return Err(error),
             }
         }
     }
 
     pub(crate) fn leave(&self) {
-        self.0.unlock().ok();
+        self.lock.unlock().ok();
     }
+}
+
+/// Whoever may write the database may have it open, and needs the lock; whoever can open the lock can hold it.
+fn mode_of_lock(database: &Path) -> io::Result<u32> {
+    let mode = std::fs::metadata(database)?.permissions().mode();
+    let others = [0o060, 0o006].into_iter().filter(|class| mode & class & 0o022 != 0).sum::<u32>();
+    Ok(0o600 | others)
 }

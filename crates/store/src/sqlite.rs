@@ -1,6 +1,8 @@
 //! What is SQLite's own.
 
+use std::fs::OpenOptions;
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,6 +53,7 @@ pub(crate) const SQLITE: Engine = Engine {
     vacuum: Some("PRAGMA incremental_vacuum(10000)"),
     bytes: "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
     fails_all,
+    create,
     file,
     existing,
     presence,
@@ -75,6 +78,17 @@ fn fails_all(code: &str) -> bool {
 fn path(url: &str) -> Option<PathBuf> {
     let options: SqliteConnectOptions = url.parse().ok()?;
     Some(options.get_filename().to_owned()).filter(|file| file.is_file())
+}
+
+/// Arguments, results and callers are for the user of the server alone. SQLite gives the files beside it (`-wal`,
+/// `-shm`) the permissions of this one.
+fn create(url: &str) {
+    let Ok(options) = url.parse::<SqliteConnectOptions>() else { return };
+    if url.contains("mode=rwc") && !url.contains(":memory:") {
+        // Where it cannot be made SQLite says why. One that is there stays as it is.
+        let mut file = OpenOptions::new();
+        file.write(true).create(true).truncate(false).mode(0o600).open(options.get_filename()).ok();
+    }
 }
 
 fn file(url: &str) -> Option<io::Result<OpenFile>> {

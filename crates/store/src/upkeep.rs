@@ -65,11 +65,15 @@ pub(crate) async fn enter(database: &Database) -> Result<(), sqlx::Error> {
         if presence.is_alone()? {
             database.execute(sqlx::query(sql!("holder_bury_all"))).await?;
         }
-        presence.enter().await?;
+        presence.enter(database.settings.lease).await?;
         Ok::<_, sqlx::Error>(presence)
     };
     match entered.await {
         Ok(presence) => drop(database.presence.set(presence)),
+        // Not to enter and go on would be worse: whoever comes next would take us for dead.
+        Err(sqlx::Error::Io(error)) if error.kind() == std::io::ErrorKind::ResourceBusy => {
+            return Err(sqlx::Error::Io(error));
+        }
         // Where files cannot be locked, leases tell who is alive.
         Err(sqlx::Error::Io(error)) => tracing::debug!(%error, "servers cannot see each other at the store"),
         Err(error) => return Err(error),

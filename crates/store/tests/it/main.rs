@@ -10,6 +10,7 @@ mod crash;
 mod disk_faults;
 mod failover;
 mod fault_injector;
+mod file_access;
 mod gateways;
 mod lost_file;
 mod postgres_faults;
