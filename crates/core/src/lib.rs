@@ -24,6 +24,7 @@ pub mod names;
 pub mod nearest;
 pub mod outcome;
 pub mod progress;
+pub mod redact;
 pub mod refusal;
 pub mod requirements;
 pub mod schema;
