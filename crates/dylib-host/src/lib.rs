@@ -3,6 +3,7 @@
 //! source checks and encodes, this crate only sees binary values.
 
 mod call;
+mod environment;
 pub mod fault;
 pub mod frame;
 pub mod hello;
@@ -15,4 +16,5 @@ pub mod value;
 pub mod worker;
 
 pub use call::Library;
+pub use environment::remove_variables;
 pub use load::{LoadError, loadable_names};
