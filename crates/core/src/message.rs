@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Message {
     /// May be shown to a model or a user.
     pub public: String,
-    /// Goes to the log and to OXP's `developer_message`, nowhere else.
+    /// Goes to the log, and in OXP's `developer_message` to callers who may know it; nowhere else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub developer: Option<String>,
 }

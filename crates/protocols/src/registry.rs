@@ -61,20 +61,24 @@ pub struct Opening<'a> {
 impl Opening<'_> {
     /// The table as the settings of a kind.
     pub fn settings<T: for<'de> Deserialize<'de>>(&self) -> Result<T, OpenError> {
-        T::deserialize(&self.table).map_err(|error| OpenError::new(error.to_string()))
+        T::deserialize(&self.table).map_err(|error| OpenError::misfit(&error))
     }
 
     /// A secret that may be absent.
     pub fn secret(&self, setting: Option<&SecretSetting>) -> Result<Option<Secret>, OpenError> {
-        setting.map(self.secrets).transpose().map_err(OpenError::new)
+        setting
+            .map(self.secrets)
+            .transpose()
+            .map_err(|why| OpenError::new(format!("a secret of it cannot be read: {why}")))
     }
 }
 
-/// Why a source cannot be made of its table.
+/// Why a source cannot be made of its table. The words name keys, never values: any value may be a secret.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}")]
 pub struct OpenError {
     what: String,
+    is_misfit: bool,
     /// What to do about it, when we know.
     pub hint: Option<String>,
 }
@@ -82,7 +86,23 @@ pub struct OpenError {
 impl OpenError {
     /// Says what is wrong.
     pub fn new(what: impl Into<String>) -> Self {
-        OpenError { what: what.into(), hint: None }
+        OpenError { what: what.into(), is_misfit: false, hint: None }
+    }
+
+    /// A table that cannot be read as the settings of its kind. Of the words of the reader only the name of a key is
+    /// kept, the rest may quote a value.
+    pub(crate) fn misfit(error: &serde_json::Error) -> Self {
+        let said = error.to_string();
+        let what = match said.strip_prefix("missing field `").and_then(|rest| rest.split_once('`')) {
+            Some((name, _)) => format!("it needs `{name}`"),
+            None => "one of its settings has a value that is not of the expected kind".to_owned(),
+        };
+        OpenError { is_misfit: true, ..OpenError::new(what) }
+    }
+
+    /// True when the table cannot be read as the settings of its kind.
+    pub fn is_misfit(&self) -> bool {
+        self.is_misfit
     }
 
     /// Adds what to do about it.

@@ -9,9 +9,11 @@ use toolmux_core::broker::Broker;
 use toolmux_core::gateway::{Gateway, JwtRules, Settings};
 use toolmux_core::message::Message;
 use toolmux_core::mount::Mount;
+use toolmux_core::redact::know_password_in;
+use toolmux_core::secret::Secret;
 use toolmux_core::store::{Retention, Store};
 use toolmux_protocols::auth::Base;
-use toolmux_store::{StoreSettings, without_password};
+use toolmux_store::StoreSettings;
 
 use crate::authorization::broker;
 use crate::config::{Config, SourceConfig};
@@ -30,12 +32,24 @@ pub(crate) struct Assembly {
 }
 
 /// Which sources a new configuration opens anew.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 pub(crate) enum Reopen {
     /// Those whose settings changed.
-    WhatChanged,
-    /// All: what they read beside the configuration may have changed, such as a secret in a file.
+    WhatChanged {
+        /// These too: the file of a secret of theirs changed.
+        rotated: Vec<String>,
+    },
+    /// All: what they read beside the configuration may have changed.
     Everything,
+}
+
+impl Reopen {
+    fn takes(&self, source: &SourceConfig) -> bool {
+        match self {
+            Reopen::WhatChanged { rotated } => rotated.contains(&source.name),
+            Reopen::Everything => true,
+        }
+    }
 }
 
 impl Assembly {
@@ -79,8 +93,8 @@ impl Assembly {
 
     /// Takes a new configuration: sources that changed are replaced, all others stay as they are. Nothing
     /// changes when any part of it cannot be opened.
-    pub(crate) fn change(&mut self, config: &Config, reopen: Reopen) -> anyhow::Result<()> {
-        let changed = |source: &&SourceConfig| reopen == Reopen::Everything || !self.sources.contains(source);
+    pub(crate) fn change(&mut self, config: &Config, reopen: &Reopen) -> anyhow::Result<()> {
+        let changed = |source: &&SourceConfig| reopen.takes(source) || !self.sources.contains(source);
         let mounts = config.sources.iter().filter(changed).map(mount).collect::<anyhow::Result<Vec<_>>>()?;
         let broker = self.broker(config)?;
         for gone in &self.sources {
@@ -119,6 +133,7 @@ fn settings(config: &Config, keys: &Arc<ArcSwap<JwkSet>>, broker: Option<Arc<dyn
         audience: jwt.audience.clone(),
         issuer: jwt.issuer.clone(),
         scopes: jwt.scopes.clone(),
+        toolset: jwt.toolset.clone(),
     });
     Settings {
         admission: config.admission(jwt),
@@ -127,13 +142,14 @@ fn settings(config: &Config, keys: &Arc<ArcSwap<JwkSet>>, broker: Option<Arc<dyn
         tools: config.tools.clone(),
         vault: config.vault.clone(),
         broker,
+        developers: config.developers.clone(),
         public_url: config.public_url.clone(),
     }
 }
 
 /// Opens the store an address names, which keeps what `retention` says.
-pub(crate) async fn store(url: &str, retention: Retention) -> anyhow::Result<Arc<dyn Store>> {
+pub(crate) async fn store(url: &Secret, retention: Retention) -> anyhow::Result<Arc<dyn Store>> {
+    know_password_in(url.expose());
     let settings = StoreSettings { retention, ..StoreSettings::default() };
-    let opened = toolmux_store::open(url, settings).await;
-    opened.with_context(|| format!("cannot open the store `{}`", without_password(url)))
+    toolmux_store::open(url.expose(), settings).await.context("cannot open the store")
 }

@@ -49,7 +49,8 @@ pub(crate) fn follow(config: &Config, keys: &Arc<ArcSwap<JwkSet>>) -> Option<Fol
                     EVERY
                 }
                 Err(error) => {
-                    tracing::warn!(url, "cannot fetch the keys of tokens: {error:#}");
+                    // The address may hold a password.
+                    tracing::warn!("cannot fetch the keys of tokens from `jwt.jwks`: {error:#}");
                     AGAIN
                 }
             };

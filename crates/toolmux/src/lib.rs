@@ -9,11 +9,15 @@ mod authorization;
 #[doc(hidden)]
 pub mod cli;
 pub mod config;
+mod environment;
 mod host_rules;
 mod jwks;
 pub mod listener;
 mod machine_memory;
+mod process_hardening;
+mod redacted_log;
 mod reload;
+mod secret_files;
 mod server;
 mod signals;
 mod toolkit;

@@ -1,18 +1,20 @@
-//! Follows the configuration file: on SIGHUP, when a caller resets, and when the file changes, it is read
-//! again. A file that cannot be used is reported, and what runs goes on.
+//! Follows the configuration file: on SIGHUP, when a caller resets, and when the file or one that a secret is kept in
+//! changes, it is read again. A file that cannot be used is reported, and what runs goes on.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use tokio::signal::unix::Signal;
 use tokio::sync::{mpsc, oneshot};
 use toolmux_core::audit::{AuditAction, AuditRecord};
 use toolmux_core::gateway::Gateway;
 use toolmux_core::message::Message;
+use toolmux_core::secret::Secret;
 
 use crate::assembly::{Assembly, Reopen};
-use crate::config::Config;
+use crate::config::{Config, ConfigFault};
+use crate::secret_files::{SecretFile, Stamp, rotated, secret_files};
 use crate::signals::next;
 
 /// How often the file is looked at.
@@ -50,32 +52,31 @@ pub(crate) struct File {
     pub(crate) path: PathBuf,
     /// Before it was read: what changes from then on is a change.
     seen: Option<Stamp>,
+    secrets: Vec<SecretFile>,
 }
-
-/// What tells one state of a file from another.
-type Stamp = (SystemTime, u64);
 
 impl File {
     /// The file as it is, to be read only now.
     pub(crate) fn now(path: PathBuf) -> Self {
-        File { seen: stamp(&path), path }
+        let secrets = secret_files(&path);
+        File { seen: Stamp::of(&path, &secrets), path, secrets }
     }
 }
 
 /// What was seen of the file.
-struct Looks {
+struct Looks<S> {
     /// What was taken up.
-    taken: Option<Stamp>,
-    last: Option<Stamp>,
+    taken: Option<S>,
+    last: Option<S>,
 }
 
-impl Looks {
+impl<S: PartialEq + Clone> Looks<S> {
     /// True for a change that two looks in a row agree on: a program that empties the file before it writes it
     /// must not leave the server without sources for a moment.
-    fn find_change(&mut self, now: Option<Stamp>) -> bool {
-        let is_written = now == self.last;
-        self.last = now;
-        is_written && now.is_some() && now != self.taken
+    fn find_change(&mut self, now: Option<&S>) -> bool {
+        let is_written = now == self.last.as_ref();
+        self.last = now.cloned();
+        is_written && now.is_some() && now != self.taken.as_ref()
     }
 }
 
@@ -83,7 +84,7 @@ impl Looks {
 #[derive(Clone, Default)]
 pub(crate) struct Flags {
     pub(crate) listen: Option<SocketAddr>,
-    pub(crate) store: Option<String>,
+    pub(crate) store: Option<Secret>,
 }
 
 impl Flags {
@@ -99,22 +100,36 @@ impl Flags {
 
 /// Follows a file for ever. Dropping the future ends it.
 pub(crate) async fn follow(file: &File, mut follower: Follower<'_>, mut calls: Calls) {
-    let mut looks = Looks { taken: file.seen, last: file.seen };
+    let mut secrets = file.secrets.clone();
+    let mut looks = Looks { taken: file.seen.clone(), last: file.seen.clone() };
+    // Sources whose secrets changed in their files; kept until a configuration was used that can open them anew.
+    let mut changed: Vec<String> = Vec::new();
     loop {
-        let (reopen, wish) = tokio::select! {
-            () = next(&mut calls.hang_up) => (Reopen::Everything, None),
-            Some(wish) = calls.wishes.recv() => (Reopen::WhatChanged, Some(wish)),
-            () = tokio::time::sleep(EVERY) => (Reopen::WhatChanged, None),
+        let (everything, wish) = tokio::select! {
+            () = next(&mut calls.hang_up) => (true, None),
+            Some(wish) = calls.wishes.recv() => (false, Some(wish)),
+            () = tokio::time::sleep(EVERY) => (false, None),
         };
-        let now = stamp(&file.path);
-        let has_changed = looks.find_change(now);
-        if wish.is_some() || reopen == Reopen::Everything || has_changed {
-            looks.taken = now;
-            // Looking at thousands of tools again must not keep this thread from answering.
-            let taken = tokio::task::block_in_place(|| follower.reload(file, reopen));
-            if let Some(wish) = wish {
-                wish.send(taken).ok();
-            }
+        let now = Stamp::of(&file.path, &secrets);
+        let has_changed = looks.find_change(now.as_ref());
+        if wish.is_none() && !everything && !has_changed {
+            continue;
+        }
+        changed.extend(rotated(looks.taken.as_ref(), now.as_ref(), &secrets));
+        let reopen =
+            if everything { Reopen::Everything } else { Reopen::WhatChanged { rotated: changed.clone() } };
+        // Which files hold secrets, and how they are, is looked at before they are read: what changes while they are
+        // read is then a change at the next look.
+        secrets = secret_files(&file.path);
+        looks.taken = Stamp::of(&file.path, &secrets);
+        looks.last.clone_from(&looks.taken);
+        // Looking at thousands of tools again must not keep this thread from answering.
+        let taken = tokio::task::block_in_place(|| follower.reload(file, &reopen));
+        if taken.is_ok() {
+            changed.clear();
+        }
+        if let Some(wish) = wish {
+            wish.send(taken).ok();
         }
     }
 }
@@ -134,8 +149,12 @@ impl<'a> Follower<'a> {
         Follower { assembly, running, flags, waiting: Vec::new() }
     }
 
-    fn reload(&mut self, file: &File, reopen: Reopen) -> Result<(), Message> {
-        let taken = self.read(file).and_then(|config| self.assembly.change(&config, reopen).map(|()| config));
+    fn reload(&mut self, file: &File, reopen: &Reopen) -> Result<(), Message> {
+        let taken = self.read(file).and_then(|config| match self.assembly.change(&config, reopen) {
+            Ok(()) => Ok(config),
+            // The same fault with its line, when it is that of a source.
+            Err(error) => Err(config.opening_fault(&file.path).map_or(error, located)),
+        });
         match taken {
             Ok(config) => {
                 tracing::info!("the configuration was read again");
@@ -165,16 +184,15 @@ impl<'a> Follower<'a> {
     fn read(&self, file: &File) -> anyhow::Result<Config> {
         let config = Config::load(&file.path)
             .and_then(|config| config.check_exposed_at(self.running.listen).map(|()| config));
-        config.map(|config| self.flags.over(config)).map_err(|fault| match &fault.hint {
-            Some(hint) => anyhow::anyhow!("{fault} (hint: {hint})"),
-            None => fault.into(),
-        })
+        config.map(|config| self.flags.over(config)).map_err(located)
     }
 }
 
-fn stamp(path: &Path) -> Option<Stamp> {
-    let about = std::fs::metadata(path).ok()?;
-    Some((about.modified().ok()?, about.len()))
+fn located(fault: ConfigFault) -> anyhow::Error {
+    match &fault.hint {
+        Some(hint) => anyhow::anyhow!("{} (hint: {hint})", fault.located()),
+        None => anyhow::anyhow!(fault.located()),
+    }
 }
 
 #[cfg(test)]
@@ -183,12 +201,11 @@ mod tests {
 
     /// Which of these sizes of the file, one at each look, are taken up.
     fn check(sizes: &[Option<u64>], expect: &[u64]) {
-        let stamp = |size: &Option<u64>| size.map(|size| (SystemTime::UNIX_EPOCH, size));
-        let mut looks = Looks { taken: stamp(&Some(9)), last: stamp(&Some(9)) };
+        let mut looks = Looks { taken: Some(9), last: Some(9) };
         let mut taken = Vec::new();
         for size in sizes {
-            if looks.find_change(stamp(size)) {
-                looks.taken = stamp(size);
+            if looks.find_change(size.as_ref()) {
+                looks.taken = *size;
                 taken.extend(*size);
             }
         }

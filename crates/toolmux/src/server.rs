@@ -136,7 +136,7 @@ impl Server {
         let limits = Limits { memory: self.limits.memory.or_else(quarter_of_memory), ..self.limits };
         let settings = Settings { admission, limits, ..Settings::default() };
         let drain = settings.limits.drain;
-        let gateway = Gateway::new(settings, store(&self.store, Retention::default()).await?);
+        let gateway = Gateway::new(settings, store(&Secret::new(self.store), Retention::default()).await?);
         let only_own = self.own.len() == self.mounts.len();
         for mount in self.mounts {
             gateway.mount(mount);

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use arc_swap::ArcSwap;
+use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::jwk::JwkSet;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
 use serde::Deserialize;
@@ -59,12 +60,37 @@ pub struct JwtRules {
     pub secret: Option<Secret>,
     /// For RS256, ES256 and their kin; whoever fetches the keys swaps them here.
     pub keys: Arc<ArcSwap<JwkSet>>,
-    /// What `aud` may be, when a token has one.
+    /// What `aud` may be; a token must have one of them unless this is empty.
     pub audience: Vec<String>,
     /// Who must have issued a token; absent means that `iss` is not looked at.
     pub issuer: Option<String>,
     /// What `scope` of a token must hold.
     pub scopes: Vec<String>,
+    /// What a token opens that has no claim `toolset`.
+    pub toolset: TokenToolset,
+}
+
+/// What a token opens that does not say it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum TokenToolset {
+    /// No tool.
+    #[default]
+    Nothing,
+    /// Every tool.
+    Everything,
+    /// The tools of a toolset.
+    Named(Arc<str>),
+}
+
+impl TokenToolset {
+    /// The toolset that limits a caller, as [`Caller`] has it.
+    fn limit(&self) -> Option<Arc<str>> {
+        match self {
+            TokenToolset::Nothing => Some(Arc::clone(&NO_TOOLSET)),
+            TokenToolset::Everything => None,
+            TokenToolset::Named(name) => Some(Arc::clone(name)),
+        }
+    }
 }
 
 impl fmt::Debug for JwtRules {
@@ -86,11 +112,14 @@ pub struct Entrance {
 
 #[derive(Deserialize)]
 struct Claims {
-    sub: Option<String>,
+    sub: String,
     toolset: Option<String>,
     #[serde(default)]
     scope: String,
 }
+
+/// A toolset that no configuration can have: it holds no tool.
+static NO_TOOLSET: LazyLock<Arc<str>> = LazyLock::new(|| "".into());
 
 /// Everybody, where nobody has to prove anything.
 static ANYONE: LazyLock<Arc<str>> = LazyLock::new(|| "anonymous".into());
@@ -117,17 +146,17 @@ pub(super) fn admit(
         return Err(unauthenticated("The API key is not known"));
     };
     let claims = check_token(rules, token).map_err(|error| {
-        unauthenticated_because("The credential is neither a known key nor a valid token", &error)
+        // Only the log says why: whoever tries tokens must not learn what is wrong with them.
+        tracing::debug!(%error, "a token is refused");
+        unauthenticated("The credential is neither a known key nor a valid token")
     })?;
     if let Some(scope) = missing_scope(rules, &claims) {
         return Err(unauthenticated(&format!("The token lacks the scope `{scope}`")));
     }
-    let user: Option<Arc<str>> = claims.sub.map(Arc::from);
-    Ok(Caller {
-        name: token_name(user.as_deref(), token),
-        user,
-        toolsets: [claims.toolset.map(Arc::from), asked],
-    })
+    // Callers by token and callers by key never meet.
+    let name = format!("jwt:{}", claims.sub).into();
+    let toolset = claims.toolset.map_or_else(|| rules.toolset.limit(), |toolset| Some(toolset.into()));
+    Ok(Caller { name, user: Some(claims.sub.into()), toolsets: [toolset, asked] })
 }
 
 /// True for a token that would be good if it had more scopes.
@@ -139,17 +168,6 @@ pub(super) fn lacks_scope(admission: &Admission, credential: Credential<'_>) -> 
 fn missing_scope<'a>(rules: &'a JwtRules, claims: &Claims) -> Option<&'a str> {
     let has = |wanted: &str| claims.scope.split(' ').any(|scope| scope == wanted);
     rules.scopes.iter().map(String::as_str).find(|wanted| !has(wanted))
-}
-
-/// Callers by token and callers by key never meet, and neither do two tokens without a subject.
-fn token_name(subject: Option<&str>, token: &str) -> Arc<str> {
-    match subject {
-        Some(subject) => format!("jwt:{subject}").into(),
-        None => {
-            let digest = Secret::new(token).sha256();
-            format!("jwt#{:016x}", u64::from_be_bytes(digest[..8].try_into().unwrap_or_default())).into()
-        }
-    }
 }
 
 /// Looks at every key, whichever matches, so that the time taken tells nothing.
@@ -166,7 +184,7 @@ fn find_key<'a>(keys: &'a [ApiKey], shown: &str) -> Option<&'a ApiKey> {
 
 fn check_token(rules: &JwtRules, token: &str) -> jsonwebtoken::errors::Result<Claims> {
     let header = decode_header(token)?;
-    let refused = || jsonwebtoken::errors::ErrorKind::InvalidAlgorithm.into();
+    let refused = || ErrorKind::InvalidAlgorithm.into();
     let key = match (header.alg, &rules.secret) {
         (Algorithm::HS256, Some(secret)) => DecodingKey::from_secret(secret.expose().as_bytes()),
         (Algorithm::RS256 | Algorithm::RS384 | Algorithm::RS512 | Algorithm::ES256 | Algorithm::ES384, _) => {
@@ -182,20 +200,23 @@ fn check_token(rules: &JwtRules, token: &str) -> jsonwebtoken::errors::Result<Cl
     };
     let mut validation = Validation::new(header.alg);
     validation.leeway = 0;
-    validation.required_spec_claims = HashSet::from(["exp".to_owned()]);
+    validation.required_spec_claims = HashSet::from(["exp", "sub"].map(str::to_owned));
     validation.validate_nbf = true;
     validation.set_audience(&rules.audience);
+    if !rules.audience.is_empty() {
+        validation.required_spec_claims.insert("aud".to_owned());
+    }
     if let Some(issuer) = &rules.issuer {
         validation.set_issuer(&[issuer]);
         validation.required_spec_claims.insert("iss".to_owned());
     }
-    decode::<Claims>(token, &key, &validation).map(|data| data.claims)
+    let claims = decode::<Claims>(token, &key, &validation)?.claims;
+    if claims.sub.is_empty() {
+        return Err(ErrorKind::MissingRequiredClaim("sub".to_owned()).into());
+    }
+    Ok(claims)
 }
 
 fn unauthenticated(public: &str) -> Refusal {
     Refusal::Unauthenticated(Message::public(public))
-}
-
-fn unauthenticated_because(public: &str, error: &jsonwebtoken::errors::Error) -> Refusal {
-    Refusal::Unauthenticated(Message::public(public).caused_by(error))
 }

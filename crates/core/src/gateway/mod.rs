@@ -34,7 +34,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-pub use self::admit::{Admission, ApiKey, Credential, Entrance, JwtRules};
+pub use self::admit::{Admission, ApiKey, Credential, Entrance, JwtRules, TokenToolset};
 pub use self::breaker::Breaker;
 use self::dispatch::dispatch;
 pub use self::gate::Gate;
@@ -110,6 +110,11 @@ impl Gateway {
     /// True for a credential that is good but for the scopes it lacks.
     pub fn lacks_scope(&self, credential: Credential<'_>) -> bool {
         admit::lacks_scope(&self.settings.load().admission, credential)
+    }
+
+    /// Whether a caller is told the developer half of messages.
+    pub fn is_developer(&self, caller: &Caller) -> bool {
+        self.settings.load().is_developer(caller)
     }
 
     /// What strangers may know of how to come in.

@@ -7,7 +7,7 @@ use arc_swap::ArcSwap;
 use jsonwebtoken::jwk::JwkSet;
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use serde_json::{Value, json};
-use toolmux_core::gateway::{Admission, ApiKey, Credential, Gateway, JwtRules, Settings};
+use toolmux_core::gateway::{Admission, ApiKey, Credential, Gateway, JwtRules, Settings, TokenToolset};
 use toolmux_core::progress::Progress;
 use toolmux_core::secret::Secret;
 use toolmux_core::store::MemoryStore;
@@ -35,6 +35,7 @@ fn secret_rules() -> JwtRules {
         audience: vec![],
         issuer: None,
         scopes: vec![],
+        toolset: TokenToolset::Everything,
     }
 }
 
@@ -53,13 +54,45 @@ fn check_token(claims: Value, secret: &str, expect: Option<&str>) {
 #[test]
 fn tokens_need_a_good_signature_an_end_and_the_right_audience() {
     let soon = now() + 600;
-    check_token(json!({ "sub": "ann", "exp": soon }), "right", Some("jwt:ann"));
-    check_token(json!({ "sub": "ann", "exp": soon, "aud": "toolmux" }), "right", Some("jwt:ann"));
-    check_token(json!({ "sub": "ann", "exp": soon }), "wrong", None);
-    check_token(json!({ "sub": "ann" }), "right", None);
-    check_token(json!({ "sub": "ann", "exp": now() - 1 }), "right", None);
-    check_token(json!({ "sub": "ann", "exp": soon, "nbf": soon }), "right", None);
+    let aud = "toolmux";
+    check_token(json!({ "sub": "ann", "exp": soon, "aud": aud }), "right", Some("jwt:ann"));
+    check_token(json!({ "sub": "ann", "exp": soon, "aud": ["x", aud] }), "right", Some("jwt:ann"));
+    check_token(json!({ "sub": "ann", "exp": soon }), "right", None);
+    check_token(json!({ "exp": soon, "aud": aud }), "right", None);
+    check_token(json!({ "sub": "", "exp": soon, "aud": aud }), "right", None);
+    check_token(json!({ "sub": "ann", "exp": soon, "aud": aud }), "wrong", None);
+    check_token(json!({ "sub": "ann", "aud": aud }), "right", None);
+    check_token(json!({ "sub": "ann", "exp": now() - 1, "aud": aud }), "right", None);
+    check_token(json!({ "sub": "ann", "exp": soon, "nbf": soon, "aud": aud }), "right", None);
     check_token(json!({ "sub": "ann", "exp": soon, "aud": "other" }), "right", None);
+}
+
+#[test]
+fn a_token_that_names_no_toolset_opens_what_the_rules_say() {
+    let check = |toolset: TokenToolset, claims: Value, expect: &[&str]| {
+        let gateway = with_tokens(JwtRules { toolset, ..secret_rules() });
+        let token = hs256(&claims, "right");
+        let caller = gateway.admit(Credential::Bearer(&token), None).expect("a good token");
+        let toolsets: Vec<&str> = caller.toolsets().map(|name| &**name).collect();
+        assert_eq!(toolsets, expect, "{claims}");
+    };
+    let claims = json!({ "sub": "ann", "exp": now() + 600 });
+    let named = json!({ "sub": "ann", "exp": now() + 600, "toolset": "home" });
+    check(TokenToolset::Everything, claims.clone(), &[]);
+    check(TokenToolset::Named("work".into()), claims.clone(), &["work"]);
+    // No toolset has an empty name, so none of its tools is there.
+    check(TokenToolset::Nothing, claims, &[""]);
+    check(TokenToolset::Nothing, named.clone(), &["home"]);
+    check(TokenToolset::Everything, named, &["home"]);
+}
+
+#[test]
+fn whoever_shows_a_bad_token_does_not_learn_why_it_is_bad() {
+    let token = hs256(&json!({ "sub": "ann", "exp": now() - 1 }), "right");
+    let refusal = with_tokens(secret_rules()).admit(Credential::Bearer(&token), None);
+    let message = refusal.expect_err("it is over").message();
+    assert_eq!(message.developer, None);
+    assert_eq!(message.public, "The credential is neither a known key nor a valid token");
 }
 
 #[test]
@@ -72,10 +105,19 @@ fn tokens_of_another_issuer_or_with_too_few_scopes_are_refused() {
         assert_eq!((gateway.admit(shown, None).is_ok(), gateway.lacks_scope(shown)), expect, "{claims}");
     };
     let exp = now() + 600;
-    check(json!({ "iss": "https://issuer.example", "scope": "a tools", "exp": exp }), (true, false));
-    check(json!({ "iss": "https://issuer.example", "scope": "toolsmith", "exp": exp }), (false, true));
-    check(json!({ "iss": "https://other.example", "scope": "tools", "exp": exp }), (false, false));
-    check(json!({ "scope": "tools", "exp": exp }), (false, false));
+    check(
+        json!({ "sub": "ann", "iss": "https://issuer.example", "scope": "a tools", "exp": exp }),
+        (true, false),
+    );
+    check(
+        json!({ "sub": "ann", "iss": "https://issuer.example", "scope": "toolsmith", "exp": exp }),
+        (false, true),
+    );
+    check(
+        json!({ "sub": "ann", "iss": "https://other.example", "scope": "tools", "exp": exp }),
+        (false, false),
+    );
+    check(json!({ "sub": "ann", "scope": "tools", "exp": exp }), (false, false));
 }
 
 #[test]

@@ -49,8 +49,9 @@ fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
     let settings: AtsSettings = opening.settings()?;
     let key = opening.secret(settings.key.as_ref())?;
     let client = AtsClient::new(HttpClient::new(HttpLimits::default()), &settings.url, key.as_ref());
-    let client = client.map_err(|error| {
-        OpenError::new(error.to_string()).hint("write url = \"http://127.0.0.1:8848\" or the like")
+    let client = client.map_err(|_| {
+        OpenError::new("its `url` or its `key` cannot be used")
+            .hint("write url = \"http://127.0.0.1:8848\" or the like")
     })?;
     let (name, agent) = (opening.name.to_owned(), settings.agent);
     Ok(Arc::new(AtsSource { name, client, agent, background: TaskTracker::new() }))

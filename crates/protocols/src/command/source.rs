@@ -20,6 +20,7 @@ use toolmux_core::json_text::{RawJson, to_raw};
 use toolmux_core::message::Message;
 use toolmux_core::outcome::{Outcome, Output, ToolError};
 use toolmux_core::progress::Progress;
+use toolmux_core::redact::redacted;
 use toolmux_core::refusal::{ParameterError, Refusal};
 use toolmux_core::schema::Schema;
 use toolmux_core::source::{FailureScope, Listing, Source, SourceError};
@@ -123,9 +124,9 @@ fn check(name: &str, tool: &CommandTool) -> Result<(), OpenError> {
         .chain(tool.optional.iter().map(String::as_str))
         .find(|parameter| !tool.parameters.contains_key(*parameter));
     match unknown {
-        Some(parameter) => {
-            Err(OpenError::new(format!("tool `{name}` uses `{parameter}`, which is no parameter"))
-                .hint(format!("add `{parameter} = {{ type = \"string\" }}` to its `parameters`")))
+        Some(_) => {
+            let what = format!("tool `{name}` uses a name in `command` or `optional` that is no parameter");
+            Err(OpenError::new(what).hint("add `NAME = { type = \"string\" }` to its `parameters`"))
         }
         None => Ok(()),
     }
@@ -190,8 +191,7 @@ impl Commands {
         for (name, secret) in call.environment() {
             env.to_mut().insert(name.to_owned(), secret.expose().to_owned());
         }
-        let mut group =
-            ChildGroup::start(&argv, &env, &self.folder).map_err(|error| not_started(&argv, &error))?;
+        let mut group = ChildGroup::start(&argv, &env, &self.folder).map_err(|error| not_started(&error))?;
         let input = (tool.input == Input::Json).then(|| arguments.text().get().as_bytes());
         let ended = self.finish(&mut group, input.unwrap_or_default()).await;
         // Descendants that outlive the command do not outlive the call.
@@ -224,7 +224,7 @@ fn filled(word: &str, arguments: &Arguments) -> Option<String> {
 }
 
 /// Words that no command line can hold are the caller's; anything else is the command's.
-fn not_started(argv: &[String], error: &std::io::Error) -> SourceError {
+fn not_started(error: &std::io::Error) -> SourceError {
     use std::io::ErrorKind;
     match error.kind() {
         ErrorKind::InvalidInput | ErrorKind::ArgumentListTooLong => {
@@ -232,7 +232,7 @@ fn not_started(argv: &[String], error: &std::io::Error) -> SourceError {
             let parameters = vec![ParameterError { parameter: String::new(), message }];
             SourceError::Refused(Refusal::Invalid { parameters })
         }
-        _ => SourceError::NotReached(Message::public(format!("Cannot start `{}`", argv[0])).caused_by(error)),
+        _ => SourceError::NotReached(Message::public("The command cannot be started").caused_by(error)),
     }
 }
 
@@ -279,6 +279,7 @@ fn failure(program: &str, ended: &Ended) -> String {
     let how = exit_status::sentence(ended.status);
     let printed = if ended.stderr.trim_ascii().is_empty() { &ended.stdout } else { &ended.stderr };
     let printed = String::from_utf8_lossy(printed.trim_ascii());
+    let printed = redacted(&printed);
     let tail = printed.char_indices().rev().nth(MOST_TOLD - 1).map_or(0, |(start, _)| start);
     match (&printed[tail..], tail) {
         ("", _) => format!("`{program}` {how} and printed nothing"),

@@ -101,7 +101,7 @@ impl OpenDynSettings {
     /// A library with nothing special about it, whose document is elsewhere.
     pub(super) fn of_library(library: &Path) -> Result<Self, OpenError> {
         let table = serde_json::json!({ "document": "", "library": library });
-        OpenDynSettings::deserialize(table).map_err(|error| OpenError::new(error.to_string()))
+        OpenDynSettings::deserialize(table).map_err(|error| OpenError::misfit(&error))
     }
 
     /// A bare name is left to the loader, a path is relative to the configuration.
@@ -141,9 +141,8 @@ impl OpenDynSettings {
 
     pub(super) fn idle(&self) -> Result<Duration, OpenError> {
         let Some(text) = &self.idle else { return Ok(IDLE) };
-        humantime::parse_duration(text).map_err(|error| {
-            OpenError::new(format!("`idle` is not a time: {error}")).hint("write it as `5m` or `30s`")
-        })
+        humantime::parse_duration(text)
+            .map_err(|_| OpenError::new("`idle` must be a time").hint("write it as `5m` or `30s`"))
     }
 
     pub(super) fn env(&self) -> BTreeMap<String, String> {

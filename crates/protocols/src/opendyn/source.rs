@@ -127,18 +127,21 @@ fn build(
 
 fn load(document: &DocumentSetting, folder: &Path) -> Result<Book, OpenError> {
     let (name, text) = match document {
-        DocumentSetting::Here(members) => {
-            ("document".to_owned(), serde_json::Value::Object(members.clone()).to_string())
-        }
+        DocumentSetting::Here(members) => (None, serde_json::Value::Object(members.clone()).to_string()),
         DocumentSetting::File(file) => {
             let file = folder.join(file);
             let text = std::fs::read_to_string(&file)
-                .map_err(|error| OpenError::new(format!("cannot read `{}`: {error}", file.display())))?;
-            (file.display().to_string(), text)
+                .map_err(|error| OpenError::new(format!("the file of `document` cannot be read: {error}")))?;
+            (Some(file.display().to_string()), text)
         }
     };
     let (book, faults) = read(&text);
     book.ok_or_else(|| {
+        let Some(name) = name else {
+            // The words for a fault may quote what stands there, which is part of the configuration.
+            return OpenError::new("`document` is not an OpenDyn document that can be used")
+                .hint("`toolmux check` says more of a document in a file of its own");
+        };
         let fault = faults.iter().find(|fault| fault.weight == Weight::Fatal);
         let what = fault.map_or_else(|| "it is no document".to_owned(), ToString::to_string);
         let hint = fault.map_or_else(String::new, |fault| fault.remedy.clone());

@@ -71,7 +71,8 @@ fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
         OpenError::new("there is no address of the server")
             .hint("give `url = \"http://host:port\"`, or a document that has a `server.url`")
     })?;
-    let unusable = |error: ClientError| OpenError::new(error.to_string());
+    // What the client says of an address quotes it.
+    let unusable = |_: ClientError| OpenError::new("its address or its key cannot be used");
     let mut client = Client::new(&url).map_err(unusable)?;
     if let Some(key) = opening.secret(settings.key.as_ref())? {
         client = client.key(key.expose()).map_err(unusable)?;
@@ -90,7 +91,7 @@ type Described = (OpenTool, Vec<(String, String)>);
 fn read_document(file: &std::path::Path) -> Result<Described, OpenError> {
     let name = file.display();
     let text = std::fs::read_to_string(file)
-        .map_err(|error| OpenError::new(format!("cannot read `{name}`: {error}")))?;
+        .map_err(|error| OpenError::new(format!("the file of `document` cannot be read: {error}")))?;
     read_leniently(&text)
         .map_err(|error| OpenError::new(format!("`{name}`: {error}")).hint(format!("toolmux check {name}")))
 }

@@ -8,15 +8,17 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use axum::routing::{any, get, post};
 use http::{HeaderValue, StatusCode, header};
+use toolmux_core::call::Caller;
 use toolmux_core::example::example_arguments;
 use toolmux_core::message::Message;
+use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::Refusal;
 use uuid::Uuid;
 
 use super::list::list;
 use super::version::check_header;
-use super::wire::{self, Decoded, Form};
+use super::wire::{self, Decoded, DeveloperHalf, Form};
 use crate::curl;
 use crate::registry::Served;
 use crate::version_header::stamp;
@@ -45,10 +47,13 @@ fn routes() -> Router<Arc<Web>> {
 
 async fn tools(State(web): State<Arc<Web>>, request: Request) -> Response {
     let parts = request.into_parts().0;
-    let caller = match web.admit(&parts).and_then(|caller| check_header(&parts.headers).map(|()| caller)) {
+    let caller = match web.admit(&parts) {
         Ok(caller) => caller,
-        Err(refusal) => return wire::refuse(Form::Bare, &refusal),
+        Err(refusal) => return wire::refuse(Form::Bare, DeveloperHalf::Withheld, &refusal),
     };
+    if let Err(refusal) = check_header(&parts.headers) {
+        return wire::refuse(Form::Bare, developer_half(&web, &caller), &refusal);
+    }
     web.gateway.wait_for_sources().await;
     let catalog = web.gateway.catalog();
     stamp(json(StatusCode::OK, catalog.prepared("oxp", &caller, || list(&catalog, &caller))))
@@ -58,14 +63,14 @@ async fn call(State(web): State<Arc<Web>>, request: Request) -> Response {
     let started = Instant::now();
     let (caller, parts, mut body) = match web.open(request).await {
         Ok(opened) => opened,
-        Err(refusal) => return wire::refuse(Form::Bare, &refusal),
+        Err(refusal) => return wire::refuse(Form::Bare, DeveloperHalf::Withheld, &refusal),
     };
     let Decoded { form, request } = wire::decode(&body);
     body.free();
     let checked = check_header(&parts.headers).and(request);
     let mut request = match checked {
         Ok(request) => request,
-        Err(refusal) => return wire::refuse(form, &refusal),
+        Err(refusal) => return wire::refuse(form, developer_half(&web, &caller), &refusal),
     };
     if request.id.is_none() {
         request.id = idempotency_key(&parts.headers);
@@ -73,22 +78,27 @@ async fn call(State(web): State<Arc<Web>>, request: Request) -> Response {
     // An id that we make up is nobody's idempotency key, so it is not recorded.
     let call_id = request.id.clone().unwrap_or_else(|| Uuid::new_v4().to_string().into());
     match web.gateway.call(&caller, request, &Progress::unheard()).await {
-        Ok(outcome) => wire::encode(form, &call_id, started.elapsed(), &outcome),
-        Err(refusal) => wire::refuse(form, &refusal),
+        Ok(outcome) => {
+            // What a tool returned has no developer half.
+            let returned = matches!(outcome, Outcome::Returned(_));
+            let half = if returned { DeveloperHalf::Withheld } else { developer_half(&web, &caller) };
+            wire::encode(form, half, &call_id, started.elapsed(), &outcome)
+        }
+        Err(refusal) => wire::refuse(form, developer_half(&web, &caller), &refusal),
     }
 }
 
 async fn openapi(State(web): State<Arc<Web>>, request: Request) -> Response {
     match web.admit(&request.into_parts().0) {
         Ok(_) => stamp(json(StatusCode::OK, OPENAPI)),
-        Err(refusal) => wire::refuse(Form::Bare, &refusal),
+        Err(refusal) => wire::refuse(Form::Bare, DeveloperHalf::Withheld, &refusal),
     }
 }
 
 async fn not_found(State(web): State<Arc<Web>>, request: Request) -> Response {
     let parts = request.into_parts().0;
     if let Err(refusal) = web.admit(&parts) {
-        return wire::refuse(Form::Bare, &refusal);
+        return wire::refuse(Form::Bare, DeveloperHalf::Withheld, &refusal);
     }
     let mut response = refused("There is no such address; tools are at /tools and calls at /tools/call");
     *response.status_mut() = StatusCode::NOT_FOUND;
@@ -103,5 +113,9 @@ fn not_allowed(allow: &'static str) -> Response {
 }
 
 fn refused(text: &str) -> Response {
-    wire::refuse(Form::Bare, &Refusal::Malformed(Message::public(text)))
+    wire::refuse(Form::Bare, DeveloperHalf::Withheld, &Refusal::Malformed(Message::public(text)))
+}
+
+fn developer_half(web: &Web, caller: &Caller) -> DeveloperHalf {
+    if web.gateway.is_developer(caller) { DeveloperHalf::Shown } else { DeveloperHalf::Withheld }
 }

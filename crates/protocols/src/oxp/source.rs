@@ -54,8 +54,9 @@ fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
     let settings: OxpSettings = opening.settings()?;
     let key = opening.secret(settings.key.as_ref())?;
     let http = HttpClient::new(HttpLimits::default());
-    let mut client = OxpClient::new(http, &settings.url, key.as_ref()).map_err(|error| {
-        OpenError::new(error.to_string()).hint("write url = \"http://127.0.0.1:9800\" or the like")
+    let mut client = OxpClient::new(http, &settings.url, key.as_ref()).map_err(|_| {
+        OpenError::new("its `url` or its `key` cannot be used")
+            .hint("write url = \"http://127.0.0.1:9800\" or the like")
     })?;
     for (name, setting) in &settings.headers {
         let wrong = || OpenError::new(format!("header `{name}` cannot be sent"));

@@ -13,6 +13,7 @@ use toolmux_core::json_text::{RawJson, to_raw};
 use toolmux_core::message::Message;
 use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::{Outcome, Output, ToolError};
+use toolmux_core::redact::redacted;
 use toolmux_core::refusal::{Challenge, ParameterError, Refusal};
 use toolmux_core::requirements::Grants;
 use toolmux_core::secret::Secret;
@@ -194,7 +195,7 @@ struct CallToolResponse<'a> {
 struct Failure<'a> {
     message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    developer_message: Option<&'a str>,
+    developer_message: Option<Cow<'a, str>>,
     can_retry: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     additional_prompt_content: Option<&'a str>,
@@ -209,7 +210,7 @@ struct ErrorResponse<'a> {
     schema: Option<&'static str>,
     message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    developer_message: Option<&'a str>,
+    developer_message: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     missing_requirements: Option<MissingRequirements<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -239,8 +240,30 @@ struct MissingSecret<'a> {
     id: &'a str,
 }
 
+/// What becomes of the developer half of messages.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum DeveloperHalf {
+    /// The caller may know it.
+    Shown,
+    /// The log alone has it.
+    Withheld,
+}
+
+impl DeveloperHalf {
+    /// It, for those who may know it, without secrets.
+    fn of(self, message: &Message) -> Option<Cow<'_, str>> {
+        message.developer.as_deref().filter(|_| self == DeveloperHalf::Shown).map(redacted)
+    }
+}
+
 /// The answer to a call whose tool ran.
-pub(super) fn encode(form: Form, call_id: &str, took: Duration, outcome: &Outcome) -> Response {
+pub(super) fn encode(
+    form: Form,
+    half: DeveloperHalf,
+    call_id: &str,
+    took: Duration,
+    outcome: &Outcome,
+) -> Response {
     let duration = (took.as_secs_f64() * 1_000_000.0).round() / 1_000.0;
     let text;
     let response = match outcome {
@@ -248,9 +271,13 @@ pub(super) fn encode(form: Form, call_id: &str, took: Duration, outcome: &Outcom
             text = value(output);
             CallToolResponse { call_id, duration, success: true, value: Some(&text), error: None }
         }
-        Outcome::Failed(error) => {
-            CallToolResponse { call_id, duration, success: false, value: None, error: Some(failure(error)) }
-        }
+        Outcome::Failed(error) => CallToolResponse {
+            call_id,
+            duration,
+            success: false,
+            value: None,
+            error: Some(failure(error, half)),
+        },
     };
     let bytes = match form {
         Form::Bare => serde_json::to_vec(&response),
@@ -272,11 +299,11 @@ fn value(output: &Output) -> Cow<'_, RawValue> {
     Cow::Owned(only.unwrap_or_else(blocks))
 }
 
-fn failure(error: &ToolError) -> Failure<'_> {
+fn failure(error: &ToolError, half: DeveloperHalf) -> Failure<'_> {
     let after = error.retry.after();
     Failure {
         message: &error.message.public,
-        developer_message: error.message.developer.as_deref(),
+        developer_message: half.of(&error.message),
         can_retry: error.retry.may_help(),
         additional_prompt_content: error.prompt.as_deref(),
         retry_after_ms: after.map(|pause| u64::try_from(pause.as_millis()).unwrap_or(u64::MAX)),
@@ -284,7 +311,7 @@ fn failure(error: &ToolError) -> Failure<'_> {
 }
 
 /// The answer to a request whose tool did not run.
-pub(super) fn refuse(form: Form, refusal: &Refusal) -> Response {
+pub(super) fn refuse(form: Form, half: DeveloperHalf, refusal: &Refusal) -> Response {
     let mut message = refusal.message();
     let after = refusal.retry().after();
     if let Some(after) = after {
@@ -293,7 +320,7 @@ pub(super) fn refuse(form: Form, refusal: &Refusal) -> Response {
     let body = ErrorResponse {
         schema: (form == Form::Enveloped).then_some(SCHEMA),
         message: &message.public,
-        developer_message: message.developer.as_deref(),
+        developer_message: half.of(&message),
         missing_requirements: missing(refusal),
         parameter_errors: parameter_errors(refusal),
     };

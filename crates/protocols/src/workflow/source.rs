@@ -51,7 +51,7 @@ fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
     let settings: WorkflowSettings = opening.settings()?;
     let file = opening.folder.join(&settings.document);
     let text = std::fs::read_to_string(&file)
-        .map_err(|error| OpenError::new(format!("cannot read `{}`: {error}", file.display())))?;
+        .map_err(|error| OpenError::new(format!("the file of `document` cannot be read: {error}")))?;
     let (workflow, faults) = read(&text);
     let workflow = workflow.ok_or_else(|| {
         let told: Vec<String> = faults.iter().map(|fault| format!("{fault}; {}", fault.remedy)).collect();
@@ -61,7 +61,7 @@ fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
     let step_timeout = match &settings.step_timeout {
         None => STEP_TIMEOUT,
         Some(text) => humantime::parse_duration(text)
-            .map_err(|error| OpenError::new(format!("`step_timeout` is `{text}`: {error}")))?,
+            .map_err(|_| OpenError::new("`step_timeout` must be a time").hint("write it as `30s` or `2m`"))?,
     };
     let tool = describe(&workflow, settings.name.as_deref());
     let runner = Runner { workflow, step_timeout };

@@ -27,6 +27,7 @@ fn settings() -> Settings {
         admission: Admission { keys, jwt: None },
         toolsets: vec![few],
         limits: restless(),
+        developers: vec!["alice".to_owned()],
         ..Settings::default()
     }
 }

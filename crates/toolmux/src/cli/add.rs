@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -13,7 +14,7 @@ use toolmux_core::names::is_plain;
 use super::detect::{Found, Named, detect, prove};
 use super::failure::{Failure, whole};
 use super::origin::CONFIG;
-use super::terminal::{Terminal, print_line};
+use super::terminal::{Terminal, note, print_line};
 use crate::config::{Config, SourceConfig};
 
 /// Add a source to a configuration, after it has listed its tools.
@@ -64,7 +65,7 @@ impl Add {
         }
         let (mut additions, mut added) = (Vec::new(), Vec::new());
         for found in &found {
-            eprintln!("found {}: {}", found.named, found.what);
+            note(&format!("found {}: {}", found.named, found.what));
             added.extend(answered(found, terminal).await?);
             additions.push(addition(found, folder(&self.config))?);
         }
@@ -110,11 +111,15 @@ impl Add {
                 .with_context(|| format!("cannot write `{}`", file.display()))?;
         }
         let beside = self.config.with_extension("toml.new");
-        let moved = fs::write(&beside, &new)
+        // It may hold secrets, and its permissions are set only after it is written.
+        let written =
+            fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside);
+        let moved = written
+            .and_then(|mut written| written.write_all(new.as_bytes()))
             .and_then(|()| fs::set_permissions(&beside, fs::metadata(&self.config)?.permissions()))
             .and_then(|()| fs::rename(&beside, &self.config));
         moved.with_context(|| format!("cannot write `{name}`"))?;
-        eprintln!("added to {name}:\n\n{}", texts.join("\n").trim_end());
+        note(&format!("added to {name}:\n\n{}", texts.join("\n").trim_end()));
         Ok(())
     }
 }
@@ -129,7 +134,7 @@ async fn answered(found: &Found, terminal: &Terminal) -> Result<Vec<Value>, Fail
         match proof? {
             Ok(listing) => {
                 let names: Vec<&str> = listing.tools.iter().map(|tool| &*tool.name).collect();
-                eprintln!("{}: {} tools: {}", source.name, names.len(), some(&names));
+                note(&format!("{}: {} tools: {}", source.name, names.len(), some(&names)));
                 answered.push(json!({ "source": source.name, "kind": source.kind, "tools": names }));
             }
             Err(message) => silent.push(format!("source `{}`: {}", source.name, whole(&message))),
@@ -140,7 +145,7 @@ async fn answered(found: &Found, terminal: &Terminal) -> Result<Vec<Value>, Fail
             .hint("nothing was added; does it run by itself? RUST_LOG=debug shows more"));
     }
     for line in silent {
-        eprintln!("{line}");
+        note(&line);
     }
     Ok(answered)
 }

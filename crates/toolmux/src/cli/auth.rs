@@ -10,7 +10,7 @@ use toolmux_protocols::auth::{Base, OAuthBroker, Owner};
 
 use super::failure::Failure;
 use super::table::Table;
-use super::terminal::{Terminal, print_line};
+use super::terminal::{Terminal, note, print_line};
 use crate::assembly::store;
 use crate::authorization;
 use crate::config::Config;
@@ -118,7 +118,7 @@ async fn revoke(broker: &OAuthBroker, fits: impl Fn(&Owner) -> bool) -> Result<E
         revoked += usize::from(there);
         if let Some(message) = trouble {
             let why = message.developer.unwrap_or(message.public);
-            eprintln!("forgotten here, but `{}` was not told: {why}", owner.provider);
+            note(&format!("forgotten here, but `{}` was not told: {why}", owner.provider));
         }
     }
     if revoked == 0 {

@@ -49,7 +49,7 @@ pub(super) struct CallTool {
     json: Option<String>,
     /// The configuration that has the tool.
     #[arg(long, default_value = "toolmux.toml")]
-    config: PathBuf,
+    pub(super) config: PathBuf,
     /// A running server that has the tool, instead of a configuration.
     #[arg(long, conflicts_with = "config")]
     url: Option<String>,

@@ -17,6 +17,8 @@ use toolmux_protocols::model::{ModelClient, run, tools};
 
 use super::closing::closing;
 use super::failure::Failure;
+use super::printable::printable;
+use super::terminal::note;
 use crate::assembly::Assembly;
 use crate::config::Config;
 
@@ -46,7 +48,7 @@ pub(super) struct Chat {
     key_env: Option<String>,
     /// The configuration that has the tools.
     #[arg(long, default_value = "toolmux.toml")]
-    config: PathBuf,
+    pub(super) config: PathBuf,
 }
 
 impl Chat {
@@ -111,7 +113,7 @@ async fn answer(
     for _ in 0..MOST_TURNS {
         let offered = tools(client.vendor, &gateway.catalog(), caller);
         let mut show = |text: &str| {
-            print!("{text}");
+            print!("{}", printable(text));
             // A terminal that is gone ends us by a signal soon enough.
             std::io::stdout().flush().ok();
         };
@@ -121,7 +123,7 @@ async fn answer(
         for result in &turn.results {
             let input = result.asked.input.as_ref().map(|map| json!(map).to_string()).unwrap_or_default();
             let how = if result.is_error { " failed" } else { "" };
-            eprintln!("[{} {input}{how}]", result.asked.name);
+            note(&format!("[{} {input}{how}]", result.asked.name));
         }
         let last = turn.is_last();
         messages.extend(turn.messages);

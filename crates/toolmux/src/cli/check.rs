@@ -10,7 +10,7 @@ use toolmux_protocols::fault::{Fault, Weight, without_bom};
 
 use super::failure::{Failure, REFUSED};
 use super::origin::CONFIG;
-use super::terminal::print_line;
+use super::terminal::{note, print_line};
 use crate::config::{Config, ConfigFault};
 
 /// Check configurations and documents without serving them.
@@ -78,7 +78,7 @@ fn check_document(file: &Path) -> Result<String, Failure> {
     let (faults, warnings): (Vec<Fault>, Vec<Fault>) =
         (kind.check)(text).into_iter().partition(|fault| fault.weight.is_fault());
     for fault in faults.iter().chain(&warnings) {
-        eprintln!("{name}:{fault}{}\n  hint: {}", label(fault.weight), fault.remedy);
+        note(&format!("{name}:{fault}{}\n  hint: {}", label(fault.weight), fault.remedy));
     }
     match (faults.len(), warnings.len()) {
         (0, 0) => Ok(format!("a good {}", kind.name)),

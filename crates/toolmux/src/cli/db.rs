@@ -7,6 +7,8 @@ use std::time::Duration;
 use clap::Subcommand;
 use serde_json::{Value, json};
 use toolmux_core::audit::AuditRecord;
+use toolmux_core::redact::know_password_in;
+use toolmux_core::secret::Secret;
 use toolmux_core::store::{Pruned, Retention, StoreError, StoreStatus};
 use toolmux_store::{Look, OpenError};
 
@@ -68,13 +70,13 @@ enum Action {
 impl Db {
     pub(super) async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
         let (url, usual) = match &self.store {
-            Some(url) => (url.clone(), Retention::default()),
+            Some(url) => (Secret::new(url), Retention::default()),
             None => {
                 let config = Config::load(&self.config)?;
                 (config.store, config.retention)
             }
         };
-        if url == "memory" {
+        if url.expose() == "memory" {
             return Err(Failure::refused(anyhow::anyhow!(
                 "records in memory are seen by their server alone"
             ))
@@ -121,14 +123,15 @@ fn line(record: &AuditRecord) -> Value {
     json!({ "at": at, "caller": record.caller, "action": record.action.as_str(), "subject": record.subject })
 }
 
-async fn look(url: &str) -> Result<Look, Failure> {
-    let looked = Look::at(url).await;
+async fn look(url: &Secret) -> Result<Look, Failure> {
+    know_password_in(url.expose());
+    let looked = Look::at(url.expose()).await;
     looked.map_err(|error| {
         let hint = match error {
             OpenError::NoTables | OpenError::OtherTables { .. } => {
                 Some("toolmux db migrate brings the tables up to date")
             }
-            OpenError::Connect(_) if url.starts_with("sqlite:") => {
+            OpenError::Connect(_) if url.expose().starts_with("sqlite:") => {
                 Some("is the file there? toolmux db migrate makes it")
             }
             OpenError::Connect(_) | OpenError::Hosts(_) | OpenError::Migrate(_) | OpenError::Unknown(_) => {

@@ -10,6 +10,7 @@ use toolmux_protocols::opendyn;
 use toolmux_protocols::opendyn::header::{Comments, Described};
 
 use super::failure::Failure;
+use super::terminal::note;
 use crate::config::near_file;
 
 /// Describe the functions of a C header as an OpenDyn document.
@@ -125,10 +126,10 @@ fn tell(described: &Described, missing: &[(String, String)]) {
         missing.len(),
     );
     for (name, why) in &described.undecided {
-        eprintln!("  {name}: decide: {why}");
+        note(&format!("  {name}: decide: {why}"));
     }
     for (name, why) in described.impossible.iter().chain(missing) {
-        eprintln!("  {name}: {why}");
+        note(&format!("  {name}: {why}"));
     }
 }
 

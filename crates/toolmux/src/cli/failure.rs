@@ -5,10 +5,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use toolmux_core::message::Message;
+use toolmux_core::redact::redacted;
 use toolmux_core::refusal::Refusal;
 use toolmux_protocols::registry::OpenError;
 
-use super::terminal::Terminal;
+use super::printable::printable;
+use super::terminal::{Terminal, note};
 use crate::config::{ConfigFault, near_file};
 use crate::signals::EndSignal;
 
@@ -32,12 +34,12 @@ impl Failure {
     pub(super) fn refused(error: impl Into<anyhow::Error>) -> Self {
         let error: anyhow::Error = error.into();
         let hint = error.chain().find_map(|cause| cause.downcast_ref::<OpenError>()?.hint.clone());
-        Failure { report: miette::miette!("{error:#}"), hint, code: REFUSED }
+        Failure { report: miette::miette!("{}", shown(&format!("{error:#}"))), hint, code: REFUSED }
     }
 
     /// The tool ran and failed.
     pub(super) fn tool(message: &str) -> Self {
-        Failure { report: miette::miette!("{message}"), hint: None, code: TOOL_FAILED }
+        Failure { report: miette::miette!("{}", shown(message)), hint: None, code: TOOL_FAILED }
     }
 
     /// A signal ended the command.
@@ -71,9 +73,9 @@ impl Failure {
 
     /// Says it, and gives the exit code.
     pub(super) fn report(self) -> ExitCode {
-        eprintln!("{:?}", self.report);
+        eprintln!("{}", redacted(&format!("{:?}", self.report)));
         if let Some(hint) = self.hint {
-            eprintln!("hint: {hint}");
+            note(&format!("hint: {hint}"));
         }
         ExitCode::from(self.code)
     }
@@ -92,6 +94,11 @@ pub(super) fn whole(message: &Message) -> String {
         Some(developer) => format!("{}: {developer}", message.public),
         None => message.public.clone(),
     }
+}
+
+/// The words of others as a report may show them.
+fn shown(text: &str) -> String {
+    printable(&redacted(text)).into_owned()
 }
 
 /// Makes reports fit whoever reads them.
@@ -121,7 +128,8 @@ impl From<anyhow::Error> for Failure {
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
         let message = refusal.message();
-        let failure = Failure { report: miette::miette!("{}", message.public), hint: None, code: REFUSED };
+        let report = miette::miette!("{}", shown(&message.public));
+        let failure = Failure { report, hint: None, code: REFUSED };
         match (refusal, message.developer) {
             (_, Some(developer)) => failure.hint(developer),
             (Refusal::UnknownTool { .. }, None) => failure.hint("`toolmux tools` lists what there is"),

@@ -2,6 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -31,7 +32,8 @@ impl Init {
         let file = if self.path.is_dir() { self.path.join(CONFIG) } else { self.path };
         let name = file.display();
         let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true).create_new(!self.force);
+        // Secrets may be written into it.
+        options.write(true).create(true).truncate(true).create_new(!self.force).mode(0o600);
         let mut opened = options.open(&file).map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => Failure::refused(anyhow::anyhow!("`{name}` is there already"))
                 .hint("--force replaces it; `toolmux add X` adds a source to it"),

@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(clap::Args)]
 pub(super) struct Mcp {
     #[command(flatten)]
-    origin: Origin,
+    pub(super) origin: Origin,
     /// Only the tools of this toolset.
     #[arg(long, value_name = "TOOLSET")]
     toolset: Option<String>,

@@ -21,6 +21,7 @@ mod install_extras;
 mod man;
 mod mcp;
 mod origin;
+mod printable;
 mod progress;
 mod remote;
 mod run;
@@ -31,6 +32,7 @@ mod terminal;
 mod tools;
 mod why;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -39,6 +41,9 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use self::closing::until_signal;
 use self::failure::Failure;
 use self::terminal::{ColourChoice, Form, Terminal};
+use crate::environment::take_secrets;
+use crate::process_hardening::harden;
+use crate::redacted_log::RedactedLog;
 
 /// One binary that takes tools from anywhere and serves them to any agent.
 #[derive(Parser)]
@@ -110,8 +115,11 @@ enum LogForm {
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
+    harden();
     let words = Cli::command().color(colour_of(std::env::args())).get_matches();
     let cli = Cli::from_arg_matches(&words).unwrap_or_else(|error| error.exit());
+    // Before anything starts a thread: what is in the environment cannot be taken out of it later.
+    cli.command.configurations().iter().for_each(|file| take_secrets(file));
     let notes = match cli.log {
         LogForm::Pretty => Form::People,
         LogForm::Json => Form::Programs,
@@ -148,6 +156,31 @@ fn colour_of(arguments: impl Iterator<Item = String>) -> clap::ColorChoice {
 }
 
 impl Command {
+    /// The configurations whose sources the command may start.
+    fn configurations(&self) -> Vec<PathBuf> {
+        match self {
+            Command::Serve(serve::Serve { origin, .. })
+            | Command::Mcp(mcp::Mcp { origin, .. })
+            | Command::Tools(tools::Tools { origin, .. }) => origin.configurations(),
+            Command::Call(command) => vec![command.config.clone()],
+            Command::Run(command) => vec![command.config.clone()],
+            Command::Chat(command) => vec![command.config.clone()],
+            Command::Doctor(command) => vec![command.config.clone()],
+            Command::Start(command) => vec![command.config.clone()],
+            Command::Init(_)
+            | Command::Add(_)
+            | Command::Check(_)
+            | Command::Follow(_)
+            | Command::Describe(_)
+            | Command::Auth(_)
+            | Command::Db(_)
+            | Command::InstallExtras(_)
+            | Command::Health(_)
+            | Command::Completions(_)
+            | Command::Man(_) => Vec::new(),
+        }
+    }
+
     async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
         match self {
             Command::Serve(command) => command.run(terminal).await,
@@ -180,7 +213,7 @@ fn start_log(form: LogForm, terminal: &Terminal) {
     let writer = move || {
         // A line that changes must not end up before one that stays.
         terminal.clear();
-        std::io::stderr()
+        RedactedLog(std::io::stderr())
     };
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
     // A log that nobody reads must not end the server.

@@ -1,5 +1,7 @@
 //! What a command works on: a configuration, or anything that tools can come from.
 
+use std::path::PathBuf;
+
 use clap::ValueEnum;
 use toolmux_core::mount::Naming;
 
@@ -44,6 +46,18 @@ pub(super) struct Originated {
 }
 
 impl Origin {
+    /// Those of the words that are configurations.
+    pub(super) fn configurations(&self) -> Vec<PathBuf> {
+        if self.words.is_empty() && self.command.is_empty() {
+            return vec![PathBuf::from(CONFIG)];
+        }
+        self.words
+            .iter()
+            .map(PathBuf::from)
+            .filter(|word| word.extension().is_some_and(|end| end == "toml"))
+            .collect()
+    }
+
     /// Reads the configuration, or makes one of what is found.
     pub(super) async fn config(&self) -> Result<Originated, Failure> {
         let naming = match self.names {

@@ -47,6 +47,14 @@ impl KeyOptions {
             (None, None) => SecretSetting::Env { env: KEY_ENV.to_owned() },
         };
         read_secret(&setting, Path::new("")).map(Some).map_err(|what| {
+            // Unlike a configuration, a command line names no secret, so what it names can be shown.
+            let what = match &setting {
+                SecretSetting::Env { env } if std::env::var_os(env).is_none() => {
+                    format!("environment variable `{env}` is not set")
+                }
+                SecretSetting::File { file } => format!("`{file}`: {what}"),
+                SecretSetting::Env { .. } | SecretSetting::Text(_) => what,
+            };
             Failure::refused(anyhow::anyhow!("the key of the server: {what}"))
                 .meaning(self.key_file.as_deref().and_then(near_file))
         })

@@ -22,7 +22,7 @@ use super::call::{named, print, schema};
 use super::closing::closing;
 use super::connecting::there;
 use super::failure::Failure;
-use super::terminal::Terminal;
+use super::terminal::{Terminal, note};
 use crate::assembly::Assembly;
 use crate::config::{Config, SourceConfig};
 
@@ -44,7 +44,7 @@ pub(super) struct RunWorkflow {
     arguments: Vec<String>,
     /// The configuration that has the tools.
     #[arg(long, default_value = "toolmux.toml")]
-    config: PathBuf,
+    pub(super) config: PathBuf,
     /// How long each step may take.
     #[arg(long, value_name = "TIME", default_value = "1m")]
     step_timeout: String,
@@ -108,7 +108,7 @@ async fn tell(mut updates: mpsc::Receiver<Update>) {
     while let Some(update) = updates.recv().await {
         if let Update::Progress { done, total, message } = update {
             let of = total.map(|total| format!("/{total}")).unwrap_or_default();
-            eprintln!("[{}{of}] {}", done + 1.0, message.unwrap_or_default());
+            note(&format!("[{}{of}] {}", done + 1.0, message.unwrap_or_default()));
         }
     }
 }

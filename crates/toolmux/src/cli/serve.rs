@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 use toolmux_core::gateway::{Gateway, SourceReport, SourceStatus};
+use toolmux_core::secret::Secret;
 
 use super::announce::{announce, tell_found};
 use super::connecting::connected;
@@ -39,7 +40,7 @@ const SETTLE_FOUND: Duration = Duration::from_mins(1);
 #[derive(clap::Args)]
 pub(super) struct Serve {
     #[command(flatten)]
-    origin: Origin,
+    pub(super) origin: Origin,
     /// Where to listen, over what the configuration says.
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
@@ -66,7 +67,10 @@ impl Serve {
                     .meaning(whole_address(listen))
             })
         };
-        Ok(Flags { listen: self.listen.as_ref().map(address).transpose()?, store: self.store.clone() })
+        Ok(Flags {
+            listen: self.listen.as_ref().map(address).transpose()?,
+            store: self.store.clone().map(Secret::new),
+        })
     }
 }
 

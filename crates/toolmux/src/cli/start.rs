@@ -53,7 +53,7 @@ Global options:
 pub(super) struct Start {
     /// Where the tools come from.
     #[arg(default_value = "toolmux.toml")]
-    config: PathBuf,
+    pub(super) config: PathBuf,
     /// The version that the server tells.
     #[arg(short = 'v', long, alias = "opentoolServerTag", value_name = "VERSION")]
     version: Option<String>,

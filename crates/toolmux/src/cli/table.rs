@@ -1,5 +1,6 @@
 //! Tables that fit the terminal they are shown on.
 
+use super::printable::on_one_line;
 use super::terminal::{Terminal, print_line};
 
 /// Rows of text under headings; the last column is cut to fit.
@@ -13,7 +14,7 @@ impl<const N: usize> Table<N> {
     }
 
     pub(super) fn row(&mut self, cells: [&str; N]) {
-        self.rows.push(cells.map(str::to_owned));
+        self.rows.push(cells.map(|cell| on_one_line(cell).into_owned()));
     }
 
     /// Writes it to standard output.
@@ -51,6 +52,13 @@ mod tests {
         let mut table = Table::new(["TOOL", "DESCRIPTION"]);
         table.row(["Math.pow", "Raises x to the power of y"]);
         assert_eq!(table.lines(most), expect);
+    }
+
+    #[test]
+    fn a_cell_cannot_steer_the_terminal() {
+        let mut table = Table::new(["CALLER"]);
+        table.row(["ann\x1b[2J\nroot"]);
+        assert_eq!(table.lines(None), ["CALLER", "ann\\u001b[2J\\u000aroot"]);
     }
 
     #[test]

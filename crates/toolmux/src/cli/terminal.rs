@@ -3,6 +3,9 @@
 use std::io::{IsTerminal, Write};
 
 use clap::ValueEnum;
+use toolmux_core::redact::redacted;
+
+use super::printable::{on_one_line, printable};
 
 /// When to use colour.
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -50,7 +53,7 @@ impl Terminal {
     pub(super) fn show(&self, line: &str) {
         if self.live {
             let most = self.width.unwrap_or(80).saturating_sub(1);
-            let line: String = line.chars().take(most).collect();
+            let line: String = on_one_line(&redacted(line)).chars().take(most).collect();
             // A terminal that is gone ends us by a signal soon enough.
             let mut err = std::io::stderr();
             write!(err, "\r\x1b[2K{line}").and_then(|()| err.flush()).ok();
@@ -85,14 +88,15 @@ pub(super) enum Form {
     Programs,
 }
 
-/// A line on standard error. A server goes on when nobody reads what it says.
+/// A line on standard error, without known secrets and without what would steer a terminal. A server goes on when
+/// nobody reads what it says.
 pub(super) fn note(line: &str) {
-    writeln!(std::io::stderr(), "{line}").ok();
+    writeln!(std::io::stderr(), "{}", printable(&redacted(line))).ok();
 }
 
-/// A line of data on standard output. Whoever stops reading has enough.
+/// A line of data on standard output, without what would steer a terminal. Whoever stops reading has enough.
 pub(super) fn print_line(line: &str) {
-    writeln!(std::io::stdout(), "{line}").ok();
+    writeln!(std::io::stdout(), "{}", printable(line)).ok();
 }
 
 fn painted(code: &str, text: &str) -> String {

@@ -19,7 +19,7 @@ use super::connecting::connected;
 use super::failure::Failure;
 use super::origin::Origin;
 use super::table::Table;
-use super::terminal::{Form, Terminal, print_line};
+use super::terminal::{Form, Terminal, note, print_line};
 use super::why::explain;
 use crate::assembly::Assembly;
 use crate::listener::routes;
@@ -37,7 +37,7 @@ const MOST_BYTES: usize = 256 << 20;
 #[derive(clap::Args)]
 pub(super) struct Tools {
     #[command(flatten)]
-    origin: Origin,
+    pub(super) origin: Origin,
     /// How to write them.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -129,14 +129,14 @@ impl Tools {
         }
         for source in gateway.sources() {
             if let SourceStatus::Failing(message) = source.status {
-                eprintln!("source {}: {}", source.name, message.public);
+                note(&format!("source {}: {}", source.name, message.public));
             }
         }
         for tool in catalog.unserved() {
-            eprintln!("not served: {} of {}: {}", tool.tool, tool.source, tool.reason);
+            note(&format!("not served: {} of {}: {}", tool.tool, tool.source, tool.reason));
         }
         for collision in catalog.every().filter_map(|entry| entry.collision()) {
-            eprintln!("warning: {collision}");
+            note(&format!("warning: {collision}"));
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use toolmux_core::catalog::{Catalog, Entry};
-use toolmux_core::gateway::{Gateway, SourceStatus};
+use toolmux_core::gateway::{Gateway, SourceStatus, TokenToolset};
 use toolmux_core::names::{ToolRef, plain_name};
 use toolmux_core::nearest::nearest;
 
@@ -73,8 +73,15 @@ fn served(entry: &Entry, catalog: &Catalog, config: &Config) -> Facts {
         fact("keys", may),
         fact("not_keys", may_not),
     ];
-    if config.jwt.is_some() {
-        facts.push(fact("tokens", "those without a claim `toolset`, or with one of the toolsets above"));
+    if let Some(jwt) = &config.jwt {
+        let unnamed = match &jwt.toolset {
+            TokenToolset::Nothing => false,
+            TokenToolset::Everything => true,
+            TokenToolset::Named(name) => holds(name),
+        };
+        let named = "those with one of the toolsets above in their claim `toolset`";
+        let tokens = if unnamed { format!("{named}, and those without the claim") } else { named.to_owned() };
+        facts.push(fact("tokens", tokens));
     }
     if !entry.repairs.is_empty() {
         facts.push(fact("schema_repairs", entry.repairs.clone()));

@@ -9,9 +9,9 @@ use toolmux_core::secret::Secret;
 use toolmux_protocols::auth::{ClientAuth, Provider, ProviderError};
 use toolmux_protocols::registry::SecretSetting;
 
+use super::SourceConfig;
 use super::believe::Reader;
 use super::fault::ConfigFault;
-use super::{SourceConfig, secrets};
 
 /// The file of the sealing key when nothing else is said.
 const KEY_FILE: &str = "toolmux.key";
@@ -142,16 +142,16 @@ impl Reader<'_> {
     /// It is good without a provider too.
     pub(super) fn public_url(&self, raw: Option<&RawAuth>) -> Result<Option<String>, ConfigFault> {
         let public_url = raw.and_then(|raw| raw.public_url.as_deref()).map(|url| url.trim_end_matches('/'));
-        if let Some(url) = public_url.filter(|url| !url.starts_with("http")) {
-            let what = format!("`{url}` is not an address of the form https://tools.example.com");
-            return Err(self.fault(&["auth", "public_url"], what));
+        if public_url.is_some_and(|url| !url.starts_with("http")) {
+            let what = "`auth.public_url` must be an address of the form https://tools.example.com";
+            return Err(self.fault(&["auth", "public_url"], what.to_owned()));
         }
         Ok(public_url.map(str::to_owned))
     }
 
     fn sealing_text(&self, setting: &SecretSetting) -> Result<Secret, ConfigFault> {
         let fault = |what: String| self.fault(&["auth", "key"], what);
-        let text = secrets::read(setting, self.folder).map_err(fault)?;
+        let text = self.secret(&["auth", "key"], setting)?;
         if text.expose().len() < SHORTEST_KEY {
             return Err(fault(format!("the key is shorter than {SHORTEST_KEY} characters"))
                 .hint("`openssl rand -hex 32` makes a good one"));
@@ -161,13 +161,14 @@ impl Reader<'_> {
 
     fn provider(&self, name: String, raw: RawProvider) -> Result<ProviderConfig, ConfigFault> {
         let path = ["auth", "providers", &name];
-        let secret = raw.client_secret.map(|setting| secrets::read(&setting, self.folder)).transpose();
+        let place = ["auth", "providers", &name, "client_secret"];
+        let secret = raw.client_secret.map(|setting| self.secret(&place, &setting)).transpose()?;
         let config = ProviderConfig {
             issuer: raw.issuer,
             urls: raw.authorize_url.zip(raw.token_url),
             revoke_url: raw.revoke_url,
             client_id: raw.client_id,
-            client_secret: secret.map_err(|what| self.fault(&path, what))?,
+            client_secret: secret,
             client_auth: raw.client_auth.map(|way| match way {
                 RawClientAuth::Basic => ClientAuth::Basic,
                 RawClientAuth::Post => ClientAuth::Post,
@@ -176,7 +177,14 @@ impl Reader<'_> {
             parameters: raw.parameters.into_iter().collect(),
             name: name.clone(),
         };
-        config.provider().map_err(|error| self.fault(&path, format!("provider `{name}`: {error}")))?;
+        config.provider().map_err(|error| {
+            let what = match error {
+                ProviderError::Address(_) => "an address of it is not an address",
+                ProviderError::NotSafe(_) => "its addresses must be https, or on this machine",
+                ProviderError::NoEndpoints => "it needs `issuer`, or `authorize_url` and `token_url`",
+            };
+            self.fault(&path, format!("provider `{name}`: {what}"))
+        })?;
         Ok(config)
     }
 }

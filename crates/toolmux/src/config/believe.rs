@@ -2,21 +2,20 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
 
 use serde_json::Value;
-use toolmux_core::gateway::ApiKey;
 use toolmux_core::mount::Naming;
 use toolmux_core::names::is_plain;
 use toolmux_core::nearest::nearest;
+use toolmux_core::redact::know_password_in;
 use toolmux_core::secret::Secret;
 use toolmux_core::toolset::{Pattern, Toolset};
 use toolmux_protocols::SOURCES;
 use toolmux_protocols::registry::SecretSetting;
 
 use super::fault::ConfigFault;
-use super::raw::{Raw, RawJwt, RawKey};
-use super::{Config, JwtConfig, LISTEN, SourceConfig, import, keys, secrets};
+use super::raw::Raw;
+use super::{Config, LISTEN, SourceConfig, import, keys, secrets};
 
 /// A configuration while it is read.
 pub(super) struct Reader<'a> {
@@ -30,22 +29,26 @@ impl Reader<'_> {
     pub(super) fn believe(&self, raw: Raw) -> Result<Config, ConfigFault> {
         let listen = raw.listen.as_deref().unwrap_or(LISTEN);
         let listen = listen.parse().map_err(|_| {
-            self.fault(&["listen"], format!("`{listen}` is not an address of the form 127.0.0.1:9627"))
+            self.fault(&["listen"], "`listen` must be an address of the form 127.0.0.1:9627".to_owned())
         })?;
         let toolsets: Vec<Toolset> = raw
             .toolsets
             .into_iter()
             .map(|(name, set)| Toolset { name, tools: set.tools.into_iter().map(Pattern::new).collect() })
             .collect();
+        if toolsets.iter().any(|set| set.name.is_empty()) {
+            return Err(self.fault(&["toolsets"], "a toolset needs a name".to_owned()));
+        }
         let limits = raw.limits.unwrap_or_default();
         let sources = self.sources(raw.sources)?;
         let config = Config {
             listen,
-            store: self.store(raw.store)?,
+            store: self.store(raw.store.as_ref())?,
             tools: raw.tools.into_iter().map(|(name, tool)| (Pattern::new(name), tool.settings())).collect(),
             keys: self.keys(raw.keys, &toolsets)?,
+            jwt: self.jwt(raw.jwt, &toolsets)?,
+            developers: raw.developers,
             toolsets,
-            jwt: self.jwt(raw.jwt)?,
             vault: self.vault(&raw.secrets)?,
             public_url: self.public_url(raw.auth.as_ref())?,
             auth: self.auth(raw.auth, &sources)?,
@@ -62,13 +65,17 @@ impl Reader<'_> {
     }
 
     /// A file of records is relative to the configuration, like every other.
-    fn store(&self, raw: Option<String>) -> Result<String, ConfigFault> {
-        let store = raw.unwrap_or_else(|| "memory".to_owned());
-        match store.strip_prefix("sqlite:") {
+    fn store(&self, raw: Option<&SecretSetting>) -> Result<Secret, ConfigFault> {
+        let Some(setting) = raw else { return Ok(Secret::new("memory")) };
+        // Of an address only the password is secret: `memory` must not be taken out of logs.
+        let store = secrets::look_up(setting, self.folder)
+            .map_err(|why| self.fault(&["store"], format!("`store` cannot be read: {why}")))?;
+        know_password_in(store.expose());
+        match store.expose().strip_prefix("sqlite:") {
             Some(file) if !file.starts_with([':', '/']) => {
-                Ok(format!("sqlite:{}", self.folder.join(file).display()))
+                Ok(Secret::new(format!("sqlite:{}", self.folder.join(file).display())))
             }
-            _ if toolmux_store::is_store(&store) => Ok(store),
+            _ if toolmux_store::is_store(store.expose()) => Ok(store),
             _ => Err(self
                 .fault(&["store"], "this is no store".to_owned())
                 .hint("write `memory`, `sqlite:FILE` or `postgres://USER@HOST/DATABASE`")),
@@ -103,19 +110,23 @@ impl Reader<'_> {
             let file = file
                 .as_str()
                 .ok_or_else(|| fault("`import` is the path of a file, or several".to_owned()))?;
-            sources.extend(import::read(&self.folder.join(file)).map_err(fault)?);
+            let read = import::read(&self.folder.join(file));
+            sources.extend(read.map_err(|what| fault(format!("`sources.import`: {what}")))?);
         }
         Ok(sources)
     }
 
     fn source(&self, name: &str, table: toml::Value) -> Result<SourceConfig, ConfigFault> {
         let fault = |what: String| self.fault(&["sources", name], what);
-        let json = serde_json::to_value(table).map_err(|error| fault(error.to_string()))?;
+        let json = serde_json::to_value(table)
+            .map_err(|_| fault(format!("source `{name}` has a value that JSON has no form for")))?;
         let Value::Object(mut members) = json else { return Err(fault("a source is a table".to_owned())) };
         let mut text = |key: &str| match members.shift_remove(key) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(fault(format!("`{key}` must be a text"))),
+            Some(_) => {
+                Err(self.fault(&["sources", name, key], format!("`sources.{name}.{key}` must be a text")))
+            }
         };
         let kind = text("kind")?.ok_or_else(|| {
             fault(format!("source `{name}` has no `kind`")).hint(format!("one of: {}", kinds().join(", ")))
@@ -125,20 +136,21 @@ impl Reader<'_> {
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None => format!("one of: {}", kinds().join(", ")),
             };
-            self.fault(&["sources", name, "kind"], format!("there is no kind `{kind}`")).hint(hint)
+            let what = format!("source `{name}` is of a kind that is not known");
+            self.fault(&["sources", name, "kind"], what).hint(hint)
         })?;
         let toolkit = text("toolkit")?.unwrap_or_else(|| name.to_owned());
         if !is_plain(&toolkit) {
-            return Err(fault(format!(
-                "toolkit `{toolkit}` has characters other than letters, digits and _"
-            ))
-            .hint("give the source a plain name with `toolkit = \"…\"`"));
+            let what =
+                format!("the toolkit of source `{name}` has characters other than letters, digits and _");
+            return Err(fault(what).hint("give the source a plain name with `toolkit = \"…\"`"));
         }
         let naming = match text("names")?.as_deref() {
             None | Some("prefixed") => Naming::Prefixed,
             Some("bare") => Naming::Bare,
-            Some(other) => {
-                return Err(fault(format!("`names` is \"prefixed\" or \"bare\", not \"{other}\"")));
+            Some(_) => {
+                let what = format!("`sources.{name}.names` must be \"prefixed\" or \"bare\"");
+                return Err(self.fault(&["sources", name, "names"], what));
             }
         };
         let coerce = match members.shift_remove("coerce") {
@@ -157,54 +169,9 @@ impl Reader<'_> {
         })
     }
 
-    fn keys(&self, raw: Vec<(String, RawKey)>, toolsets: &[Toolset]) -> Result<Vec<ApiKey>, ConfigFault> {
-        let key = |(name, key): (String, RawKey)| {
-            let fault = |what: String| self.fault(&["keys", &name], what);
-            let sha256 = match (&key.key, &key.sha256) {
-                (Some(setting), None) => secrets::read(setting, self.folder).map_err(fault)?.sha256(),
-                (None, Some(hex)) => secrets::digest(hex).map_err(fault)?,
-                _ => return Err(fault(format!("key `{name}` needs either `key` or `sha256`"))),
-            };
-            if let Some(wanted) = &key.toolset
-                && !toolsets.iter().any(|set| set.name == *wanted)
-            {
-                let known: Vec<&str> = toolsets.iter().map(|set| set.name.as_str()).collect();
-                let fault = fault(format!("there is no toolset `{wanted}`"));
-                return Err(match nearest(wanted, known.iter().copied()) {
-                    Some(meant) => fault.hint(format!("did you mean `{meant}`?")),
-                    None => fault.hint(format!("add a [toolsets.{wanted}] table")),
-                });
-            }
-            Ok(ApiKey { name: name.into(), sha256, toolset: key.toolset.map(Arc::from) })
-        };
-        raw.into_iter().map(key).collect()
-    }
-
-    fn jwt(&self, raw: Option<RawJwt>) -> Result<Option<JwtConfig>, ConfigFault> {
-        let Some(raw) = raw else { return Ok(None) };
-        let fault = |what: String| self.fault(&["jwt"], what);
-        if raw.secret.is_none() && raw.jwks.is_none() {
-            return Err(fault("[jwt] needs `secret` or `jwks`".to_owned()));
-        }
-        let secret = raw
-            .secret
-            .as_ref()
-            .map(|setting| secrets::read(setting, self.folder))
-            .transpose()
-            .map_err(fault)?;
-        let RawJwt { jwks, audience, issuer, scopes, .. } = raw;
-        if let Some(issuer) = issuer.as_ref().filter(|issuer| !issuer.starts_with("http")) {
-            let what = format!("`{issuer}` is not an address of the form https://login.example.com");
-            return Err(self.fault(&["jwt", "issuer"], what));
-        }
-        Ok(Some(JwtConfig { secret, jwks, audience, issuer, scopes }))
-    }
-
     fn vault(&self, raw: &HashMap<String, SecretSetting>) -> Result<HashMap<String, Secret>, ConfigFault> {
-        let read = |(name, setting): (&String, &_)| {
-            let secret = secrets::read(setting, self.folder);
-            secret.map(|secret| (name.clone(), secret)).map_err(|what| self.fault(&["secrets", name], what))
-        };
+        let read =
+            |(name, setting): (&String, &_)| Ok((name.clone(), self.secret(&["secrets", name], setting)?));
         raw.iter().map(read).collect()
     }
 

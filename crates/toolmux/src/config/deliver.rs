@@ -4,6 +4,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toolmux_core::delivery::{Delivery, GrantName, Place};
 
+/// What must be said of the credential.
+pub(super) const ONE_CREDENTIAL: &str = "a table with one of `token`, `secret` and `user_id`";
+/// What must be said of its place.
+pub(super) const ONE_PLACE: &str = "a table with one of `header`, `env` and `argument`";
+
 /// One credential and where it goes.
 #[derive(Deserialize)]
 #[serde(try_from = "WrittenDelivery")]
@@ -44,7 +49,7 @@ impl TryFrom<WrittenDelivery> for RawDelivery {
             (Some(provider), None, false) => GrantName::Token(provider),
             (None, Some(id), false) => GrantName::Secret(id),
             (None, None, true) => GrantName::User,
-            _ => return Err("`deliver` takes one of `token`, `secret` and `user_id`".to_owned()),
+            _ => return Err(ONE_CREDENTIAL.to_owned()),
         };
         let place = match (written.header, written.env, written.argument) {
             (Some(name), None, None) => {
@@ -55,7 +60,7 @@ impl TryFrom<WrittenDelivery> for RawDelivery {
             }
             (None, Some(name), None) => Place::Environment(name),
             (None, None, Some(name)) => Place::Argument(name),
-            _ => return Err("`deliver` takes one of `header`, `env` and `argument`".to_owned()),
+            _ => return Err(ONE_PLACE.to_owned()),
         };
         Ok(RawDelivery(Delivery { grant, place }))
     }
@@ -78,7 +83,7 @@ mod tests {
         let grant = GrantName::Secret("KEY".into());
         let place = Place::Environment("KEY".into());
         check("secret = 'KEY'\nenv = 'KEY'", Ok(Delivery { grant, place }));
-        check("user_id = true", Err("`deliver` takes one of `header`, `env` and `argument`"));
-        check("env = 'X'", Err("`deliver` takes one of `token`, `secret` and `user_id`"));
+        check("user_id = true", Err(ONE_PLACE));
+        check("env = 'X'", Err(ONE_CREDENTIAL));
     }
 }

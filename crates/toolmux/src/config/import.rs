@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 use toolmux_core::mount::Naming;
 use toolmux_core::names::plain_name;
+use toolmux_core::redact::know;
 
 use super::SourceConfig;
 
@@ -24,13 +25,16 @@ pub(crate) fn read(path: &Path) -> Result<Vec<SourceConfig>, String> {
     let servers = servers(&document).ok_or_else(|| within("there is no `mcpServers` in it".to_owned()))?;
     let folder = path.parent().unwrap_or(Path::new("."));
     let wanted = servers.iter().filter(|(_, server)| is_on(server));
-    wanted.map(|(name, server)| source(name, server, folder).map_err(&within)).collect()
+    let within_server = |name: &str, what: String| within(format!("server `{name}`: {what}"));
+    wanted
+        .map(|(name, server)| source(name, server, folder).map_err(|what| within_server(name, what)))
+        .collect()
 }
 
 fn document(path: &Path) -> Result<Value, String> {
     let within = |what: String| format!("`{}`: {what}", path.display());
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| format!("`{}` cannot be read: {error}", path.display()))?;
+    // What names no file may be anything else, even a secret.
+    let text = std::fs::read_to_string(path).map_err(|error| format!("the file cannot be read: {error}"))?;
     if path.extension().is_some_and(|extension| extension == "toml") {
         return toml::from_str(&text).map_err(|error| within(error.message().to_owned()));
     }
@@ -52,13 +56,13 @@ fn source(name: &str, server: &Value, folder: &Path) -> Result<SourceConfig, Str
         naming: Naming::Prefixed,
         coerce: false,
         kind: "mcp",
-        table: table(name, server)?,
+        table: table(server)?,
         folder: folder.to_owned(),
     })
 }
 
 /// The settings of an MCP source that say the same.
-fn table(name: &str, server: &Value) -> Result<Value, String> {
+fn table(server: &Value) -> Result<Value, String> {
     let filled = |value: &Value| match value {
         Value::String(text) => fill(text),
         other => Ok(other.to_string()),
@@ -78,7 +82,7 @@ fn table(name: &str, server: &Value) -> Result<Value, String> {
         return Ok(table);
     }
     let url = ["url", "serverUrl", "httpUrl"].into_iter().find_map(|member| server[member].as_str());
-    let url = url.ok_or_else(|| format!("server `{name}` has neither `command` nor `url`"))?;
+    let url = url.ok_or("it has neither `command` nor `url`")?;
     let mut headers = texts("headers")?;
     headers.extend(texts("http_headers")?);
     if let Some(variable) = server["bearer_token_env_var"].as_str() {
@@ -92,13 +96,13 @@ fn fill(text: &str) -> Result<String, String> {
     let mut filled = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
-        let (name, tail) = after.split_once('}').ok_or_else(|| format!("`{text}` has no closing brace"))?;
+        let (name, tail) = after.split_once('}').ok_or("a `${` has no closing brace")?;
         filled.push_str(before);
         match name.split_once(':') {
             Some(("env", name)) => filled.push_str(&variable_named(name)?),
             None if name == "workspaceFolder" => filled.push('.'),
             None => filled.push_str(&variable_named(name)?),
-            Some(_) => return Err(format!("`${{{name}}}` is known only to the client it was written for")),
+            Some(_) => return Err("a `${…}` is known only to the client it was written for".to_owned()),
         }
         rest = tail;
     }
@@ -107,7 +111,10 @@ fn fill(text: &str) -> Result<String, String> {
 }
 
 fn variable_named(name: &str) -> Result<String, String> {
-    std::env::var(name).map_err(|_| format!("the environment variable `{name}` is not set"))
+    let text =
+        std::env::var(name).map_err(|_| "an environment variable that it names is not set".to_owned())?;
+    know(&text);
+    Ok(text)
 }
 
 /// Editors allow comments in their JSON; texts may hold what looks like one.
@@ -195,7 +202,7 @@ mod tests {
     #[test]
     fn what_cannot_be_known_here_is_told() {
         assert!(fill("${input:key}").is_err_and(|error| error.contains("only to the client")));
-        assert!(fill("${env:NO_SUCH_VARIABLE}").is_err_and(|error| error.contains("NO_SUCH_VARIABLE")));
+        assert!(fill("${env:NO_SUCH_VARIABLE}").is_err_and(|error| error.contains("is not set")));
         assert_eq!(fill("plain $5").as_deref(), Ok("plain $5"));
     }
 }

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use toml::{Table, Value};
 
+use crate::environment::variable;
+
 /// A secret and where it is kept.
 pub(crate) struct KeptSecret {
     /// Its path in the file: `keys.alice.key`.
@@ -13,6 +15,8 @@ pub(crate) struct KeptSecret {
     pub(crate) length: Option<usize>,
     /// Who has it may call.
     pub(crate) opens_this_server: bool,
+    /// The source whose secret it is.
+    pub(crate) source: Option<String>,
 }
 
 /// How a secret is kept.
@@ -37,18 +41,23 @@ pub(crate) fn kept_secrets(text: &str, folder: &Path) -> Vec<KeptSecret> {
 fn walk<'a>(path: &mut Vec<&'a str>, value: &'a Value, folder: &Path, secrets: &mut Vec<KeptSecret>) {
     let kept = match value {
         Value::String(_) if is_secret(path) => Some(Kept::Text),
+        Value::String(address) if path == &["store"] && has_password(address) => Some(Kept::Text),
         Value::Table(table) => pointed(table, path),
         _ => None,
     };
     if let Some(kept) = kept {
         let length = match &kept {
             Kept::Text => value.as_str().map(str::len),
-            Kept::Env(name) => std::env::var(name).ok().map(|text| text.len()),
+            Kept::Env(name) => variable(name).map(|text| text.len()),
             Kept::File(file) => std::fs::read_to_string(folder.join(file)).ok().map(|text| text.trim().len()),
         };
         let opens_this_server = matches!(path[..], ["keys", _, "key"] | ["jwt", "secret"]);
         let length = length.filter(|length| *length > 0);
-        secrets.push(KeptSecret { place: path.join("."), kept, length, opens_this_server });
+        let source = match path[..] {
+            ["sources", source, ..] => Some(source.to_owned()),
+            _ => None,
+        };
+        secrets.push(KeptSecret { place: path.join("."), kept, length, opens_this_server, source });
         return;
     }
     for (key, member) in value.as_table().into_iter().flatten() {
@@ -65,6 +74,11 @@ fn pointed(table: &Table, path: &[&str]) -> Option<Kept> {
     }
     let text = |key: &str| table.get(key).and_then(Value::as_str).map(str::to_owned);
     text("env").map(Kept::Env).or_else(|| text("file").map(Kept::File))
+}
+
+fn has_password(address: &str) -> bool {
+    let user = address.split_once("://").and_then(|(_, rest)| rest.rsplit_once('@'));
+    user.is_some_and(|(user, _)| user.contains(':'))
 }
 
 fn is_secret(path: &[&str]) -> bool {

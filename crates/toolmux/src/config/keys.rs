@@ -1,7 +1,7 @@
 //! Every key of a configuration file against the keys that are known, so that a mistyped one is found with
 //! its line and the key that was meant.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
 use serde_json::Value;
@@ -10,8 +10,10 @@ use toml::de::{DeTable, DeValue};
 use toolmux_core::nearest::nearest;
 use toolmux_protocols::SOURCES;
 
+use super::expected::{find_misfit, joined, must_be};
 use super::fault::Found;
 use super::raw::{Raw, RawSource};
+use super::{deliver, duration, size};
 
 /// Where each key stands, by its path.
 pub(super) struct Spans(HashMap<Vec<String>, Range<usize>>);
@@ -81,10 +83,75 @@ impl Walk {
             return Ok(());
         };
         let (every, own) = (schemars::schema_for!(RawSource).to_value(), (kind.settings)().to_value());
-        let mut known = Known::of(&own, &own);
-        known.schemas.extend(Known::of(&every, &every).schemas);
-        self.table(table, &known)
+        self.table(table, &Known::of(&own, &own).and(Known::of(&every, &every)))
     }
+}
+
+/// The words for a value that cannot be read, from the place where it stands. `said` is what the reader said of it,
+/// which may quote the value: of that only what is known to hold none is kept.
+pub(super) fn misread(text: &str, span: &Range<usize>, said: &str) -> String {
+    let root = schemars::schema_for!(Raw).to_value();
+    let table = DeTable::parse(text).ok();
+    let found =
+        table.as_ref().and_then(|table| value_at(table.get_ref(), &Known::of(&root, &root), span, ""));
+    match (found, said.strip_prefix("missing field ")) {
+        (Some((path, _)), Some(name)) => format!("`{path}` needs {name}"),
+        (None, Some(name)) => format!("{name} is missing"),
+        (Some((path, _)), None) if is_plain(said) => format!("`{path}` must be {said}"),
+        (Some((path, known)), None) => must_be(&path, &known),
+        (None, None) => "a value is not of the kind that is expected here".to_owned(),
+    }
+}
+
+/// True for the words of our own readers, none of which quotes a value.
+fn is_plain(said: &str) -> bool {
+    [duration::TIME, duration::SOME_TIME, size::SIZE, deliver::ONE_CREDENTIAL, deliver::ONE_PLACE]
+        .contains(&said)
+}
+
+/// The innermost value around a place, by its path.
+fn value_at<'a>(
+    table: &DeTable<'_>,
+    known: &Known<'a>,
+    span: &Range<usize>,
+    path: &str,
+) -> Option<(String, Known<'a>)> {
+    table.iter().find_map(|(key, value)| {
+        let name = key.get_ref().as_ref();
+        within(value, known.member(name).ok()?, span, joined(path, name))
+    })
+}
+
+fn within<'a>(
+    value: &Spanned<DeValue<'_>>,
+    known: Known<'a>,
+    span: &Range<usize>,
+    path: String,
+) -> Option<(String, Known<'a>)> {
+    // The span of a table may be that of its head alone, so its members are always looked at.
+    let below = match value.get_ref() {
+        DeValue::Table(table) => value_at(table, &known, span, &path),
+        DeValue::Array(items) => items
+            .iter()
+            .enumerate()
+            .find_map(|(place, item)| within(item, known.items(), span, format!("{path}[{place}]"))),
+        _ => None,
+    };
+    let holds = |outer: Range<usize>| outer.start <= span.start && span.end <= outer.end;
+    below.or_else(|| holds(value.span()).then_some((path, known)))
+}
+
+/// What is wrong in the table of a source that could not be read as the settings of its kind.
+pub(super) fn source_misfit(text: &str, source: &str) -> Option<Found> {
+    let table = DeTable::parse(text).ok()?;
+    let written = table.get_ref().get("sources")?.get_ref().get(source)?;
+    let kind = written.get_ref().get("kind")?.get_ref().as_str()?;
+    let kind = SOURCES.iter().find(|known| known.kind == kind)?;
+    let (every, own) = (schemars::schema_for!(RawSource).to_value(), (kind.settings)().to_value());
+    let known = Known::of(&own, &own).and(Known::of(&every, &every));
+    let path = format!("sources.{source}");
+    let misfit = find_misfit(written, &known, &path)?;
+    Some(Found { what: misfit.what, span: misfit.span, hint: None })
 }
 
 fn unknown(span: Range<usize>, name: &str, hint: Option<String>) -> Found {
@@ -92,16 +159,16 @@ fn unknown(span: Range<usize>, name: &str, hint: Option<String>) -> Found {
 }
 
 /// What may stand at one place: schemas, each with the document its references point into.
-struct Known<'a> {
+pub(super) struct Known<'a> {
     schemas: Vec<(&'a Value, &'a Value)>,
 }
 
 impl<'a> Known<'a> {
     /// A schema with its references and alternatives opened.
-    fn of(schema: &'a Value, root: &'a Value) -> Known<'a> {
+    pub(super) fn of(schema: &'a Value, root: &'a Value) -> Known<'a> {
         let mut schemas = Vec::new();
-        let mut open = vec![schema];
-        while let Some(schema) = open.pop() {
+        let mut open = VecDeque::from([schema]);
+        while let Some(schema) = open.pop_front() {
             if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
                 open.extend(root.pointer(target.trim_start_matches('#')));
             }
@@ -113,8 +180,28 @@ impl<'a> Known<'a> {
         Known { schemas }
     }
 
+    /// Both.
+    fn and(mut self, other: Known<'a>) -> Known<'a> {
+        self.schemas.extend(other.schemas);
+        self
+    }
+
+    /// The schemas that say something themselves, and not by others.
+    pub(super) fn leaves(&self) -> impl Iterator<Item = &'a Value> {
+        let is_leaf = |schema: &Value| {
+            ["$ref", "anyOf", "oneOf", "allOf"].iter().all(|word| schema.get(word).is_none())
+        };
+        self.schemas.iter().map(|(schema, _)| *schema).filter(move |schema| is_leaf(schema))
+    }
+
+    /// True where a secret stands.
+    pub(super) fn is_secret(&self) -> bool {
+        let has = |member: &str| self.leaves().any(|schema| schema["properties"].get(member).is_some());
+        has("env") && has("file") && self.leaves().any(|schema| schema["type"] == "string")
+    }
+
     /// What may stand under a key; `Err` holds a hint when the key is not known.
-    fn member(&self, name: &str) -> Result<Known<'a>, Option<String>> {
+    pub(super) fn member(&self, name: &str) -> Result<Known<'a>, Option<String>> {
         let mut names: Vec<&str> = Vec::new();
         let (mut schemas, mut free) = (Vec::new(), self.schemas.is_empty());
         for (schema, root) in &self.schemas {
@@ -142,7 +229,8 @@ impl<'a> Known<'a> {
         }))
     }
 
-    fn items(&self) -> Known<'a> {
+    /// What may stand in a list.
+    pub(super) fn items(&self) -> Known<'a> {
         let items = self.schemas.iter().filter_map(|(schema, root)| Some((schema.get("items")?, *root)));
         Known { schemas: items.flat_map(|(schema, root)| Known::of(schema, root).schemas).collect() }
     }

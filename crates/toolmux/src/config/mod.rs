@@ -3,8 +3,11 @@
 
 mod auth;
 mod believe;
+mod callers;
 mod deliver;
 mod duration;
+mod excerpt;
+mod expected;
 mod fault;
 mod import;
 mod kept;
@@ -14,6 +17,8 @@ mod raw;
 mod raw_limits;
 mod raw_retention;
 mod raw_tool;
+#[cfg(test)]
+mod secrecy;
 mod secrets;
 mod size;
 
@@ -23,7 +28,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
-use toolmux_core::gateway::{Admission, ApiKey};
+use toolmux_core::gateway::{Admission, ApiKey, TokenToolset};
 use toolmux_core::limits::Limits;
 use toolmux_core::mount::{Naming, ToolSettings};
 use toolmux_core::secret::Secret;
@@ -50,8 +55,8 @@ pub const LISTEN: &str = "127.0.0.1:9627";
 pub struct Config {
     /// Where it listens.
     pub listen: SocketAddr,
-    /// Where records are kept.
-    pub store: String,
+    /// Where records are kept; the address may hold a password.
+    pub store: Secret,
     /// Where tools come from, in the order of the file.
     pub sources: Vec<SourceConfig>,
     /// Settings by tool.
@@ -62,6 +67,8 @@ pub struct Config {
     pub keys: Vec<ApiKey>,
     /// Tokens, accepted beside keys.
     pub jwt: Option<JwtConfig>,
+    /// Callers that are told the developer half of messages.
+    pub developers: Vec<String>,
     /// The server's own secrets.
     pub vault: HashMap<String, Secret>,
     /// Providers of users' tokens.
@@ -110,12 +117,14 @@ pub struct JwtConfig {
     pub secret: Option<Secret>,
     /// Where keys for RS256 and ES256 are published.
     pub jwks: Option<String>,
-    /// What `aud` may be.
+    /// What `aud` must be one of, unless it is empty.
     pub audience: Vec<String>,
     /// What `iss` must be.
     pub issuer: Option<String>,
     /// What `scope` must hold.
     pub scopes: Vec<String>,
+    /// What tokens open that have no claim `toolset`.
+    pub toolset: TokenToolset,
 }
 
 impl Config {
@@ -129,7 +138,8 @@ impl Config {
     /// Reads a text; `name` is what faults call it.
     pub fn read(text: &str, name: &str, folder: &Path) -> Result<Config, ConfigFault> {
         let spans = keys::check(text).map_err(|fault| fault.within(name, text))?;
-        let raw: Raw = toml::from_str(text).map_err(|error| ConfigFault::toml(name, text, &error))?;
+        secrets::know_passwords(text);
+        let raw: Raw = toml::from_str(text).map_err(|error| ConfigFault::misread(name, text, &error))?;
         Reader { text, name, folder, spans }.believe(raw)
     }
 
@@ -142,10 +152,17 @@ impl Config {
     pub fn opening_fault(&self, path: &Path) -> Option<ConfigFault> {
         let (source, error) = self.sources.iter().find_map(|source| Some((source, source.open().err()?)))?;
         let text = std::fs::read_to_string(path).unwrap_or_default();
+        let name = path.display().to_string();
+        let opening = error.chain().find_map(|cause| cause.downcast_ref::<OpenError>());
+        if opening.is_some_and(OpenError::is_misfit)
+            && let Some(found) = keys::source_misfit(&text, &source.name)
+        {
+            return Some(found.within(&name, &text));
+        }
         let span = keys::check(&text).ok().and_then(|spans| spans.of(&["sources", &source.name]));
         let what = format!("source `{}` cannot be opened: {error:#}", source.name);
-        let mut fault = ConfigFault::at(&path.display().to_string(), &text, span, what);
-        fault.hint = error.chain().find_map(|cause| cause.downcast_ref::<OpenError>()?.hint.clone());
+        let mut fault = ConfigFault::at(&name, &text, span, what);
+        fault.hint = opening.and_then(|opening| opening.hint.clone());
         Some(fault)
     }
 

@@ -18,8 +18,9 @@ use super::raw_tool::RawTool;
 pub struct Raw {
     /// Where to listen. An address other than loopback needs a key or `[jwt]`.
     pub(super) listen: Option<String>,
-    /// Where records are kept: `memory`, which is the default, `sqlite:FILE` or `postgres://…`.
-    pub(super) store: Option<String>,
+    /// Where records are kept: `memory`, which is the default, `sqlite:FILE` or `postgres://…`. An address with a
+    /// password is better kept elsewhere, as `{ env = "NAME" }` or `{ file = "path" }`.
+    pub(super) store: Option<SecretSetting>,
     /// Where tools come from. `import = "claude_desktop_config.json"`, one file or several, takes the MCP servers
     /// out of the configuration of Claude Desktop, Cursor, VS Code or Codex.
     #[serde(default)]
@@ -37,7 +38,11 @@ pub struct Raw {
     #[serde(default, deserialize_with = "in_order")]
     #[schemars(with = "HashMap<String, RawKey>")]
     pub(super) keys: Vec<(String, RawKey)>,
-    /// JSON Web Tokens, accepted beside keys.
+    /// Callers that are told the developer half of messages in answers over OXP (`developer_message`): names of keys,
+    /// `jwt:SUBJECT`, or `jwt:*`. Without keys and `[jwt]` every caller is; the log always has it.
+    #[serde(default)]
+    pub(super) developers: Vec<String>,
+    /// JSON Web Tokens, accepted beside keys. A token must have `exp` and `sub`.
     pub(super) jwt: Option<RawJwt>,
     /// The server's own secrets, for tools that require them.
     #[serde(default)]
@@ -99,11 +104,11 @@ pub(super) struct RawKey {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawJwt {
-    /// For HS256.
+    /// For HS256: at least 32 bytes.
     pub(super) secret: Option<SecretSetting>,
-    /// Where keys for RS256 and ES256 are published.
+    /// Where keys for RS256 and ES256 are published: an https address, or one on this machine.
     pub(super) jwks: Option<String>,
-    /// What `aud` may be, checked when a token has it.
+    /// What `aud` may be. When given, a token without `aud` is refused; `issuer` and `jwks` need it.
     #[serde(default)]
     pub(super) audience: Vec<String>,
     /// Who must have issued a token (`iss`). MCP clients are told of it and get their tokens there.
@@ -111,6 +116,9 @@ pub(super) struct RawJwt {
     /// Scopes that a token must have (`scope`). MCP clients are told of them.
     #[serde(default)]
     pub(super) scopes: Vec<String>,
+    /// The toolset of tokens that do not name one in their claim `toolset`; `"*"` is every tool. When absent, such a
+    /// token opens no tool.
+    pub(super) toolset: Option<String>,
 }
 
 /// A table whose order matters.

@@ -2,22 +2,43 @@
 
 use std::path::Path;
 
+use toolmux_core::redact::{know, know_password_in};
 use toolmux_core::secret::Secret;
 use toolmux_protocols::registry::SecretSetting;
 
-/// The secret, or why it cannot be read. The words never hold the secret.
+use crate::environment::variable;
+
+/// The secret, or why it cannot be read. From now on it is taken out of logs.
 pub(crate) fn read(setting: &SecretSetting, folder: &Path) -> Result<Secret, String> {
+    look_up(setting, folder).inspect(|secret| know(secret.expose()))
+}
+
+/// The same for what holds a secret only in part. The words of a fault hold nothing of the configuration: what is taken
+/// for the name of a variable or a file may be the secret itself.
+pub(super) fn look_up(setting: &SecretSetting, folder: &Path) -> Result<Secret, String> {
     let text = match setting {
         SecretSetting::Text(text) => text.clone(),
-        SecretSetting::Env { env } => {
-            std::env::var(env).map_err(|_| format!("environment variable `{env}` is not set"))?
-        }
+        SecretSetting::Env { env } => variable(env).ok_or("its environment variable is not set")?,
         SecretSetting::File { file } => std::fs::read_to_string(folder.join(file))
-            .map_err(|error| format!("cannot read the secret file `{file}`: {error}"))?
+            .map_err(|error| format!("its file cannot be read: {error}"))?
             .trim()
             .to_owned(),
     };
     if text.is_empty() { Err("the secret is empty".to_owned()) } else { Ok(Secret::new(text)) }
+}
+
+/// Takes the passwords of addresses that stand in a configuration out of logs.
+pub(super) fn know_passwords(text: &str) {
+    fn walk(value: &toml::Value) {
+        match value {
+            toml::Value::String(text) => know_password_in(text),
+            toml::Value::Array(items) => items.iter().for_each(walk),
+            toml::Value::Table(members) => members.values().for_each(walk),
+            _ => {}
+        }
+    }
+    // What cannot be read at all is not used either.
+    toml::from_str::<toml::Table>(text).unwrap_or_default().values().for_each(walk);
 }
 
 /// A SHA-256 digest written in hexadecimal.

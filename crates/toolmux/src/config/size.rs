@@ -1,6 +1,9 @@
 //! Sizes as people write them: a number of bytes, or `512MiB`.
 
-use serde::de::{Deserializer, Error, Unexpected, Visitor};
+use serde::de::{Deserializer, Error, Visitor};
+
+/// What a size must be.
+pub(super) const SIZE: &str = "a number of bytes, or a text such as \"512MiB\"";
 
 const UNITS: [(&str, u32); 7] =
     [("KiB", 10), ("MiB", 20), ("GiB", 30), ("K", 10), ("M", 20), ("G", 30), ("B", 0)];
@@ -16,16 +19,16 @@ impl Visitor<'_> for Size {
     type Value = usize;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a number of bytes, or a text such as \"512MiB\"")
+        f.write_str(SIZE)
     }
 
     fn visit_i64<E: Error>(self, bytes: i64) -> Result<usize, E> {
         let size = usize::try_from(bytes).ok().filter(|size| *size > 0);
-        size.ok_or_else(|| E::invalid_value(Unexpected::Signed(bytes), &self))
+        size.ok_or_else(|| E::custom(SIZE))
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<usize, E> {
-        read(text).ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
+        read(text).ok_or_else(|| E::custom(SIZE))
     }
 }
 

@@ -38,24 +38,30 @@ fn an_unknown_key_is_shown_with_the_one_that_was_meant() {
 #[test]
 fn broken_toml_shows_its_line() {
     check("listen = \n", &["toolmux.toml:1:"]);
-    check("listen = 5\n", &["toolmux.toml:1:10", "expected a string"]);
+    check("listen = 5\n", &["toolmux.toml:1:10", "`listen` must be a text"]);
     check("a = 1\na = 2\n", &["duplicate key"]);
 }
 
 #[test]
 fn what_has_to_happen_needs_some_time() {
     check("[limits]\nhead_timeout = \"0s\"\n", &["toolmux.toml:2:", "nothing can happen within no time"]);
-    check("[limits]\nbody_timeout = \"soon\"\n", &["toolmux.toml:2:", "expected number"]);
+    check(
+        "[limits]\nbody_timeout = \"soon\"\n",
+        &["toolmux.toml:2:", "`limits.body_timeout` must be a time such as"],
+    );
 }
 
 #[test]
 fn sources_need_a_known_kind_and_a_plain_name() {
     check("[sources.A]\n", &["source `A` has no `kind`", "hint: one of: command"]);
-    check("[sources.A]\nkind = \"mpc\"\n", &["there is no kind `mpc`", "did you mean `mcp`?"]);
-    check("[sources.A]\nkind = \"comand\"\n", &["there is no kind `comand`", "did you mean `command`?"]);
+    check(
+        "[sources.A]\nkind = \"mpc\"\n",
+        &["source `A` is of a kind that is not known", "did you mean `mcp`?"],
+    );
+    check("[sources.A]\nkind = \"comand\"\n", &["of a kind that is not known", "did you mean `command`?"]);
     check(
         "[sources.\"a b\"]\nkind = \"command\"\ntools = {}\n",
-        &["toolkit `a b` has characters other than"],
+        &["the toolkit of source `a b` has characters other than"],
     );
 }
 
@@ -73,12 +79,41 @@ fn keys_need_a_secret_and_a_known_toolset() {
     check("[keys.ann]\nsha256 = \"12\"\n", &["64 hexadecimal digits"]);
     check(
         "[keys.ann]\nkey = { env = \"TOOLMUX_TEST_UNSET\" }\n",
-        &["environment variable `TOOLMUX_TEST_UNSET` is not set"],
+        &["`keys.ann.key` cannot be read: its environment variable is not set", "toolmux.toml:2:1"],
     );
-    check("[keys.ann]\nkey = { file = \"nowhere\" }\n", &["cannot read the secret file `nowhere`"]);
+    check(
+        "[keys.ann]\nkey = { file = \"nowhere\" }\n",
+        &["`keys.ann.key` cannot be read: its file cannot be read: No such file"],
+    );
     check(
         "[keys.ann]\nkey = \"hunter2\"\ntoolset = \"hom\"\n[toolsets.home]\ntools = []\n",
-        &["no toolset `hom`", "did you mean `home`?"],
+        &["`keys.ann.toolset` names a toolset that is not there", "did you mean `home`?"],
+    );
+}
+
+#[test]
+fn a_value_of_the_wrong_kind_is_told_by_its_place_and_what_is_expected() {
+    check(
+        "[keys]\nalice = \"hunter2\"\n",
+        &["`keys.alice` must be a table with `key`, `sha256` or `toolset`", "toolmux.toml:2:9"],
+    );
+    check(
+        "[keys.ann]\nkey = 5\n",
+        &["`keys.ann.key` must be a text, { env = \"NAME\" } or { file = \"path\" }"],
+    );
+    check("[limits]\nqueue = -1\n", &["`limits.queue` must be a whole number of at least 0"]);
+    check("[toolsets.home]\n", &["`toolsets.home` needs `tools`"]);
+    check("[toolsets.home]\ntools = [\"a\", 5]\n", &["`toolsets.home.tools[1]` must be a text"]);
+    let mcp = "[sources.A]\nkind = \"mcp\"\n";
+    check(
+        &format!("{mcp}command = \"npx -y foo\"\n"),
+        &["`sources.A.command` must be a list of texts", "toolmux.toml:3:11"],
+    );
+    check(&format!("{mcp}era = \"old\"\n"), &["`sources.A.era` must be `auto`, `modern` or `legacy`"]);
+    check("[sources.A]\nkind = \"oxp\"\n", &["source `A` cannot be opened: it needs `url`"]);
+    check(
+        "[tools.\"A.b\"]\ndeliver = [{ token = \"x\" }]\n",
+        &["`tools.A.b.deliver[0]` must be a table with one of `header`, `env` and `argument`"],
     );
 }
 
@@ -135,7 +170,10 @@ fn a_source_that_cannot_be_opened_is_shown_in_its_place() {
     let config = format!(
         "{ECHO}\n[sources.Math]\nkind = \"opendyn\"\ndocument = \"nowhere.json\"\nlibrary = \"libm.so.6\"\n"
     );
-    check(&config, &["source `Math` cannot be opened", "nowhere.json", "toolmux.toml:12:10"]);
+    check(
+        &config,
+        &["source `Math` cannot be opened", "the file of `document` cannot be read", "toolmux.toml:12:10"],
+    );
     let folder = folder("[sources.Far]\nkind = \"mcp\"\n");
     let served = toolmux(folder.path(), &["serve", "--listen", "127.0.0.1:0"]);
     let told = stderr(&served);

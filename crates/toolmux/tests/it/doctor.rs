@@ -51,7 +51,7 @@ fn what_would_keep_it_from_serving_is_told_with_the_remedy() {
         "[keys.ann]\nkey = { env = \"TOOLMUX_TEST_UNSET\" }\n",
         2,
         "bad",
-        &["keys.ann.key: environment variable `TOOLMUX_TEST_UNSET` is not set", "export TOOLMUX_TEST_UNSET="],
+        &["keys.ann.key: its environment variable is not set", "export it"],
     );
     check("[keys.ann]\nkey = \"short\"\n", 0, "warn", &["5 characters and can be guessed", "written out"]);
 }
@@ -61,8 +61,8 @@ fn patterns_that_fit_no_tool_are_told() {
     let more =
         "[toolsets.home]\ntools = [\"Shel.echo\", \"Shell.*\"]\n[tools.\"Other.*\"]\ntimeout = \"5s\"\n";
     let expect = [
-        "`Shel.echo` in [toolsets.home] fits no tool\" -> \"did you mean `Shell.echo`?",
-        "`Other.*` in [tools] fits no tool\" -> \"`toolmux tools` lists what there is",
+        "item 1 of toolsets.home.tools fits no tool\" -> \"did you mean `Shell.echo`?",
+        "[tools.\\\"Other.*\\\"] fits no tool\" -> \"`toolmux tools` lists what there is",
     ];
     check(&format!("{FREE}\n{ECHO}\n{more}"), 0, "warn", &expect);
     let silent =

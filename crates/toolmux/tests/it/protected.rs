@@ -18,7 +18,9 @@ tools = ["Shell.*"]
 key = "ann-key"
 
 [jwt]
-secret = "a secret that is shared"
+secret = "a secret that is shared with the issuer"
+audience = ["https://tools.example.com"]
+toolset = "*"
 issuer = "https://login.example.com"
 scopes = ["tools:call", "tools:list"]
 "#;
@@ -27,8 +29,8 @@ const PING: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 
 fn token(issuer: &str, scope: &str) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
-    let claims = json!({ "sub": "ann", "iss": issuer, "scope": scope, "exp": now + 600 });
-    let key = EncodingKey::from_secret(b"a secret that is shared");
+    let claims = json!({ "sub": "ann", "iss": issuer, "aud": "https://tools.example.com", "scope": scope, "exp": now + 600 });
+    let key = EncodingKey::from_secret(b"a secret that is shared with the issuer");
     encode(&Header::new(Algorithm::HS256), &claims, &key).expect("a token")
 }
 

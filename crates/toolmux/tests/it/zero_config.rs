@@ -189,7 +189,11 @@ fn what_cannot_be_served_is_told_with_the_remedy() {
     refused(path, &["/usr"], &["`/usr` is a folder", "hint: name a file"]);
     refused(path, &["127.0.0.1:9"], &["hint: did you mean `http://127.0.0.1:9`?"]);
     refused(path, &["localhost:9/mcp"], &["hint: did you mean `http://localhost:9/mcp`?"]);
-    refused(path, &["--", "no-such-program"], &["cannot be started: `no-such-program`: No such file"]);
+    refused(
+        path,
+        &["--", "no-such-program"],
+        &["source `no_such_program`: The command of the source cannot be started: No such file"],
+    );
     refused(path, &["toolmux.toml", "libz.so.1"], &["is served alone", "hint: `toolmux add X"]);
     refused(path, &["--", "false"], &["source `false`", "hint: does it run by itself?"]);
     refused(

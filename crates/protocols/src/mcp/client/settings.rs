@@ -101,8 +101,9 @@ pub(super) enum Address {
 
 impl McpSettings {
     pub(super) fn place(self, opening: &Opening<'_>) -> Result<Place, OpenError> {
-        let secret = |setting: &SecretSetting| {
-            (opening.secrets)(setting).map(|secret| secret.expose().to_owned()).map_err(OpenError::new)
+        let secret = |name: &str, setting: &SecretSetting| {
+            let read = (opening.secrets)(setting).map(|secret| secret.expose().to_owned());
+            read.map_err(|why| OpenError::new(format!("`{name}` cannot be read: {why}")))
         };
         let address = match (&self.url, self.command.is_empty()) {
             (Some(url), true) => {
@@ -111,7 +112,7 @@ impl McpSettings {
                     .map_err(|error| OpenError::new(format!("`url` is not an address: {error}")))?;
                 let mut headers = HeaderMap::new();
                 for (name, value) in &self.headers {
-                    let (name, value) = header(name, &secret(value)?)?;
+                    let (name, value) = header(name, &secret(name, value)?)?;
                     headers.insert(name, value);
                 }
                 let authorization =
@@ -119,7 +120,7 @@ impl McpSettings {
                 Address::Url { url, headers, authorization: authorization.map(Arc::new) }
             }
             (None, false) => {
-                let env = self.env.iter().map(|(name, value)| Ok((name.clone(), secret(value)?)));
+                let env = self.env.iter().map(|(name, value)| Ok((name.clone(), secret(name, value)?)));
                 Address::Command {
                     env: env.collect::<Result<_, OpenError>>()?,
                     folder: opening.folder.join(self.folder.unwrap_or_default()),

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
+use toolmux_core::redact::redacted;
 
 /// How many lines are kept.
 const LINES: usize = 20;
@@ -19,7 +20,7 @@ impl LastWords {
         let mut reader = BufReader::new(stream);
         let mut line = Vec::new();
         while (&mut reader).take(LINE_BYTES).read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
-            let text = String::from_utf8_lossy(&line).trim_end().to_owned();
+            let text = redacted(String::from_utf8_lossy(&line).trim_end()).into_owned();
             tracing::debug!(source, "{text}");
             let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             if lines.len() == LINES {

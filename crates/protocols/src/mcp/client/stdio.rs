@@ -38,9 +38,7 @@ impl Child {
         let Address::Command { argv, env, folder, idle } = address else {
             return Err(std::io::Error::other("there is no command"));
         };
-        let program = argv.first().map(String::as_str).unwrap_or_default();
-        let mut group = ChildGroup::start_family(argv, env, folder)
-            .map_err(|error| std::io::Error::new(error.kind(), format!("`{program}`: {error}")))?;
+        let mut group = ChildGroup::start_family(argv, env, folder)?;
         let (line, written) = Line::new();
         let (last_words, stop) = (LastWords::default(), CancellationToken::new());
         let mut tasks = JoinSet::new();

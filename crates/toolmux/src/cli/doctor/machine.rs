@@ -9,6 +9,7 @@ use toolmux_protocols::opendyn::{Degree, Enforced, enforced_here};
 
 use super::Finding;
 use crate::config::Config;
+use crate::process_hardening::children_can_trace;
 
 /// How far clocks may be apart before tokens are refused.
 const APART: Duration = Duration::from_mins(1);
@@ -19,6 +20,10 @@ const OTHER_FILES: u64 = 64;
 
 pub(super) async fn examine(config: Option<&Config>) -> Vec<Finding> {
     let mut findings = vec![sandbox().await, clock()];
+    findings.extend(children_can_trace().then(|| {
+        let what = "commands run as root with CAP_SYS_PTRACE, and can read the secrets of this server";
+        Finding::warning("secret", what, "run it as a user of its own, or without that capability")
+    }));
     if let Some(config) = config {
         findings.extend(other_clocks(config).await);
         findings.push(open_files(config.connections.connections as u64));

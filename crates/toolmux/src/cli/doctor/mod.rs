@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
+use toolmux_core::redact::redacted;
 
 use super::closing::until_signal;
 use super::failure::{Failure, REFUSED};
@@ -27,7 +28,7 @@ use crate::config::Config;
 pub(super) struct Doctor {
     /// The configuration.
     #[arg(default_value = CONFIG)]
-    config: PathBuf,
+    pub(super) config: PathBuf,
     /// Mend what is safe to mend: permissions of secret files, a folder for the store.
     #[arg(long)]
     fix: bool,
@@ -132,7 +133,7 @@ impl Doctor {
             Err(fault) => {
                 let remedy =
                     fault.hint.clone().unwrap_or_else(|| format!("toolmux check {name} shows the line"));
-                findings.insert(0, Finding::bad("config", fault.to_string(), remedy));
+                findings.insert(0, Finding::bad("config", fault.located(), remedy));
                 findings.extend(until_signal(machine::examine(None)).await?);
             }
             Ok(config) => {
@@ -152,7 +153,7 @@ fn as_json(finding: &Finding) -> Value {
     json!({
         "area": finding.area,
         "state": finding.state.word(),
-        "what": finding.what,
+        "what": redacted(&finding.what),
         "remedy": finding.remedy,
     })
 }
@@ -160,7 +161,7 @@ fn as_json(finding: &Finding) -> Value {
 fn print(finding: &Finding, terminal: &Terminal) {
     let state = format!("{:<5}", finding.state.word());
     let state = terminal.painted(finding.state.colour(), &state);
-    print_line(&format!("{state}  {:<8}  {}", finding.area, finding.what));
+    print_line(&format!("{state}  {:<8}  {}", finding.area, redacted(&finding.what)));
     if let Some(remedy) = &finding.remedy {
         print_line(&format!("{:17}hint: {remedy}", ""));
     }

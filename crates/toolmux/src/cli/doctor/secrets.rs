@@ -30,15 +30,16 @@ fn one(secret: &KeptSecret, folder: &Path, mending: Mending) -> Vec<Finding> {
     let place = &secret.place;
     let Some(length) = secret.length else {
         return vec![match &secret.kept {
-            Kept::Env(name) => Finding::bad(
+            // What is taken for a name may be the secret itself, so it is not shown.
+            Kept::Env(_) => Finding::bad(
                 AREA,
-                format!("{place}: environment variable `{name}` is not set"),
-                format!("export {name}=…, or keep it in a file: {{ file = \"…\" }}"),
+                format!("{place}: its environment variable is not set"),
+                "export it, or keep the secret in a file: { file = \"…\" }",
             ),
-            Kept::File(file) => Finding::bad(
+            Kept::File(_) => Finding::bad(
                 AREA,
-                format!("{place}: cannot read the file `{file}`"),
-                format!("(umask 077; openssl rand -hex 32 > {file}) makes a new one"),
+                format!("{place}: its file cannot be read"),
+                "(umask 077; openssl rand -hex 32 > FILE) makes a new one",
             ),
             Kept::Text => Finding::bad(AREA, format!("{place} is empty"), "openssl rand -hex 32 makes one"),
         }];

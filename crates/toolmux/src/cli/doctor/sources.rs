@@ -80,17 +80,18 @@ fn findings(gateway: &Gateway, config: &Config) -> Vec<Finding> {
 
 /// Patterns of toolsets and of settings that fit no tool, most likely because of a slip.
 fn idle_patterns(config: &Config, catalog: &Catalog) -> Vec<Finding> {
-    let settings = config.tools.iter().map(|(pattern, _)| ("[tools]".to_owned(), pattern));
-    let toolsets = config
-        .toolsets
-        .iter()
-        .flat_map(|set| set.tools.iter().map(|pattern| (format!("[toolsets.{}]", set.name), pattern)));
+    let settings =
+        config.tools.iter().map(|(pattern, _)| (format!("[tools.\"{}\"]", pattern.as_str()), pattern));
+    let toolsets = config.toolsets.iter().flat_map(|set| {
+        let item = |(place, pattern)| (format!("item {} of toolsets.{}.tools", place + 1, set.name), pattern);
+        set.tools.iter().enumerate().map(item)
+    });
     let fits = |pattern: &Pattern| catalog.every().any(|entry| pattern.matches(&entry.id, &entry.tool.name));
     let known: Vec<String> =
         catalog.every().map(|entry| format!("{}.{}", entry.id.toolkit, entry.id.tool)).collect();
     let finding = |(place, pattern): (String, &Pattern)| {
-        let (what, written) = (format!("`{}` in {place} fits no tool", pattern.as_str()), pattern.as_str());
-        let meant = nearest(written, known.iter().map(String::as_str));
+        let what = format!("{place} fits no tool");
+        let meant = nearest(pattern.as_str(), known.iter().map(String::as_str));
         let remedy = meant.map_or_else(
             || "`toolmux tools` lists what there is".to_owned(),
             |meant| format!("did you mean `{meant}`?"),

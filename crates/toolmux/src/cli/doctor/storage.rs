@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use toolmux_store::{Look, OpenError, without_password};
+use toolmux_store::{Look, OpenError};
 
 use super::{Finding, Mending};
 use crate::config::Config;
@@ -15,7 +15,7 @@ const AREA: &str = "store";
 const PATIENCE: Duration = Duration::from_secs(15);
 
 pub(super) async fn examine(config: &Config, mending: Mending) -> Vec<Finding> {
-    let url = &config.store;
+    let url = config.store.expose();
     if url == "memory" {
         let what = "calls and tasks are kept in memory and forgotten at the end";
         return vec![Finding::warning(AREA, what, "`store = \"sqlite:toolmux.db\"` keeps them")];
@@ -26,18 +26,23 @@ pub(super) async fn examine(config: &Config, mending: Mending) -> Vec<Finding> {
     let file = Path::new(file.split('?').next().unwrap_or(file));
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !folder.is_dir() {
-        let what = format!("there is no folder `{}` for the store", folder.display());
-        let missing = Finding::bad(AREA, what, format!("mkdir -p {}", folder.display()));
+        let missing =
+            Finding::bad(AREA, "there is no folder for the file of `store`", "make it with `mkdir -p`");
         return vec![missing.mended(mending, || fs::create_dir_all(folder))];
     }
     if !file.exists() {
-        return vec![to_be_made(file, folder)];
+        return vec![to_be_made(folder)];
     }
-    std::iter::once(opened(url).await).chain(readable_by_others(file, mending)).collect()
+    let opened = opened(url).await;
+    let beside =
+        ["", "-wal", "-shm", "-servers"].map(|end| PathBuf::from(format!("{}{end}", file.display())));
+    let readable = beside.iter().filter_map(|file| readable_by_others(file, mending));
+    std::iter::once(opened).chain(readable).collect()
 }
 
 async fn opened(url: &str) -> Finding {
-    let name = without_password(url);
+    // Of an address only what cannot be a password is shown.
+    let name = if url.starts_with("sqlite:") { "the file of the store" } else { "the database" };
     let looked = async {
         let look = match Look::at(url).await {
             Err(OpenError::NoTables) => return Ok(None),
@@ -62,10 +67,10 @@ async fn opened(url: &str) -> Finding {
 }
 
 /// A file that is made at the first start: its folder must let us.
-fn to_be_made(file: &Path, folder: &Path) -> Finding {
+fn to_be_made(folder: &Path) -> Finding {
     let trial = folder.join(format!(".toolmux-doctor-{}", std::process::id()));
     match fs::File::create_new(&trial).and_then(|_| fs::remove_file(&trial)) {
-        Ok(()) => Finding::good(AREA, format!("{} is made at the first start", file.display())),
+        Ok(()) => Finding::good(AREA, "its file is made at the first start"),
         Err(error) => Finding::bad(
             AREA,
             format!("no file can be made in `{}`: {error}", folder.display()),

@@ -1,0 +1,144 @@
+//! `[keys]`, `[jwt]` and `developers`: who may call, as the program believes it.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use toolmux_core::gateway::{ApiKey, TokenToolset};
+use toolmux_core::nearest::nearest;
+use toolmux_core::toolset::Toolset;
+use toolmux_protocols::registry::SecretSetting;
+
+use super::believe::Reader;
+use super::fault::ConfigFault;
+use super::raw::{RawJwt, RawKey};
+use super::{JwtConfig, secrets};
+
+/// RFC 7518: a key of HS256 is at least as long as the hash.
+const SHORTEST_SECRET: usize = 32;
+/// The `toolset` of `[jwt]` that means every tool.
+const EVERY_TOOL: &str = "*";
+
+impl Reader<'_> {
+    pub(super) fn keys(
+        &self,
+        raw: Vec<(String, RawKey)>,
+        toolsets: &[Toolset],
+    ) -> Result<Vec<ApiKey>, ConfigFault> {
+        let key = |(name, key): (String, RawKey)| {
+            let place = ["keys", name.as_str()];
+            let sha256 = match (&key.key, &key.sha256) {
+                (Some(setting), None) => self.secret(&["keys", &name, "key"], setting)?.sha256(),
+                (None, Some(hex)) => {
+                    secrets::digest(hex).map_err(|what| self.fault(&["keys", &name, "sha256"], what))?
+                }
+                _ => return Err(self.fault(&place, format!("key `{name}` needs either `key` or `sha256`"))),
+            };
+            if let Some(wanted) = &key.toolset {
+                self.check_toolset(&["keys", &name, "toolset"], wanted, toolsets)?;
+            }
+            Ok(ApiKey { name: name.into(), sha256, toolset: key.toolset.map(Arc::from) })
+        };
+        raw.into_iter().map(key).collect()
+    }
+
+    /// A toolset that is named must be there.
+    fn check_toolset(&self, path: &[&str], wanted: &str, toolsets: &[Toolset]) -> Result<(), ConfigFault> {
+        if toolsets.iter().any(|set| set.name == wanted) {
+            return Ok(());
+        }
+        let fault = self.fault(path, format!("`{}` names a toolset that is not there", path.join(".")));
+        Err(match nearest(wanted, toolsets.iter().map(|set| set.name.as_str())) {
+            Some(meant) => fault.hint(format!("did you mean `{meant}`?")),
+            None => fault.hint("add a [toolsets.NAME] table of that name"),
+        })
+    }
+
+    pub(super) fn jwt(
+        &self,
+        raw: Option<RawJwt>,
+        toolsets: &[Toolset],
+    ) -> Result<Option<JwtConfig>, ConfigFault> {
+        let Some(raw) = raw else { return Ok(None) };
+        let fault = |key: &str, what: &str| self.fault(&["jwt", key], what.to_owned());
+        if raw.secret.is_none() && raw.jwks.is_none() {
+            return Err(fault("", "[jwt] needs `secret` or `jwks`"));
+        }
+        let secret =
+            raw.secret.as_ref().map(|setting| self.secret(&["jwt", "secret"], setting)).transpose()?;
+        if secret.as_ref().is_some_and(|secret| secret.expose().len() < SHORTEST_SECRET) {
+            let what = format!("`jwt.secret` must be at least {SHORTEST_SECRET} bytes long");
+            return Err(self.fault(&["jwt", "secret"], what).hint("`openssl rand -hex 32` makes a good one"));
+        }
+        if raw.issuer.as_ref().is_some_and(|issuer| !issuer.starts_with("http")) {
+            return Err(fault(
+                "issuer",
+                "`jwt.issuer` must be an address of the form https://login.example.com",
+            ));
+        }
+        if raw.jwks.as_ref().is_some_and(|jwks| !is_safe(jwks)) {
+            let what = "`jwt.jwks` must be an https address, or one on this machine";
+            return Err(fault("jwks", what)
+                .hint("whoever can change the keys on their way can sign tokens of their own"));
+        }
+        if raw.audience.is_empty() && (raw.issuer.is_some() || raw.jwks.is_some()) {
+            return Err(fault("", "[jwt] with `issuer` or `jwks` needs `audience`").hint(
+                "audience = [\"…\"]: what the issuer writes into `aud` of tokens for this server; without it tokens \
+                 for other servers would be good here",
+            ));
+        }
+        let toolset = match raw.toolset.as_deref() {
+            None => TokenToolset::Nothing,
+            Some(EVERY_TOOL) => TokenToolset::Everything,
+            Some(name) => {
+                self.check_toolset(&["jwt", "toolset"], name, toolsets)?;
+                TokenToolset::Named(name.into())
+            }
+        };
+        let RawJwt { jwks, audience, issuer, scopes, .. } = raw;
+        Ok(Some(JwtConfig { secret, jwks, audience, issuer, scopes, toolset }))
+    }
+
+    /// Reads a secret; a fault names its place.
+    pub(super) fn secret(
+        &self,
+        path: &[&str],
+        setting: &SecretSetting,
+    ) -> Result<toolmux_core::secret::Secret, ConfigFault> {
+        secrets::read(setting, self.folder)
+            .map_err(|why| self.fault(path, format!("`{}` cannot be read: {why}", path.join("."))))
+    }
+}
+
+/// True for an address that nobody on the way can answer for.
+fn is_safe(url: &str) -> bool {
+    let Ok(uri) = url.parse::<http::Uri>() else { return false };
+    let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+    match uri.scheme_str() {
+        Some("https") => true,
+        Some("http") => host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback()),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_tokens_come_over_https_or_from_this_machine() {
+        for (url, expect) in [
+            ("https://login.example.com/jwks", true),
+            ("https://user:password@login.example.com/jwks", true),
+            ("http://127.0.0.1:8080/jwks", true),
+            ("http://[::1]/jwks", true),
+            ("http://localhost/jwks", true),
+            ("http://login.example.com/jwks", false),
+            ("http://127.0.0.1.example.com/jwks", false),
+            ("http://10.0.0.1/jwks", false),
+            ("ftp://login.example.com", false),
+            ("jwks.json", false),
+        ] {
+            assert_eq!(is_safe(url), expect, "{url}");
+        }
+    }
+}
