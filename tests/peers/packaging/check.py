@@ -16,7 +16,7 @@ import yaml
 BINARY, ROOT, SCRATCH = (os.environ[name] for name in ("TOOLMUX_BIN", "TOOLMUX_ROOT", "TOOLMUX_SCRATCH"))
 PACKAGING, SCRATCH = Path(ROOT, "packaging"), Path(SCRATCH)
 HELP = subprocess.run([BINARY, "serve", "--help"], capture_output=True, text=True, check=True).stdout
-KEY = "a-key-of-the-tests"
+SECRETS = {"TOOLMUX_KEY": "a-key-of-the-tests", "TOOLMUX_STORE": "memory"}
 
 
 def read(name):
@@ -25,6 +25,8 @@ def read(name):
 
 def command_line(words, where):
     assert words[0] == "serve", where
+    for word in words:
+        assert not re.search(r"://|\$[({]", word), f"{where}: {word} may hold a password, and anybody can read it"
     for flag in (word for word in words if word.startswith("--")):
         assert re.search(rf"{flag}\b", HELP), f"{where}: `serve` has no {flag}"
 
@@ -41,10 +43,12 @@ def dockerfile():
 
 
 def compose():
-    services = yaml.safe_load(read("docker-compose.yml"))["services"]
+    compose = yaml.safe_load(read("docker-compose.yml"))
+    services = compose["services"]
     command_line(services["toolmux"]["command"], "docker-compose.yml")
     assert Path(PACKAGING, services["toolmux"]["build"]["context"], services["toolmux"]["build"]["dockerfile"]).exists()
     assert services["toolmux"]["depends_on"].keys() <= services.keys()
+    return compose["configs"][services["toolmux"]["configs"][0]["source"]]["content"]
 
 
 def kubernetes():
@@ -63,7 +67,7 @@ def configuration(name, text):
     shutil.copy(Path(ROOT, "examples/opendyn/libm.opendyn.json"), SCRATCH)
     path = SCRATCH / name
     path.write_text(text.replace("/etc/toolmux/", ""))
-    subprocess.run([BINARY, "check", path], check=True, env={**os.environ, "TOOLMUX_KEY": KEY})
+    subprocess.run([BINARY, "check", path], check=True, env={**os.environ, **SECRETS})
     return path
 
 
@@ -77,7 +81,7 @@ def status(url):
 def probes_are_answered(path, probes):
     """Served on every address of this machine, as in a container, on a port of the system's choice."""
     words = [BINARY, "serve", path, "--listen", "0.0.0.0:0", "--store", "memory", "--log", "json"]
-    server = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env={**os.environ, "TOOLMUX_KEY": KEY})
+    server = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env={**os.environ, **SECRETS})
     try:
         said = (json.loads(line)["fields"] for line in server.stderr)
         base = next(fields["url"] for fields in said if fields["message"] == "serving")
@@ -104,9 +108,10 @@ def unit():
 
 
 dockerfile()
-compose()
+composed = compose()
 in_cluster, probed = kubernetes()
 unit()
 configuration("cluster.toml", in_cluster)
+configuration("composed.toml", composed)
 probes_are_answered(configuration("container.toml", read("container.toml")), probed)
 print("packaging/ is as it should be")

@@ -91,7 +91,8 @@ fn check_toml(block: &Block, place: &Place, shell: &mut Shell) -> anyhow::Result
     let name = block.file().map_or_else(|| format!("block-{}.toml", block.line), str::to_owned);
     write(&place.project().join(&name), &block.text)?;
     let variables = block.text.split("env = \"").skip(1).filter_map(|rest| rest.split('"').next());
-    let secrets: Vec<String> = variables.map(|name| format!("{name}=a-secret-of-the-docs-step")).collect();
+    let secrets: Vec<String> =
+        variables.map(|name| format!("{name}=a-secret-of-the-docs-step-of-xtask")).collect();
     let file = place.project().join(name);
     run(&format!("{} toolmux check '{}'\n", secrets.join(" "), file.display()), shell)
 }
