@@ -1,6 +1,7 @@
 //! Texts of others on a terminal: characters that would steer it, or show a text other than it is, are escaped.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 
 /// The escape sequences by which this program itself paints.
 const PAINT: [&str; 6] = ["\x1b[0m", "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m"];
@@ -29,7 +30,7 @@ fn escaped<'a>(text: &'a str, stays: impl Fn(char) -> bool, paint: &[&str]) -> C
         if kept.is_some() || stays(c) || !is_steering(c) {
             shown.push_str(&rest[..length]);
         } else {
-            shown.push_str(&format!("\\u{:04x}", u32::from(c)));
+            write!(shown, "\\u{:04x}", u32::from(c)).expect("a text takes all");
         }
         rest = &rest[length..];
     }

@@ -5,9 +5,9 @@ use serde::Deserialize;
 use toolmux_core::delivery::{Delivery, GrantName, Place};
 
 /// What must be said of the credential.
-pub(super) const ONE_CREDENTIAL: &str = "a table with one of `token`, `secret` and `user_id`";
+pub(super) const ONE_CREDENTIAL: &str = "a list of tables, each with one of `token`, `secret` and `user_id`";
 /// What must be said of its place.
-pub(super) const ONE_PLACE: &str = "a table with one of `header`, `env` and `argument`";
+pub(super) const ONE_PLACE: &str = "a list of tables, each with one of `header`, `env` and `argument`";
 
 /// One credential and where it goes.
 #[derive(Deserialize)]

@@ -19,10 +19,10 @@ fn masked_before(text: &str, place: usize) -> String {
     let place = text.floor_char_boundary(place.min(text.len()));
     let line = text[..place].rfind('\n').map_or(0, |end| end + 1);
     let (before, rest) = text.split_at(line);
-    let Ok(table) = DeTable::parse(before) else { return starred(text, &[0..text.len()]) };
+    let Ok(table) = DeTable::parse(before) else { return stars(text) };
     let before = starred(before, &hidden(before, table.get_ref()));
     let key = leading_key(rest);
-    before + &rest[..key] + &starred(&rest[key..], &[0..rest.len() - key])
+    before + &rest[..key] + &stars(&rest[key..])
 }
 
 /// How long the key at the beginning of a line is, with the `=` behind it, or the whole head of a table.
@@ -50,7 +50,7 @@ fn hidden(text: &str, table: &DeTable<'_>) -> Vec<Range<usize>> {
     values.sort_by_key(|range| range.start);
     let mut hidden = Vec::new();
     let mut place = 0;
-    for value in values.into_iter().chain([text.len()..text.len()]) {
+    for value in values.into_iter().chain(std::iter::once(text.len()..text.len())) {
         hidden.extend(comments(text, place..value.start.max(place)));
         place = value.end.max(place);
         hidden.push(value);
@@ -76,12 +76,10 @@ fn comments(text: &str, within: Range<usize>) -> Vec<Range<usize>> {
                 found.push(start..place);
                 comment = None;
             }
-            (Some(_), ..) => {}
             (None, Some(open), _) if c == open => quote = None,
-            (None, Some(_), _) => {}
             (None, None, '"' | '\'') => quote = Some(c),
             (None, None, '#') => comment = Some(place),
-            (None, None, _) => {}
+            _ => {}
         }
     }
     found.extend(comment.map(|start| start..within.end));
@@ -94,15 +92,16 @@ fn starred(text: &str, hidden: &[Range<usize>]) -> String {
     let mut place = 0;
     for range in hidden {
         shown.push_str(&text[place..range.start]);
-        for c in text[range.clone()].chars() {
-            match c {
-                ' ' | '\t' | '\r' | '\n' => shown.push(c),
-                _ => shown.extend(std::iter::repeat_n('*', c.len_utf8())),
-            }
-        }
+        shown.push_str(&stars(&text[range.clone()]));
         place = range.end;
     }
     shown + &text[place..]
+}
+
+/// Stars for each byte of a text but its white space.
+fn stars(text: &str) -> String {
+    let star = |byte| if matches!(byte, b' ' | b'\t' | b'\r' | b'\n') { char::from(byte) } else { '*' };
+    text.bytes().map(star).collect()
 }
 
 #[cfg(test)]

@@ -113,7 +113,7 @@ fn a_value_of_the_wrong_kind_is_told_by_its_place_and_what_is_expected() {
     check("[sources.A]\nkind = \"oxp\"\n", &["source `A` cannot be opened: it needs `url`"]);
     check(
         "[tools.\"A.b\"]\ndeliver = [{ token = \"x\" }]\n",
-        &["`tools.A.b.deliver[0]` must be a table with one of `header`, `env` and `argument`"],
+        &["`tools.A.b.deliver` must be a list of tables, each with one of `header`, `env` and `argument`"],
     );
 }
 
