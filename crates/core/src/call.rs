@@ -35,6 +35,11 @@ impl Caller {
         &self.name
     }
 
+    /// True when a toolset limits this caller, who may then neither see nor steer the server as a whole.
+    pub fn is_limited(&self) -> bool {
+        self.toolsets().next().is_some()
+    }
+
     /// The toolsets that limit this caller; no tool outside any of them exists for it.
     pub fn toolsets(&self) -> impl Iterator<Item = &Arc<str>> {
         self.toolsets.iter().flatten()

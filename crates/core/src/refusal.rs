@@ -41,10 +41,12 @@ pub enum Refusal {
         /// Why, when there is more to say than that it is unknown.
         developer: Option<String>,
     },
-    /// The tool exists, but not for this caller, who is told that it is unknown.
+    /// The tool exists, but not for this caller, who is told that it is unknown, with the words of `UnknownTool`.
     NotPermitted {
         /// As the caller wrote it.
         tool: String,
+        /// A tool that may have been meant, as if this one did not exist.
+        nearest: Option<String>,
     },
     /// The tool needs what the request does not bring.
     Challenged {
@@ -93,14 +95,13 @@ impl Refusal {
             | Refusal::Unavailable { message, .. }
             | Refusal::Internal(message) => message.clone(),
             Refusal::UnknownTool { tool, nearest, developer } => {
-                let mut message = Message::public(match nearest {
-                    Some(name) => format!("Tool `{tool}` was not found; did you mean `{name}`?"),
-                    None => format!("Tool `{tool}` was not found"),
-                });
+                let mut message = Message::public(unknown_words(tool, nearest.as_deref()));
                 message.developer.clone_from(developer);
                 message
             }
-            Refusal::NotPermitted { tool } => Message::public(format!("Tool `{tool}` was not found")),
+            Refusal::NotPermitted { tool, nearest } => {
+                Message::public(unknown_words(tool, nearest.as_deref()))
+            }
             Refusal::Challenged { authorization, secrets, user_id } => {
                 Message::public(challenge_words(authorization, secrets, *user_id))
             }
@@ -142,6 +143,13 @@ impl Refusal {
             Refusal::Unavailable { .. } => "unavailable",
             Refusal::Internal(_) => "internal",
         }
+    }
+}
+
+fn unknown_words(tool: &str, nearest: Option<&str>) -> String {
+    match nearest {
+        Some(name) => format!("Tool `{tool}` was not found; did you mean `{name}`?"),
+        None => format!("Tool `{tool}` was not found"),
     }
 }
 

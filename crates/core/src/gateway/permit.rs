@@ -1,5 +1,6 @@
 //! May the caller call it.
 
+use super::resolve::near;
 use crate::call::Caller;
 use crate::catalog::Catalog;
 use crate::names::ToolRef;
@@ -14,6 +15,6 @@ pub(super) fn permit(
     if catalog.permits(caller, place) {
         Ok(())
     } else {
-        Err(Refusal::NotPermitted { tool: wanted.to_string() })
+        Err(Refusal::NotPermitted { tool: wanted.to_string(), nearest: near(catalog, caller, wanted) })
     }
 }

@@ -11,22 +11,23 @@ pub(super) fn resolve(catalog: &Catalog, caller: &Caller, wanted: &ToolRef) -> R
     catalog.find(wanted).ok_or_else(|| unknown(catalog, caller, wanted))
 }
 
+/// What it says depends on nothing but the name and the tools that the caller may call: tools that are hidden from it,
+/// that are not served, and that do not exist are refused with the same words.
 fn unknown(catalog: &Catalog, caller: &Caller, wanted: &ToolRef) -> Refusal {
     let other_version = ToolRef { version: None, ..wanted.clone() };
     let known = catalog.find(&other_version).filter(|&place| catalog.permits(caller, place));
-    let unserved = catalog.unserved().iter().find(|tool| *tool.tool == *wanted.tool);
-    let (nearest, developer) = match (known, unserved) {
-        (Some(place), _) => {
+    let (nearest, developer) = match known {
+        Some(place) => {
             let id = &catalog.entry(place).id;
             (None, Some(format!("`{wanted}` is not available; the newest version is {}", id.version)))
         }
-        (None, Some(tool)) => (None, Some(format!("source `{}`: {}", tool.source, tool.reason))),
-        (None, None) => (near(catalog, caller, wanted), None),
+        None => (near(catalog, caller, wanted), None),
     };
     Refusal::UnknownTool { tool: wanted.to_string(), nearest, developer }
 }
 
-fn near(catalog: &Catalog, caller: &Caller, wanted: &ToolRef) -> Option<String> {
+/// The tool that may have been meant, of those that the caller may call.
+pub(super) fn near(catalog: &Catalog, caller: &Caller, wanted: &ToolRef) -> Option<String> {
     match &wanted.toolkit {
         None => {
             let own = catalog.newest(caller).find(|entry| *entry.tool.name == *wanted.tool);

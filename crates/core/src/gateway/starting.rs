@@ -108,7 +108,7 @@ impl Gateway {
             Ok(found) if found.0.mount.is_connected() => Ok(found),
             Ok((entry, _)) => Err(not_connected(&entry.mount)),
             Err(refusal) => {
-                let not_yet = if complete { None } else { self.not_known_yet(&request.tool) };
+                let not_yet = if complete { None } else { self.not_known_yet(caller, &request.tool) };
                 if not_yet.is_none() && matches!(refusal, Refusal::NotPermitted { .. }) {
                     self.audit_refusal(caller, &request.tool, &refusal);
                 }
@@ -159,7 +159,7 @@ impl Gateway {
     }
 
     /// The refusal of a name that nobody has, while a source that may have it is starting.
-    fn not_known_yet(&self, wanted: &ToolRef) -> Option<Refusal> {
+    fn not_known_yet(&self, caller: &Caller, wanted: &ToolRef) -> Option<Refusal> {
         let awaited: Vec<String> = self.shelves(|shelves| {
             let may_bring = starting(shelves).filter(|shelf| may_bring(shelf, wanted));
             may_bring.map(|shelf| format!("`{}`", shelf.mount.name)).collect()
@@ -168,11 +168,13 @@ impl Gateway {
             return None;
         }
         let public = format!("Tool `{wanted}` is not known yet: some sources have not listed their tools");
-        let developer = format!("sources that have not listed their tools: {}", awaited.join(", "));
-        Some(Refusal::Unavailable {
-            message: Message::public(public).developer(developer),
-            retry_after: Some(RETRY_AFTER),
-        })
+        let mut message = Message::public(public);
+        // Which sources there are is not for callers who may see some tools only.
+        if !caller.is_limited() {
+            let developer = format!("sources that have not listed their tools: {}", awaited.join(", "));
+            message = message.developer(developer);
+        }
+        Some(Refusal::Unavailable { message, retry_after: Some(RETRY_AFTER) })
     }
 }
 
