@@ -187,6 +187,17 @@ impl Catalog {
         self.newest.iter().filter(|index| self.permits(caller, **index)).map(|index| &self.entries[*index])
     }
 
+    /// The newest version of every tool of a toolset that the caller may call.
+    pub fn newest_in<'a>(
+        &'a self,
+        toolset: &str,
+        caller: &'a Caller,
+    ) -> impl Iterator<Item = &'a Arc<Entry>> + use<'a> {
+        let holds = self.toolsets.get(toolset).map_or(&[][..], Vec::as_slice);
+        let both = move |index: &&usize| holds.get(**index) == Some(&true) && self.permits(caller, **index);
+        self.newest.iter().filter(both).map(|index| &self.entries[*index])
+    }
+
     /// What is known but not served.
     pub fn unserved(&self) -> &[Unserved] {
         &self.unserved

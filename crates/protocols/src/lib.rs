@@ -29,6 +29,7 @@ mod operations;
 pub mod oxp;
 mod protected_resource;
 pub mod registry;
+pub mod routes;
 pub mod sse;
 pub mod version_header;
 pub mod web;

@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::{RawQuery, Request, State};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
 use http::{StatusCode, header};
 use tokio_util::sync::CancellationToken;
 
 use crate::curl::quoted;
 use crate::registry::Served;
+use crate::routes::{Access, Routes};
 use crate::version_header::stamp;
 use crate::web::{Web, json};
 
@@ -21,14 +20,18 @@ pub(crate) const SERVED: Served = Served {
     try_it: |base, _| Some(format!("curl {}/metrics", quoted(base))),
 };
 
-fn routes() -> Router<Arc<Web>> {
-    Router::new().route("/metrics", get(metrics)).route("/health", get(health))
+fn routes() -> Routes {
+    Routes::default().get("/metrics", Access::UnlimitedCallers, metrics).get(
+        "/health",
+        Access::Anybody,
+        health,
+    )
 }
 
 async fn metrics(State(web): State<Arc<Web>>, request: Request) -> Response {
     match web.admit(&request.into_parts().0) {
         // The counters name every tool, so they are for those who may see every tool.
-        Ok(caller) if caller.toolsets().next().is_some() => {
+        Ok(caller) if caller.is_limited() => {
             (StatusCode::NOT_FOUND, "metrics are for callers without a toolset").into_response()
         }
         Ok(_) => ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], web.gateway.metrics().text())

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use axum::Router;
 use schemars::Schema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,7 +11,7 @@ use toolmux_core::secret::Secret;
 use toolmux_core::source::Source;
 
 use crate::fault::Fault;
-use crate::web::Web;
+use crate::routes::Routes;
 
 /// A protocol that we answer.
 pub struct Served {
@@ -20,8 +19,8 @@ pub struct Served {
     pub name: &'static str,
     /// Where it is, for people: `/opentool`.
     pub path: &'static str,
-    /// Its routes.
-    pub routes: fn() -> Router<Arc<Web>>,
+    /// Its routes, each on a list with who may use it.
+    pub routes: fn() -> Routes,
     /// A command line that tries it on a tool.
     pub try_it: fn(base: &str, tool: &Entry) -> Option<String>,
 }

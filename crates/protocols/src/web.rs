@@ -1,14 +1,15 @@
 //! What every protocol over HTTP shares: who asks, the bounded body, JSON answers.
 
+use std::convert::Infallible;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{FromRequestParts, Path, Request};
 use axum::response::Response;
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Parts};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts};
 use http_body_util::BodyExt;
 use toolmux_core::call::{CallId, Caller};
 use toolmux_core::gateway::{Credential, Gateway};
@@ -18,6 +19,8 @@ use toolmux_core::refusal::Refusal;
 
 static API_KEY: HeaderName = HeaderName::from_static("oxp-api-key");
 static TRACE: HeaderName = HeaderName::from_static("traceparent");
+/// Where a browser says which site made it send a request; no page can set it.
+pub static FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// What handlers work with.
 pub struct Web {
@@ -213,11 +216,18 @@ fn check_idempotency_key(headers: &HeaderMap) -> Result<(), Refusal> {
 /// What a request shows to prove who sends it. OpenTool's TypeScript server takes a key without `Bearer`
 /// too, and so do we.
 fn credential(headers: &HeaderMap) -> Credential<'_> {
-    let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
-    if let Some(key) = text(&API_KEY) {
+    shown(headers.get(&API_KEY), headers.get(header::AUTHORIZATION))
+}
+
+/// The same of the two headers alone.
+pub(crate) fn shown<'a>(
+    key: Option<&'a HeaderValue>,
+    authorization: Option<&'a HeaderValue>,
+) -> Credential<'a> {
+    if let Some(key) = key.and_then(|key| key.to_str().ok()) {
         return Credential::Key(key);
     }
-    match text(&header::AUTHORIZATION) {
+    match authorization.and_then(|value| value.to_str().ok()) {
         None => Credential::None,
         Some(value) => match value.split_once(' ') {
             Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => {
@@ -225,6 +235,30 @@ fn credential(headers: &HeaderMap) -> Credential<'_> {
             }
             _ => Credential::Bearer(value),
         },
+    }
+}
+
+/// A part of an address as text. One that is not UTF-8 names nothing; axum's own extractor would tell strangers so
+/// before anybody asks who they are.
+pub(crate) struct PathPart(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for PathPart {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Infallible> {
+        let part = Path::<String>::from_request_parts(parts, state).await;
+        Ok(PathPart(part.map_or_else(|_| "\u{FFFD}".to_owned(), |Path(part)| part)))
+    }
+}
+
+/// Whether a request may change something where a protocol does that by GET as well as by POST. Any page can make a
+/// browser send a GET, so that one is good only where no other site caused it. HEAD never changes anything.
+pub(crate) fn may_change(parts: &Parts) -> Result<(), (StatusCode, &'static str)> {
+    let site = parts.headers.get(&FETCH_SITE).map(HeaderValue::as_bytes);
+    match (&parts.method, site) {
+        (&Method::POST, _) | (&Method::GET, None | Some(b"none" | b"same-origin")) => Ok(()),
+        (&Method::GET, Some(_)) => Err((StatusCode::FORBIDDEN, "a web page has to use POST here")),
+        _ => Err((StatusCode::METHOD_NOT_ALLOWED, "this address takes GET and POST")),
     }
 }
 

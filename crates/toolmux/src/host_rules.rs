@@ -1,9 +1,16 @@
-//! Which `Host` and `Origin` a request may name. A web page must not reach a server on loopback through a
-//! name that its owner points there.
+//! Which `Host` and `Origin` a request may name, and which sites may have a browser send one. A web page must not
+//! reach a server on loopback, neither through a name that its owner points there nor by an address that it embeds.
 
 use std::net::{IpAddr, SocketAddr};
 
-use http::{HeaderMap, Uri, header};
+use http::{HeaderName, Method, Request, Uri, header};
+use toolmux_protocols::web::FETCH_SITE;
+
+static FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+
+/// Where the pages are that browsers reach from other sites: links to them are sent around, and providers lead back to
+/// them. What they do is bound to the browser by other means.
+const PAGES: &str = "/auth/";
 
 /// The rules of one listener.
 #[derive(Clone, Debug)]
@@ -24,37 +31,51 @@ impl HostRules {
         }
     }
 
-    /// `Err` says which setting would allow it.
-    pub(crate) fn check(&self, headers: &HeaderMap) -> Result<(), String> {
+    /// `Err` says which setting would allow it. `public_url` is where browsers reach this server, if that is
+    /// configured.
+    pub(crate) fn check<B>(
+        &self,
+        request: &Request<B>,
+        public_url: impl Fn() -> Option<String>,
+    ) -> Result<(), String> {
+        let headers = request.headers();
         // What nearly every request on loopback looks like.
         if !headers.contains_key(header::ORIGIN)
+            && !headers.contains_key(&FETCH_SITE)
             && headers.get(header::HOST).is_none_or(|host| is_loopback_name(host.as_bytes()))
         {
             return Ok(());
         }
         let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?").to_ascii_lowercase());
-        let host = text(header::HOST);
+        let host = text(&header::HOST);
         if let Some(host) = &host
             && !self.any_host
             && !self.is_known(name_of(host))
         {
             return Err(format!("host `{host}` is not allowed; add it to `hosts` in the configuration"));
         }
-        match text(header::ORIGIN) {
-            Some(origin) if !self.allows_origin(&origin, host.as_deref()) => {
-                Err(format!("origin `{origin}` is not allowed; add it to `origins` in the configuration"))
-            }
-            _ => Ok(()),
+        let origin = text(&header::ORIGIN);
+        let configured = origin.as_deref().is_some_and(|origin| self.is_configured(origin));
+        if let Some(origin) = &origin
+            && !configured
+            && !is_own(origin, host.as_deref(), public_url)
+        {
+            return Err(format!(
+                "origin `{origin}` is not allowed; add it to `origins` in the configuration"
+            ));
+        }
+        // Beside `Origin`, which browsers leave out of a GET that a page embeds.
+        match text(&FETCH_SITE).as_deref() {
+            None | Some("none" | "same-origin") => Ok(()),
+            Some(_) if configured || is_page(request) => Ok(()),
+            Some(site) => Err(format!(
+                "a {site} request of a web page is not allowed; add its origin to `origins` in the configuration"
+            )),
         }
     }
 
-    fn allows_origin(&self, origin: &str, host: Option<&str>) -> bool {
-        if self.origins.iter().any(|known| known == origin || known == "*") {
-            return true;
-        }
-        let Ok(uri) = origin.parse::<Uri>() else { return false };
-        let (Some(name), Some(authority)) = (uri.host(), uri.authority()) else { return false };
-        if self.any_host { Some(authority.as_str()) == host } else { self.is_known(name) }
+    fn is_configured(&self, origin: &str) -> bool {
+        self.origins.iter().any(|known| known == origin || known == "*")
     }
 
     fn is_known(&self, name: &str) -> bool {
@@ -64,6 +85,29 @@ impl HostRules {
             || name == "localhost"
             || self.hosts.iter().any(|known| known == name || name_of(known) == name)
     }
+}
+
+/// Whether a page is of this server: scheme, name and port are those by which it was reached, or those of
+/// `public_url` behind a proxy. Another port of this machine is another program.
+fn is_own(origin: &str, host: Option<&str>, public_url: impl Fn() -> Option<String>) -> bool {
+    let reached = host.map(|host| format!("http://{}", host.strip_suffix(":80").unwrap_or(host)));
+    reached.as_deref() == Some(origin)
+        || public_url().and_then(|public| origin_of(&public)).as_deref() == Some(origin)
+}
+
+/// The origin of an address, as browsers write it.
+fn origin_of(address: &str) -> Option<String> {
+    let uri: Uri = address.parse().ok()?;
+    let (scheme, authority) = (uri.scheme_str()?, uri.authority()?.as_str().to_ascii_lowercase());
+    let usual = if scheme == "https" { ":443" } else { ":80" };
+    Some(format!("{scheme}://{}", authority.strip_suffix(usual).unwrap_or(&authority)))
+}
+
+/// Whether a browser goes to one of our pages, rather than a page embedding it.
+fn is_page<B>(request: &Request<B>) -> bool {
+    request.method() == Method::GET
+        && request.uri().path().starts_with(PAGES)
+        && request.headers().get(&FETCH_MODE).is_none_or(|mode| mode == "navigate")
 }
 
 /// `127.0.0.1` or `localhost`, with any port.
@@ -85,13 +129,25 @@ mod tests {
     use super::*;
 
     fn check(listen: &str, hosts: &[&str], headers: &[(&'static str, &str)], expect: bool) {
-        let hosts: Vec<String> = hosts.iter().map(ToString::to_string).collect();
-        let rules = HostRules::new(listen.parse().expect("address"), &hosts, &[]);
-        let headers: HeaderMap = headers
-            .iter()
-            .map(|(name, value)| (header::HeaderName::from_static(name), value.parse().expect("value")))
-            .collect();
-        assert_eq!(rules.check(&headers).is_ok(), expect, "{listen} {hosts:?} {headers:?}");
+        check_at("GET /tools", listen, (hosts, &[]), headers, expect);
+    }
+
+    fn check_at(
+        line: &str,
+        listen: &str,
+        (hosts, origins): (&[&str], &[&str]),
+        headers: &[(&'static str, &str)],
+        expect: bool,
+    ) {
+        let owned = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let rules = HostRules::new(listen.parse().expect("address"), &owned(hosts), &owned(origins));
+        let (method, path) = line.split_once(' ').expect("a request line");
+        let mut request = Request::builder().method(method).uri(path).body(()).expect("a request");
+        for (name, value) in headers {
+            request.headers_mut().insert(HeaderName::from_static(name), value.parse().expect("value"));
+        }
+        let checked = rules.check(&request, || Some("https://Tools.example:443/mux".to_owned()));
+        assert_eq!(checked.is_ok(), expect, "{line} {listen} {hosts:?} {headers:?} {checked:?}");
     }
 
     const LOCAL: &str = "127.0.0.1:9627";
@@ -115,10 +171,58 @@ mod tests {
 
     #[test]
     fn pages_of_other_origins_are_refused() {
-        check(LOCAL, &[], &[("host", LOCAL), ("origin", "http://localhost:3000")], true);
+        check(LOCAL, &[], &[("host", LOCAL), ("origin", "http://127.0.0.1:9627")], true);
+        check(LOCAL, &[], &[("host", LOCAL), ("origin", "http://localhost:3000")], false);
+        check(LOCAL, &[], &[("host", LOCAL), ("origin", "http://127.0.0.1:3000")], false);
+        check(LOCAL, &[], &[("host", LOCAL), ("origin", "https://127.0.0.1:9627")], false);
+        check(LOCAL, &[], &[("host", LOCAL), ("origin", "http://127.0.0.1")], false);
+        check(LOCAL, &[], &[("host", "localhost:80"), ("origin", "http://localhost")], true);
+        check(LOCAL, &[], &[("origin", "http://localhost:9627")], false);
         check(LOCAL, &[], &[("host", LOCAL), ("origin", "https://evil.example")], false);
         check(LOCAL, &[], &[("host", LOCAL), ("origin", "null")], false);
         check(OPEN, &[], &[("host", "a.example:9627"), ("origin", "http://a.example:9627")], true);
         check(OPEN, &[], &[("host", "a.example:9627"), ("origin", "http://b.example")], false);
+        check(OPEN, &[], &[("host", "a.example:9627"), ("origin", "http://a.example")], false);
+    }
+
+    #[test]
+    fn the_public_address_and_configured_origins_are_good() {
+        check(LOCAL, &[], &[("host", LOCAL), ("origin", "https://tools.example")], true);
+        check(LOCAL, &[], &[("host", LOCAL), ("origin", "http://tools.example")], false);
+        let page = [("host", LOCAL), ("origin", "http://localhost:3000"), ("sec-fetch-site", "same-site")];
+        check_at("POST /tools/call", LOCAL, (&[], &["http://localhost:3000/"]), &page, true);
+        check_at("POST /tools/call", LOCAL, (&[], &["*"]), &page, true);
+        check_at("POST /tools/call", LOCAL, (&[], &["http://localhost:3001"]), &page, false);
+        // An embedded address has no origin, so that nothing says whose page it is on.
+        let embedded = [("host", LOCAL), ("sec-fetch-site", "cross-site")];
+        check_at("GET /get_tool", LOCAL, (&[], &["*"]), &embedded, false);
+    }
+
+    #[test]
+    fn requests_that_another_site_caused_are_refused() {
+        for (site, expect) in
+            [("none", true), ("same-origin", true), ("same-site", false), ("cross-site", false), ("?", false)]
+        {
+            check(LOCAL, &[], &[("host", LOCAL), ("sec-fetch-site", site)], expect);
+            check(OPEN, &[], &[("host", "a.example"), ("sec-fetch-site", site)], expect);
+            check(LOCAL, &[], &[("sec-fetch-site", site)], expect);
+        }
+    }
+
+    #[test]
+    fn browsers_reach_our_pages_from_other_sites() {
+        let from_elsewhere =
+            |mode| [("host", LOCAL), ("sec-fetch-site", "cross-site"), ("sec-fetch-mode", mode)];
+        for (line, mode, expect) in [
+            ("GET /auth/start/abc", "navigate", true),
+            ("GET /auth/callback?code=1", "navigate", true),
+            ("GET /auth/callback/github?code=1", "navigate", true),
+            ("GET /auth/start/abc", "no-cors", false),
+            ("POST /auth/start/abc", "navigate", false),
+            ("GET /auth/check/abc", "cors", false),
+            ("GET /get_tool", "navigate", false),
+        ] {
+            check_at(line, LOCAL, (&[], &[]), &from_elsewhere(mode), expect);
+        }
     }
 }

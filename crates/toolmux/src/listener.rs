@@ -101,7 +101,8 @@ impl Front {
     }
 
     async fn checked(&self, mut request: Request<Incoming>) -> Response {
-        if let Err(why) = self.hosts.check(request.headers()) {
+        let public_url = || self.web.gateway.entrance().public_url;
+        if let Err(why) = self.hosts.check(&request, public_url) {
             return message(StatusCode::FORBIDDEN, &why);
         }
         if let Some(version) = &self.version {
@@ -120,15 +121,16 @@ impl Front {
     fn below_toolset(&self, mut request: Request<Incoming>) -> Result<Request<Incoming>, Box<Response>> {
         let Some(rest) = request.uri().path().strip_prefix("/sets/") else { return Ok(request) };
         let (toolset, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
-        if !self.web.gateway.catalog().has_toolset(toolset) {
+        // Which toolsets there are is told to nobody unknown, who gets the same answers whether it exists or not.
+        if !self.web.gateway.catalog().has_toolset(toolset) && self.web.known(request.headers()).is_ok() {
             let what = format!("there is no toolset `{toolset}`");
-            return Err(Box::new(self.not_found(request.headers(), &what)));
+            return Err(Box::new(message(StatusCode::NOT_FOUND, &what)));
         }
         let asked = AskedToolset(toolset.into());
         let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
         let address: Result<Uri, _> = format!("{path}{query}").parse();
         let Ok(address) = address else {
-            return Err(Box::new(message(StatusCode::BAD_REQUEST, "the address cannot be read")));
+            return Err(Box::new(self.unreadable(request.headers())));
         };
         *request.uri_mut() = address;
         request.extensions_mut().insert(asked);
@@ -137,10 +139,9 @@ impl Front {
 }
 
 impl Front {
-    /// Nothing is there; what is, is told to nobody unknown.
-    fn not_found(&self, headers: &HeaderMap, what: &str) -> Response {
+    fn unreadable(&self, headers: &HeaderMap) -> Response {
         match self.web.known(headers) {
-            Ok(()) => message(StatusCode::NOT_FOUND, what),
+            Ok(()) => message(StatusCode::BAD_REQUEST, "the address cannot be read"),
             Err(refusal) => message(StatusCode::UNAUTHORIZED, &refusal.message().public),
         }
     }
@@ -152,8 +153,9 @@ pub(crate) fn routes(gateway: Arc<Gateway>) -> Router {
 }
 
 fn routes_of(web: &Arc<Web>) -> Router {
-    let all =
-        toolmux_protocols::SERVED.iter().fold(Router::new(), |all, served| all.merge((served.routes)()));
+    let all = toolmux_protocols::SERVED
+        .iter()
+        .fold(Router::new(), |all, served| all.merge((served.routes)().into_router()));
     all.fallback(nowhere).with_state(Arc::clone(web))
 }
 

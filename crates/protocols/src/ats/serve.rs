@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::Router;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use axum::response::Response;
-use axum::routing::{get, post};
 use http::{StatusCode, header};
 use toolmux_core::call::Caller;
 use toolmux_core::refusal::Refusal;
@@ -15,7 +13,8 @@ use super::follow::{document, stream};
 use super::wire;
 use crate::curl::quoted;
 use crate::registry::Served;
-use crate::web::{AskedToolset, Web, idempotency_key, json};
+use crate::routes::{Access, Routes};
+use crate::web::{AskedToolset, PathPart, Web, idempotency_key, json, may_change};
 
 pub(crate) const SERVED: Served = Served {
     name: "ATS",
@@ -29,14 +28,17 @@ pub(crate) const SERVED: Served = Served {
     },
 };
 
-fn routes() -> Router<Arc<Web>> {
-    Router::new()
-        .route("/reset", get(reset))
-        .route("/get_tool", get(tools))
-        .route("/get_tool/{agent}", get(tools_of))
-        .route("/call_tool/{tool}", post(call))
-        .route("/callback/{task}", get(callback))
-        .route("/cancel/{task}", get(cancel).post(cancel))
+/// The protocol resets and cancels by GET; POST does the same, and is what a web page has to use.
+fn routes() -> Routes {
+    Routes::default()
+        .get("/reset", Access::UnlimitedCallers, reset)
+        .post("/reset", Access::UnlimitedCallers, reset)
+        .get("/get_tool", Access::Callers, tools)
+        .get("/get_tool/{agent}", Access::Callers, tools_of)
+        .post("/call_tool/{tool}", Access::Callers, call)
+        .get("/callback/{task}", Access::Callers, callback)
+        .get("/cancel/{task}", Access::Callers, cancel)
+        .post("/cancel/{task}", Access::Callers, cancel)
 }
 
 async fn tools(State(web): State<Arc<Web>>, request: Request) -> Response {
@@ -49,8 +51,9 @@ async fn tools(State(web): State<Arc<Web>>, request: Request) -> Response {
     }
 }
 
-/// The toolset of one agent; an agent without one, or with an empty one, gets every tool.
-async fn tools_of(State(web): State<Arc<Web>>, Path(agent): Path<String>, request: Request) -> Response {
+/// The toolset of one agent; an agent without one, or with an empty one, gets every tool. Below `/sets/{toolset}`
+/// that is every tool of that toolset, and the tools of an agent are those in both.
+async fn tools_of(State(web): State<Arc<Web>>, PathPart(agent): PathPart, request: Request) -> Response {
     let mut parts = request.into_parts().0;
     let all = match web.admit(&parts) {
         Ok(caller) => caller,
@@ -58,23 +61,26 @@ async fn tools_of(State(web): State<Arc<Web>>, Path(agent): Path<String>, reques
     };
     web.gateway.wait_for_sources().await;
     let catalog = web.gateway.catalog();
-    if catalog.has_toolset(&agent) {
-        parts.extensions.insert(AskedToolset(agent.into()));
-        if let Ok(own) = web.admit(&parts)
-            && catalog.newest(&own).next().is_some()
-        {
-            return list(&web, &own);
-        }
+    if catalog.newest_in(&agent, &all).next().is_none() {
+        return list(&web, &all);
     }
-    list(&web, &all)
+    if parts.extensions.get::<AskedToolset>().is_some() {
+        // A caller has room for one toolset beside its own, which the address has taken.
+        return json(StatusCode::OK, wire::list(catalog.newest_in(&agent, &all)));
+    }
+    parts.extensions.insert(AskedToolset(agent.into()));
+    match web.admit(&parts) {
+        Ok(own) => list(&web, &own),
+        Err(refusal) => wire::refuse(&refusal),
+    }
 }
 
 fn list(web: &Web, caller: &Caller) -> Response {
     let catalog = web.gateway.catalog();
-    json(StatusCode::OK, catalog.prepared("ats", caller, || wire::list(&catalog, caller)))
+    json(StatusCode::OK, catalog.prepared("ats", caller, || wire::list(catalog.newest(caller))))
 }
 
-async fn call(State(web): State<Arc<Web>>, Path(tool): Path<String>, request: Request) -> Response {
+async fn call(State(web): State<Arc<Web>>, PathPart(tool): PathPart, request: Request) -> Response {
     match submit(&web, &tool, request).await {
         Ok(id) => json(StatusCode::OK, serde_json::json!({ "task_id": id.as_str() }).to_string()),
         Err(refusal) => wire::refuse(&refusal),
@@ -90,7 +96,7 @@ async fn submit(web: &Web, tool: &str, request: Request) -> Result<TaskId, Refus
 }
 
 /// Events as they happen for who asks for them, else one document at the end.
-async fn callback(State(web): State<Arc<Web>>, Path(task): Path<String>, request: Request) -> Response {
+async fn callback(State(web): State<Arc<Web>>, PathPart(task): PathPart, request: Request) -> Response {
     let parts = request.into_parts().0;
     let caller = match web.admit(&parts) {
         Ok(caller) => caller,
@@ -128,11 +134,15 @@ fn quality(accept: &str, wanted: &str) -> Option<f32> {
     Some(named.find_map(|part| part.strip_prefix("q=")?.parse().ok()).unwrap_or(1.0))
 }
 
-async fn cancel(State(web): State<Arc<Web>>, Path(task): Path<String>, request: Request) -> Response {
-    let caller = match web.admit(&request.into_parts().0) {
+async fn cancel(State(web): State<Arc<Web>>, PathPart(task): PathPart, request: Request) -> Response {
+    let parts = request.into_parts().0;
+    let caller = match web.admit(&parts) {
         Ok(caller) => caller,
         Err(refusal) => return wire::refuse(&refusal),
     };
+    if let Err((status, why)) = may_change(&parts) {
+        return wire::refused(status, why);
+    }
     match web.gateway.task_cancel(&caller, &TaskId::new(&task)).await {
         Ok(Some(task)) => {
             let body = serde_json::json!({ "data": wire::task(&task) });
@@ -144,8 +154,17 @@ async fn cancel(State(web): State<Arc<Web>>, Path(task): Path<String>, request: 
 }
 
 async fn reset(State(web): State<Arc<Web>>, request: Request) -> Response {
-    match web.admit(&request.into_parts().0) {
-        Ok(caller) => json(StatusCode::OK, wire::reset(web.gateway.reconnect(&caller).await)),
-        Err(refusal) => wire::refuse(&refusal),
+    let parts = request.into_parts().0;
+    let caller = match web.admit(&parts) {
+        Ok(caller) => caller,
+        Err(refusal) => return wire::refuse(&refusal),
+    };
+    if let Err((status, why)) = may_change(&parts) {
+        return wire::refused(status, why);
     }
+    // It concerns all sources, and its report names them.
+    if caller.is_limited() {
+        return wire::refused(StatusCode::NOT_FOUND, "reset is for callers without a toolset");
+    }
+    json(StatusCode::OK, wire::reset(web.gateway.reconnect(&caller).await))
 }

@@ -1,6 +1,7 @@
 //! The bytes of ATS: the list, the task document of every event, refusals.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use axum::response::Response;
 use bytes::Bytes;
@@ -9,8 +10,8 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use toolmux_core::arguments::Arguments;
-use toolmux_core::call::{Caller, Request};
-use toolmux_core::catalog::Catalog;
+use toolmux_core::call::Request;
+use toolmux_core::catalog::Entry;
 use toolmux_core::gateway::{SourceReport, SourceStatus};
 use toolmux_core::json_text::RawJson;
 use toolmux_core::message::Message;
@@ -193,9 +194,8 @@ struct ResetSource<'a> {
 }
 
 /// The list of tools.
-pub(super) fn list(catalog: &Catalog, caller: &Caller) -> Bytes {
-    let tools: Vec<ListedTool<'_>> = catalog
-        .newest(caller)
+pub(super) fn list<'a>(tools: impl Iterator<Item = &'a Arc<Entry>>) -> Bytes {
+    let tools: Vec<ListedTool<'_>> = tools
         .map(|entry| ListedTool {
             name: (&*entry.flat).into(),
             description: entry.tool.description.as_str().into(),
@@ -342,8 +342,12 @@ pub(super) fn reset(reports: Result<Vec<SourceReport>, Message>) -> Bytes {
 
 /// The answer to a look at a task that is unknown.
 pub(super) fn no_such_task() -> Response {
-    let body = serde_json::json!({ "detail": NO_SUCH_TASK });
-    json(StatusCode::NOT_FOUND, body.to_string())
+    refused(StatusCode::NOT_FOUND, NO_SUCH_TASK)
+}
+
+/// The answer to a request that is refused for another reason than a call is.
+pub(super) fn refused(status: StatusCode, why: &str) -> Response {
+    json(status, serde_json::json!({ "detail": why }).to_string())
 }
 
 pub(super) fn written<T: Serialize + ?Sized>(value: &T) -> String {

@@ -3,10 +3,8 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
-use axum::routing::get;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use toolmux_core::broker::{CameBack, ChallengeStatus, StartFrom};
 use toolmux_core::message::Message;
@@ -15,6 +13,7 @@ use url::Url;
 use super::page::page;
 use super::registration::DOCUMENT;
 use crate::registry::Served;
+use crate::routes::{Access, Routes};
 use crate::version_header::stamp;
 use crate::web::{Web, json};
 
@@ -26,12 +25,12 @@ const COOKIE_LIFE: u32 = 3_600;
 pub(crate) const SERVED: Served =
     Served { name: "authorization", path: "/auth", routes, try_it: |_, _| None };
 
-fn routes() -> Router<Arc<Web>> {
-    Router::new()
-        .route("/auth/start/{challenge}", get(start))
-        .route("/auth/callback", get(callback))
-        .route("/auth/check/{challenge}", get(check))
-        .route(DOCUMENT, get(about_us))
+fn routes() -> Routes {
+    Routes::default()
+        .get("/auth/start/{challenge}", Access::Anybody, start)
+        .get("/auth/callback", Access::Anybody, callback)
+        .get("/auth/check/{challenge}", Access::Anybody, check)
+        .get(DOCUMENT, Access::Anybody, about_us)
 }
 
 async fn start(State(web): State<Arc<Web>>, Path(challenge): Path<String>, headers: HeaderMap) -> Response {

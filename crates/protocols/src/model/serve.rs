@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
-use axum::Router;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use axum::response::Response;
-use axum::routing::{get, post};
+use http::request::Parts;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
+use toolmux_core::call::Caller;
 use toolmux_core::message::Message;
 use toolmux_core::refusal::Refusal;
 
 use super::bridge::{Turn, Vendor, run, tools, vendor};
 use crate::curl::quoted;
 use crate::registry::Served;
-use crate::web::{Web, idempotency_key, json as answer};
+use crate::routes::{Access, Routes};
+use crate::web::{PathPart, Received, Web, idempotency_key, json as answer};
 
 pub(crate) const SERVED: Served = Served {
     name: "models",
@@ -23,11 +24,15 @@ pub(crate) const SERVED: Served = Served {
     try_it: |base, _| Some(format!("curl {}/model/anthropic/tools", quoted(base))),
 };
 
-fn routes() -> Router<Arc<Web>> {
-    Router::new().route("/model/{vendor}/tools", get(list)).route("/model/{vendor}/run", post(answered))
+fn routes() -> Routes {
+    Routes::default().get("/model/{vendor}/tools", Access::Callers, list).post(
+        "/model/{vendor}/run",
+        Access::Callers,
+        answered,
+    )
 }
 
-async fn list(State(web): State<Arc<Web>>, Path(name): Path<String>, request: Request) -> Response {
+async fn list(State(web): State<Arc<Web>>, PathPart(name): PathPart, request: Request) -> Response {
     let caller = match web.admit(&request.into_parts().0) {
         Ok(caller) => caller,
         Err(refusal) => return refuse(&refusal),
@@ -43,9 +48,14 @@ async fn list(State(web): State<Arc<Web>>, Path(name): Path<String>, request: Re
     }
 }
 
-async fn answered(State(web): State<Arc<Web>>, Path(name): Path<String>, request: Request) -> Response {
+async fn answered(State(web): State<Arc<Web>>, PathPart(name): PathPart, request: Request) -> Response {
+    // Which vendors there are is told to nobody unknown.
+    let (caller, parts, received) = match web.open(request).await {
+        Ok(opened) => opened,
+        Err(refusal) => return refuse(&refusal),
+    };
     let Some(vendor) = vendor(&name) else { return no_such_vendor(&name) };
-    match turn(&web, vendor, request).await {
+    match turn(&web, vendor, &caller, (parts, received)).await {
         Ok(turn) => {
             let body = json!({ "messages": turn.messages, "text": turn.text, "calls": turn.results.len(), "done": turn.is_last() });
             answer(StatusCode::OK, body.to_string())
@@ -54,14 +64,18 @@ async fn answered(State(web): State<Arc<Web>>, Path(name): Path<String>, request
     }
 }
 
-async fn turn(web: &Web, vendor: &Vendor, request: Request) -> Result<Turn, Refusal> {
+async fn turn(
+    web: &Web,
+    vendor: &Vendor,
+    caller: &Caller,
+    (parts, mut received): (Parts, Received),
+) -> Result<Turn, Refusal> {
     let malformed = |text: String| Refusal::Malformed(Message::public(text));
-    let (caller, parts, mut received) = web.open(request).await?;
     let body: Value = serde_json::from_slice(&received)
         .map_err(|error| malformed(format!("The body is not JSON: {error}")))?;
     received.free();
     let key = idempotency_key(&parts.headers);
-    run(&web.gateway, &caller, vendor, &body, key.as_deref())
+    run(&web.gateway, caller, vendor, &body, key.as_deref())
         .await
         .map_err(|error| malformed(error.to_string()))
 }

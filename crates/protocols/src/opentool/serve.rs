@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::Response;
-use axum::routing::{get, post};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::value::RawValue;
@@ -19,6 +17,7 @@ use super::document::OpenTool;
 use super::{stream, wire};
 use crate::curl;
 use crate::registry::Served;
+use crate::routes::{Access, Routes};
 use crate::web::{ServerVersion, Web, idempotency_key, json, trace};
 
 pub(crate) const SERVED: Served = Served {
@@ -32,13 +31,13 @@ pub(crate) const SERVED: Served = Served {
     },
 };
 
-fn routes() -> Router<Arc<Web>> {
-    Router::new()
-        .route("/opentool/version", get(version))
-        .route("/opentool/call", post(call))
-        .route("/opentool/load", get(load))
-        .route("/opentool/streamCall", post(stream_call))
-        .route("/opentool/stop", post(stop))
+fn routes() -> Routes {
+    Routes::default()
+        .get("/opentool/version", Access::Callers, version)
+        .post("/opentool/call", Access::Callers, call)
+        .get("/opentool/load", Access::Callers, load)
+        .post("/opentool/streamCall", Access::Callers, stream_call)
+        .post("/opentool/stop", Access::UnlimitedCallers, stop)
 }
 
 async fn version(State(web): State<Arc<Web>>, request: Request) -> Response {
@@ -105,12 +104,14 @@ async fn load(State(web): State<Arc<Web>>, request: Request) -> Response {
     response
 }
 
-/// Ends the server, where its configuration lets callers do that; elsewhere there is no such address.
+/// Ends the server, where its configuration lets callers do that; elsewhere, and for callers who have a toolset,
+/// there is no such address.
 async fn stop(State(web): State<Arc<Web>>, request: Request) -> Response {
-    if let Err(refusal) = web.admit(&request.into_parts().0) {
-        return wire::encode(None, Err(refusal));
-    }
-    match &web.stop {
+    let caller = match web.admit(&request.into_parts().0) {
+        Ok(caller) => caller,
+        Err(refusal) => return wire::encode(None, Err(refusal)),
+    };
+    match web.stop.as_ref().filter(|_| !caller.is_limited()) {
         Some(stop) => {
             stop.cancel();
             json(StatusCode::OK, r#"{"status":"stopped"}"#)

@@ -3,10 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::Response;
-use axum::routing::{any, get, post};
 use http::{HeaderValue, StatusCode, header};
 use toolmux_core::call::Caller;
 use toolmux_core::example::example_arguments;
@@ -21,6 +19,7 @@ use super::version::check_header;
 use super::wire::{self, Decoded, DeveloperHalf, Form};
 use crate::curl;
 use crate::registry::Served;
+use crate::routes::{Access, Routes};
 use crate::version_header::stamp;
 use crate::web::{Web, idempotency_key, json};
 
@@ -37,12 +36,18 @@ pub(crate) const SERVED: Served = Served {
     },
 };
 
-fn routes() -> Router<Arc<Web>> {
-    Router::new()
-        .route("/tools", get(tools).fallback(|| async { not_allowed("GET, HEAD") }))
-        .route("/tools/call", post(call).fallback(|| async { not_allowed("POST") }))
-        .route("/tools/{*rest}", any(not_found))
-        .route("/openapi.json", get(openapi))
+fn routes() -> Routes {
+    Routes::default()
+        .get("/tools", Access::Callers, tools)
+        .otherwise("/tools", |State(web): State<Arc<Web>>, request: Request| async move {
+            not_allowed(&web, request, "GET, HEAD")
+        })
+        .post("/tools/call", Access::Callers, call)
+        .otherwise("/tools/call", |State(web): State<Arc<Web>>, request: Request| async move {
+            not_allowed(&web, request, "POST")
+        })
+        .otherwise("/tools/{*rest}", not_found)
+        .get("/openapi.json", Access::Callers, openapi)
 }
 
 async fn tools(State(web): State<Arc<Web>>, request: Request) -> Response {
@@ -105,7 +110,10 @@ async fn not_found(State(web): State<Arc<Web>>, request: Request) -> Response {
     response
 }
 
-fn not_allowed(allow: &'static str) -> Response {
+fn not_allowed(web: &Web, request: Request, allow: &'static str) -> Response {
+    if let Err(refusal) = web.admit(&request.into_parts().0) {
+        return wire::refuse(Form::Bare, &refusal);
+    }
     let mut response = refused("This address does not take that method");
     *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
     response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allow));

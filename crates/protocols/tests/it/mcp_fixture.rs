@@ -52,7 +52,7 @@ pub(crate) async fn serve_within(
     let web = Arc::new(Web { gateway: Arc::clone(&gateway), limits, stop: None });
     let routes = toolmux_protocols::SERVED
         .iter()
-        .fold(axum::Router::new(), |router, served| router.merge((served.routes)()))
+        .fold(axum::Router::new(), |router, served| router.merge((served.routes)().into_router()))
         .with_state(web);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("as it must be");
     let url = format!("http://{}/mcp", listener.local_addr().expect("as it must be"));

@@ -178,7 +178,7 @@ impl Server {
             Web { gateway: Arc::clone(&gateway), limits: WebLimits::default(), stop: Some(stopped.clone()) };
         let routes = toolmux_protocols::SERVED
             .iter()
-            .fold(Router::new(), |all, served| all.merge((served.routes)()))
+            .fold(Router::new(), |all, served| all.merge((served.routes)().into_router()))
             .with_state(Arc::new(web));
         let serving = tokio::spawn(async move { axum::serve(tcp, routes).await.expect("serves") });
         Server { base, gateway, stopped, serving }

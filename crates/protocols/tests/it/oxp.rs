@@ -150,7 +150,7 @@ impl Server {
         let web = Arc::new(Web { gateway: Arc::clone(&gateway), limits, stop: None });
         let router = toolmux_protocols::SERVED
             .iter()
-            .fold(Router::new(), |router, served| router.merge((served.routes)()))
+            .fold(Router::new(), |router, served| router.merge((served.routes)().into_router()))
             .with_state(web);
         let (base, serving) = listen(router).await;
         Server { base, gateway, serving }

@@ -57,10 +57,10 @@ pub struct Raw {
     /// Names this server may be called by, beside those of loopback.
     #[serde(default)]
     pub(super) hosts: Vec<String>,
-    /// Origins of web pages that may call this server.
+    /// Origins of web pages that may call this server, such as `http://localhost:5173`, beside its own.
     #[serde(default)]
     pub(super) origins: Vec<String>,
-    /// `POST /opentool/stop` ends the server.
+    /// `POST /opentool/stop` of a caller without a toolset ends the server.
     #[serde(default)]
     pub(super) allow_stop: bool,
 }

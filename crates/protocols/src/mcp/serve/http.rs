@@ -127,7 +127,7 @@ impl Server {
     async fn initialize(&self, caller: Caller, asked: &Asked) -> Response {
         self.web.gateway.wait_for_sources().await;
         let (revision, capabilities) = methods::proposal(asked);
-        let id = session::seal(revision, &capabilities);
+        let id = session::seal(revision, &capabilities, &caller);
         let peer = Peer { caller, revision, capabilities, session: None };
         let exchange = self.exchange(peer, Asked::new(&asked.id, &asked.method, None), Outlet::default());
         let result = text_of(raw_of(&methods::initialized(&exchange)));

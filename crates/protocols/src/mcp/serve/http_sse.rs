@@ -6,10 +6,8 @@ use std::collections::HashMap;
 use std::future::ready;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
 use http::request::Parts;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
@@ -23,19 +21,20 @@ use super::http::{asked, not_a_message};
 use super::{protected, stream};
 use crate::jsonrpc::Message;
 use crate::mcp::wire::{self, Fault, INTERNAL_ERROR, INVALID_REQUEST};
+use crate::routes::{Access, Routes};
 use crate::sse;
 use crate::web::{AskedToolset, Web, json as json_answer};
 
 /// After how long a client that was refused may try again.
 const RETRY_AFTER_MS: u64 = 1_000;
 
-pub(super) fn routes() -> Router<Arc<Web>> {
+pub(super) fn routes() -> Routes {
     let sessions = Arc::new(Sessions::default());
     let posted = Arc::clone(&sessions);
-    let open = get(move |State(web): State<Arc<Web>>, request: Request| ready(sessions.open(&web, request)));
+    let open = move |State(web): State<Arc<Web>>, request: Request| ready(sessions.open(&web, request));
     let message =
-        post(async move |State(web): State<Arc<Web>>, request: Request| posted.message(&web, request).await);
-    Router::new().route("/sse", open).route("/messages", message)
+        async move |State(web): State<Arc<Web>>, request: Request| posted.message(&web, request).await;
+    Routes::default().get("/sse", Access::Callers, open).post("/messages", Access::Callers, message)
 }
 
 /// Every session that is open at this server, by its id.

@@ -65,7 +65,7 @@ pub(super) fn legacy_peer(headers: &HeaderMap, caller: Caller) -> Result<Peer, S
             session: None,
         }),
         Some(id) => {
-            let (revision, capabilities) = session::open(id).ok_or(Stopped::NoSession)?;
+            let (revision, capabilities) = session::open(id, &caller).ok_or(Stopped::NoSession)?;
             Ok(Peer { caller, revision, capabilities, session: Some(Arc::from(id)) })
         }
     }

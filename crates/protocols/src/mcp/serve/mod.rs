@@ -27,18 +27,17 @@ mod tools;
 mod updated;
 mod upstream;
 
+use std::future::ready;
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::{Request, State};
-use axum::routing::post;
 
 use self::desk::Desk;
 use self::http::Server;
 pub use self::stdio::serve_streams;
 use crate::curl;
 use crate::registry::Served;
-use crate::web::Web;
+use crate::routes::{Access, Routes};
 use toolmux_core::example::example_arguments;
 
 pub(crate) const SERVED: Served = Served {
@@ -57,12 +56,17 @@ pub(crate) const SERVED: Served = Served {
 pub(crate) const SERVED_SSE: Served =
     Served { name: "MCP (HTTP+SSE)", path: "/sse", routes: http_sse::routes, try_it: |_, _| None };
 
-fn routes() -> Router<Arc<Web>> {
+fn routes() -> Routes {
     let desk = Arc::new(Desk::default());
     let server = move |web| Server { web, desk: Arc::clone(&desk) };
     let (asked, followed, deleted) = (server.clone(), server.clone(), server);
-    let routes = post(move |State(web), request: Request| http::post(asked(web), request))
-        .get(move |State(web), request: Request| std::future::ready(http::get(followed(web), request)))
-        .delete(move |State(web), request: Request| std::future::ready(http::delete(deleted(web), request)));
-    Router::new().route("/mcp", routes).merge(protected::routes())
+    Routes::default()
+        .post("/mcp", Access::Callers, move |State(web), request: Request| http::post(asked(web), request))
+        .get("/mcp", Access::Callers, move |State(web), request: Request| {
+            ready(http::get(followed(web), request))
+        })
+        .delete("/mcp", Access::Callers, move |State(web), request: Request| {
+            ready(http::delete(deleted(web), request))
+        })
+        .merge(protected::routes())
 }

@@ -3,16 +3,15 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::json;
 use toolmux_core::refusal::Refusal;
 
 use crate::mcp::wire::{self, Fault, INVALID_REQUEST};
+use crate::routes::{Access, Routes};
 use crate::web::{AskedToolset, Web, json};
 
 /// What is protected: one address for each transport.
@@ -21,9 +20,10 @@ const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
 /// The documents, which strangers may read. Toolsets are not looked up: which there are is told to nobody
 /// unknown.
-pub(super) fn routes() -> Router<Arc<Web>> {
+pub(super) fn routes() -> Routes {
     let root = |State(web): State<Arc<Web>>, headers: HeaderMap| async move { document(&web, &headers, "") };
-    RESOURCES.into_iter().fold(Router::new().route(WELL_KNOWN, get(root)), |router, resource| {
+    let all = Routes::default().get(WELL_KNOWN, Access::Anybody, root);
+    RESOURCES.into_iter().fold(all, |routes, resource| {
         let own = move |State(web): State<Arc<Web>>, headers: HeaderMap| async move {
             document(&web, &headers, resource)
         };
@@ -31,9 +31,12 @@ pub(super) fn routes() -> Router<Arc<Web>> {
             move |State(web): State<Arc<Web>>, Path(toolset): Path<String>, headers: HeaderMap| async move {
                 document(&web, &headers, &below(&toolset, resource))
             };
-        router
-            .route(&format!("{WELL_KNOWN}{resource}"), get(own))
-            .route(&format!("{WELL_KNOWN}{}", below("{toolset}", resource)), get(of_set))
+        let below_toolset = format!("{WELL_KNOWN}{}", below("{toolset}", resource));
+        routes.get(&format!("{WELL_KNOWN}{resource}"), Access::Anybody, own).get(
+            &below_toolset,
+            Access::Anybody,
+            of_set,
+        )
     })
 }
 
