@@ -23,6 +23,7 @@ mod inlined_schema;
 pub mod jsonrpc;
 pub mod mcp;
 pub mod model;
+pub mod open_stream;
 pub mod opendyn;
 pub mod opentool;
 mod operations;

@@ -17,7 +17,7 @@ use toolmux_core::memory_budget::{COUNTED, Reservation};
 use toolmux_core::message::Message;
 use toolmux_core::refusal::Refusal;
 
-static API_KEY: HeaderName = HeaderName::from_static("oxp-api-key");
+pub(crate) static API_KEY: HeaderName = HeaderName::from_static("oxp-api-key");
 static TRACE: HeaderName = HeaderName::from_static("traceparent");
 /// Where a browser says which site made it send a request; no page can set it.
 pub static FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");

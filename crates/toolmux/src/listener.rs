@@ -24,6 +24,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use toolmux_core::gateway::Gateway;
 use toolmux_core::memory_budget::Reservation;
+use toolmux_protocols::open_stream::ShownCredential;
 use toolmux_protocols::version_header::stamp;
 use toolmux_protocols::web::{AskedToolset, ServerVersion, Web, WebLimits, json};
 use tower::Service;
@@ -110,8 +111,9 @@ impl Front {
         }
         match self.below_toolset(request) {
             Ok(request) => {
+                let shown = ShownCredential::of(&request, &self.web);
                 let Ok(answer) = self.router.clone().call(request).await;
-                answer
+                shown.bound(answer, &self.web)
             }
             Err(answer) => *answer,
         }

@@ -13,6 +13,7 @@ mod gate;
 mod onward;
 mod permit;
 mod questions;
+mod readmit;
 mod record;
 mod refresh;
 mod relay;
@@ -68,6 +69,7 @@ pub struct Gateway {
     shelves: Mutex<Vec<refresh::Shelf>>,
     progress: starting::StartProgress,
     revision: watch::Sender<u64>,
+    admission_changes: readmit::AdmissionChanges,
     runner: runner::Runner,
     reread: OnceLock<Reread>,
     auditor: audit::Auditor,
@@ -95,6 +97,7 @@ impl Gateway {
             shelves: Mutex::default(),
             progress: starting::StartProgress::default(),
             revision: watch::Sender::new(0),
+            admission_changes: readmit::AdmissionChanges::default(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
             closing: CancellationToken::new(),

@@ -192,6 +192,7 @@ impl Gateway {
             }
             self.memory.resize(settings.limits.memory);
             self.settings.store(Arc::new(settings));
+            self.admission_changes.changed();
             self.swap(shelves);
         });
     }

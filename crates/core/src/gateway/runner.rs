@@ -207,8 +207,9 @@ impl Gateway {
                 None => Arc::clone(&gateway.runner.slots).acquire_owned().await,
             };
             let Ok(slot) = slot else { return };
+            // The key of its caller may have been removed while the task waited, here or before a restart.
             let call = match gateway.runner.held(&task.id) {
-                Some(call) => Ok((call, Kept::Here)),
+                Some(call) => gateway.readmit_call(call).map(|call| (call, Kept::Here)),
                 None => gateway.rebuilt(&task).await.map(|call| (call, Kept::Anywhere)),
             };
             match call {
@@ -221,7 +222,7 @@ impl Gateway {
 
     async fn rebuilt(self: &Arc<Self>, task: &ClaimedTask) -> Result<Call, Refusal> {
         let (caller, request, record) = KeptRequest::read(task)?;
-        let call = self.check(0, &caller, request).await?;
+        let call = self.check(0, &self.readmit(&caller)?, request).await?;
         Ok(Call { task: record, ..call })
     }
 

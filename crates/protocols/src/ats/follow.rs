@@ -7,6 +7,7 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream::unfold;
+use http::request::Parts;
 use http::{HeaderValue, StatusCode, header};
 use tokio::time::{sleep, timeout};
 use toolmux_core::call::Caller;
@@ -60,10 +61,15 @@ async fn next(follow: Option<Follow>) -> Option<Piece> {
 }
 
 /// One document, when the task has ended. Dropping the future costs the task nothing.
-pub(super) async fn document(web: &Web, caller: &Caller, id: &TaskId) -> Response {
+pub(super) async fn document(web: &Web, caller: &Caller, id: &TaskId, parts: &Parts) -> Response {
+    let admissions = web.gateway.admissions();
     let ended = async {
         if let Some(mut follow) = web.gateway.task_follow(caller, id, 0).await? {
             while follow.next().await?.is_some() {}
+        }
+        // It may have taken long, and the caller's key may have been removed since.
+        if web.gateway.admissions() != admissions && web.admit(parts)?.name() != caller.name() {
+            return Ok(None);
         }
         web.gateway.task(caller, id).await
     };

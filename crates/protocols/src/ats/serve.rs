@@ -105,7 +105,7 @@ async fn callback(State(web): State<Arc<Web>>, PathPart(task): PathPart, request
     let (id, text) = (TaskId::new(&task), |name| parts.headers.get(name).and_then(|v| v.to_str().ok()));
     let last_seen = text(header::HeaderName::from_static("last-event-id"));
     if !wants_events(text(header::ACCEPT), last_seen) {
-        return document(&web, &caller, &id).await;
+        return document(&web, &caller, &id, &parts).await;
     }
     let after = last_seen.and_then(|seen| seen.parse().ok());
     match web.gateway.task_follow(&caller, &id, after.unwrap_or(0)).await {

@@ -9,5 +9,6 @@ mod foreign_secrets;
 mod foreign_tokens;
 mod leaks;
 mod record_files;
+mod removed_keys;
 mod routes;
 mod sandbox_escape;
