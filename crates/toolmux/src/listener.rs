@@ -1,8 +1,11 @@
 //! The listener: bounded connections, checked hosts, toolsets in addresses, and an orderly end.
 
+mod addresses;
 mod at_once;
 mod connection;
+mod descriptors;
 mod stopping;
+mod write_timeout;
 
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
@@ -29,6 +32,8 @@ use toolmux_protocols::version_header::stamp;
 use toolmux_protocols::web::{AskedToolset, ServerVersion, Web, WebLimits, json};
 use tower::Service;
 
+use self::addresses::Addresses;
+use self::descriptors::{connections_within, raise_limit};
 pub(crate) use self::stopping::Stop;
 use self::stopping::{OpenConnections, drained};
 use crate::host_rules::HostRules;
@@ -41,8 +46,13 @@ const LAST_REQUESTS: Duration = Duration::from_secs(1);
 pub struct ListenLimits {
     /// How many are open at a time; more wait to be accepted.
     pub connections: usize,
+    /// How many one address has open at a time; more are closed at once. When absent, 1,024 for each address beyond
+    /// this machine.
+    pub connections_per_address: Option<usize>,
     /// How long a connection may stay without a whole request; it is cut after this, and before twice this.
     pub head_timeout: Duration,
+    /// How long a client may leave an answer unread before its connection is cut.
+    pub write_timeout: Duration,
     /// How long stopping may take in all.
     pub drain: Duration,
     /// How long a stopping server that is in use goes on answering.
@@ -53,7 +63,9 @@ impl Default for ListenLimits {
     fn default() -> Self {
         ListenLimits {
             connections: 16_384,
+            connections_per_address: None,
             head_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(30),
             drain: Duration::from_secs(10),
             stop_grace: Duration::from_secs(2),
         }
@@ -169,11 +181,13 @@ pub(crate) async fn listen(
     (limits, calls_by): (ListenLimits, Duration),
     stop: Stop,
 ) {
+    let places = connections_within(raise_limit(), limits.connections);
     let mut accepting = Accepting {
         tcp,
         front: Arc::clone(&front),
-        head_timeout: limits.head_timeout,
-        places: Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS))),
+        limits,
+        addresses: Addresses::new(limits.connections_per_address),
+        places: Arc::new(Semaphore::new(places.min(Semaphore::MAX_PERMITS))),
         open: Arc::default(),
         last: CancellationToken::new(),
         connections: JoinSet::new(),
@@ -213,7 +227,8 @@ fn cut(gateway: &Gateway) {
 struct Accepting {
     tcp: TcpListener,
     front: Arc<Front>,
-    head_timeout: Duration,
+    limits: ListenLimits,
+    addresses: Arc<Addresses>,
     places: Arc<Semaphore>,
     open: Arc<OpenConnections>,
     /// Connections end as soon as they are idle.
@@ -225,26 +240,27 @@ impl Accepting {
     /// Accepts connections and serves them, without end. Dropping the future leaves those that are open.
     async fn run(&mut self) {
         loop {
-            let (stream, place) = accept(&self.tcp, &self.places).await;
-            self.begin(stream, place);
+            let accepted = accept(&self.tcp, &self.places).await;
+            self.begin(accepted);
             while self.connections.try_join_next().is_some() {}
         }
     }
 
-    fn begin(&mut self, stream: TcpStream, place: OwnedSemaphorePermit) {
-        let (front, last, head_timeout) = (Arc::clone(&self.front), self.last.clone(), self.head_timeout);
+    fn begin(&mut self, (stream, address, place): Accepted) {
+        let Some(counted) = self.addresses.enter(address.ip()) else { return };
+        let (front, last, limits) = (Arc::clone(&self.front), self.last.clone(), self.limits);
         let entered = self.open.enter();
         self.connections.spawn(async move {
-            connection::serve(stream, front, (head_timeout, &last), &entered).await;
-            drop((place, entered));
+            connection::serve(stream, front, (limits, &last), &entered).await;
+            drop((place, counted, entered));
         });
     }
 
     /// Closes the socket and waits for what is still being answered.
     async fn finish(mut self) {
         // The system has accepted these already; closing the socket would reset them.
-        while let Some((stream, place)) = accept(&self.tcp, &self.places).now_or_never() {
-            self.begin(stream, place);
+        while let Some(accepted) = accept(&self.tcp, &self.places).now_or_never() {
+            self.begin(accepted);
         }
         drop(self.tcp);
         self.last.cancel();
@@ -252,14 +268,21 @@ impl Accepting {
     }
 }
 
-async fn accept(tcp: &TcpListener, places: &Arc<Semaphore>) -> (TcpStream, OwnedSemaphorePermit) {
+/// A new connection, where it comes from, and its place among all.
+type Accepted = (TcpStream, SocketAddr, OwnedSemaphorePermit);
+
+async fn accept(tcp: &TcpListener, places: &Arc<Semaphore>) -> Accepted {
+    let mut told = false;
     loop {
         let place = Arc::clone(places).acquire_owned().await.expect("the semaphore is never closed");
         match tcp.accept().await {
-            Ok((stream, _)) => return (stream, place),
+            Ok((stream, address)) => return (stream, address, place),
             // Out of descriptors, or a client that left at once: others may still come.
             Err(error) => {
-                tracing::warn!(%error, "cannot accept a connection");
+                if !told {
+                    tracing::warn!(%error, "cannot accept a connection");
+                    told = true;
+                }
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }

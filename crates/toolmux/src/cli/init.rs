@@ -81,5 +81,6 @@ mod tests {
         let (shown, usual) = (config.connections, ListenLimits::default());
         assert_eq!((shown.connections, shown.head_timeout), (usual.connections, usual.head_timeout));
         assert_eq!((shown.drain, shown.stop_grace), (usual.drain, usual.stop_grace));
+        assert_eq!(shown.write_timeout, usual.write_timeout);
     }
 }

@@ -188,7 +188,12 @@ impl Config {
             ("limits.drain", self.connections.drain != running.connections.drain),
             ("limits.stop_grace", self.connections.stop_grace != running.connections.stop_grace),
             ("limits.task_concurrency", self.limits.task_concurrency != running.limits.task_concurrency),
+            ("limits.write_timeout", self.connections.write_timeout != running.connections.write_timeout),
             ("limits.connections", self.connections.connections != running.connections.connections),
+            (
+                "limits.connections_per_address",
+                self.connections.connections_per_address != running.connections.connections_per_address,
+            ),
         ];
         differs.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
     }

@@ -89,8 +89,15 @@ pub(super) struct RawLimits {
     #[serde(default, deserialize_with = "some_time")]
     #[schemars(with = "Option<String>")]
     head_timeout: Option<Duration>,
-    /// How many connections are open at a time.
+    /// How long a client may leave an answer unread before its connection is cut.
+    #[serde(default, deserialize_with = "some_time")]
+    #[schemars(with = "Option<String>")]
+    write_timeout: Option<Duration>,
+    /// How many connections are open at a time; fewer where the limit on open files leaves no room for them.
     connections: Option<usize>,
+    /// How many connections one address has open at a time; more are closed at once. When absent, 1,024 for each
+    /// address beyond this machine; when set, it holds for this machine too. A proxy is one address.
+    connections_per_address: Option<usize>,
 }
 
 impl RawLimits {
@@ -132,6 +139,8 @@ impl RawLimits {
         let default = ListenLimits::default();
         ListenLimits {
             connections: self.connections.unwrap_or(default.connections),
+            connections_per_address: self.connections_per_address.or(default.connections_per_address),
+            write_timeout: self.write_timeout.unwrap_or(default.write_timeout),
             head_timeout: self.head_timeout.unwrap_or(default.head_timeout),
             drain: self.drain.unwrap_or(default.drain),
             stop_grace: self.stop_grace.unwrap_or(default.stop_grace),

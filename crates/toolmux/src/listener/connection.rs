@@ -21,9 +21,10 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, interval_at, sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::Front;
 use super::at_once::AtOnce;
 use super::stopping::{Activity, Entered};
+use super::write_timeout::WriteTimeout;
+use super::{Front, ListenLimits};
 
 /// An answer up to this size leaves at once; a larger one, or one without a known size, keeps its connection
 /// busy until its end.
@@ -36,17 +37,19 @@ const LAST_REQUEST: Duration = Duration::from_millis(200);
 pub(super) async fn serve(
     stream: TcpStream,
     front: Arc<Front>,
-    (head_timeout, last): (Duration, &CancellationToken),
+    (limits, last): (ListenLimits, &CancellationToken),
     entered: &Entered,
 ) {
     stream.set_nodelay(true).ok();
     let activity = &entered.activity;
     let talk = Arc::new(Talk { front, activity: Arc::clone(activity) });
     let service = service_fn(|request| Arc::clone(&talk).answer(request));
-    let mut connection = pin!(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+    let stream = TokioIo::new(WriteTimeout::new(stream, limits.write_timeout));
+    let mut connection = pin!(http1::Builder::new().serve_connection(stream, service));
     let at_once = AtOnce::new();
     let (mut going, mut told) = (pin!(going(last, activity)), false);
-    let (mut watch, mut seen) = (interval_at(Instant::now() + head_timeout, head_timeout), 0);
+    let every = limits.head_timeout;
+    let (mut watch, mut seen) = (interval_at(Instant::now() + every, every), 0);
     loop {
         tokio::select! {
             // What has come is read before the connection is ended.
@@ -146,7 +149,8 @@ mod tests {
         let served = async {
             let (stream, _) = tcp.accept().await.unwrap();
             let entered = Arc::<OpenConnections>::default().enter();
-            serve(stream, front, (HEAD_TIMEOUT, &CancellationToken::new()), &entered).await;
+            let limits = ListenLimits { head_timeout: HEAD_TIMEOUT, ..ListenLimits::default() };
+            serve(stream, front, (limits, &CancellationToken::new()), &entered).await;
         };
         let asked = async {
             let mut client = TcpStream::connect(address).await.unwrap();

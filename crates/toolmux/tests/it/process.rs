@@ -64,6 +64,15 @@ impl Serving {
         Serving::told_by(&mut Serving::command(folder, arguments), "tools on http://")
     }
 
+    /// The same under a limit on open files, which a shell sets first.
+    pub(crate) fn with_open_files(folder: &Path, limit: &str) -> Self {
+        let script = format!("{limit}; exec \"$0\" \"$@\"");
+        let mut command = Command::new("sh");
+        command.args(["-c", &script, BINARY, "serve", "toolmux.toml", "--listen", "127.0.0.1:0"]);
+        command.current_dir(folder).env("NO_COLOR", "1").env_remove("RUST_LOG");
+        Serving::told_by(&mut command, "tools on http://")
+    }
+
     fn command(folder: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(BINARY);
         command.args(arguments).current_dir(folder).env("NO_COLOR", "1").env_remove("RUST_LOG");

@@ -2,6 +2,7 @@
 //! work.
 
 mod arguments_as_options;
+mod connections;
 mod consent_of_another_user;
 mod exhaustion;
 mod foreign_handles;
