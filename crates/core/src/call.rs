@@ -27,9 +27,22 @@ pub struct Caller {
     pub(crate) user: Option<Arc<str>>,
     /// The toolset of the caller's key, and the one of the address asked.
     pub(crate) toolsets: [Option<Arc<str>>; 2],
+    /// For a caller by token: for which other users than its own it may act; `*` stands for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) act_as: Option<Arc<[String]>>,
 }
 
 impl Caller {
+    /// True when the caller may act for a user. A key stands for a program that knows its users; a token stands for
+    /// its subject, and names others if it is good for them.
+    pub(crate) fn may_act_for(&self, user: &str) -> bool {
+        let others = || match &self.act_as {
+            Some(named) => named.iter().any(|named| named == "*" || named == user),
+            None => self.user.is_none(),
+        };
+        self.user.as_deref() == Some(user) || others()
+    }
+
     /// The name of the key, or the subject of the token.
     pub fn name(&self) -> &str {
         &self.name

@@ -116,6 +116,20 @@ struct Claims {
     toolset: Option<String>,
     #[serde(default)]
     scope: String,
+    act_as: Option<serde_json::Value>,
+}
+
+impl Claims {
+    /// The users of the claim `act_as`: one or a list. Anything else names nobody.
+    fn act_as(&self) -> Arc<[String]> {
+        match &self.act_as {
+            Some(serde_json::Value::String(user)) => [user.clone()].into(),
+            Some(serde_json::Value::Array(users)) => {
+                users.iter().filter_map(|user| user.as_str().map(str::to_owned)).collect()
+            }
+            _ => Arc::default(),
+        }
+    }
 }
 
 /// A toolset that no configuration can have: it holds no tool.
@@ -131,7 +145,7 @@ pub(super) fn admit(
 ) -> Result<Caller, Refusal> {
     let asked = toolset.map(Arc::from);
     if admission.is_open() {
-        return Ok(Caller { name: Arc::clone(&ANYONE), user: None, toolsets: [None, asked] });
+        return Ok(Caller { name: Arc::clone(&ANYONE), user: None, toolsets: [None, asked], act_as: None });
     }
     let (shown, token) = match credential {
         Credential::None => return Err(unauthenticated("No credential was given")),
@@ -140,7 +154,7 @@ pub(super) fn admit(
     };
     if let Some(key) = find_key(&admission.keys, shown) {
         let toolsets = [key.toolset.clone(), asked];
-        return Ok(Caller { name: Arc::clone(&key.name), user: None, toolsets });
+        return Ok(Caller { name: Arc::clone(&key.name), user: None, toolsets, act_as: None });
     }
     let (Some(rules), Some(token)) = (&admission.jwt, token) else {
         return Err(unauthenticated("The API key is not known"));
@@ -155,8 +169,9 @@ pub(super) fn admit(
     }
     // Callers by token and callers by key never meet.
     let name = format!("jwt:{}", claims.sub).into();
+    let act_as = Some(claims.act_as());
     let toolset = claims.toolset.map_or_else(|| rules.toolset.limit(), |toolset| Some(toolset.into()));
-    Ok(Caller { name, user: Some(claims.sub.into()), toolsets: [toolset, asked] })
+    Ok(Caller { name, user: Some(claims.sub.into()), toolsets: [toolset, asked], act_as })
 }
 
 /// True for a token that would be good if it had more scopes.

@@ -175,6 +175,8 @@ impl Gateway {
             Ok(found) if found.0.mount.is_connected() => found,
             _ => Box::pin(self.locate_when_started(caller, &mut request)).await?,
         };
+        require::check_user(caller, &request.grants)
+            .inspect_err(|refusal| self.audit_refusal(caller, &request.tool, refusal))?;
         if !entry.requires.is_empty() {
             let settings = self.settings.load_full();
             Box::pin(require::require(&settings, &entry, caller, &mut request.grants))

@@ -5,9 +5,23 @@ use super::settings::Settings;
 use crate::broker::{Brokered, Wanted};
 use crate::call::Caller;
 use crate::catalog::Entry;
+use crate::message::Message;
 use crate::refusal::{Challenge, Refusal};
 use crate::requirements::{AskedBy, Authorization, Grants};
 use crate::source::SourceError;
+
+/// Whether the caller may act for the user that the request names.
+pub(super) fn check_user(caller: &Caller, grants: &Grants) -> Result<(), Refusal> {
+    match &grants.user_id {
+        Some(user) if !caller.may_act_for(user) => {
+            let words = "The token does not let its holder act for another user";
+            let developer = "the `user_id` of the request is not the subject of the token, and its claim `act_as` \
+                             does not name it";
+            Err(Refusal::Unauthenticated(Message::public(words).developer(developer)))
+        }
+        _ => Ok(()),
+    }
+}
 
 /// Completes the grants, or says what is missing.
 pub(super) async fn require(

@@ -188,3 +188,36 @@ async fn a_key_opens_its_toolset_and_nothing_else() {
         "not_permitted: Tool `Kit_run` was not found"
     );
 }
+
+#[tokio::test]
+async fn a_token_acts_for_its_subject_and_for_whom_it_names() {
+    let source = Fixture::with(vec![tool("run")]);
+    let admission = Admission { keys: Vec::new(), jwt: Some(secret_rules()) };
+    let gateway = gateway(Settings { admission, ..Settings::default() }, &source).await;
+    let check = async |act_as: Value, user: &str, expect: bool| {
+        let claims = json!({ "sub": "ann", "exp": now() + 600, "act_as": act_as });
+        let token = hs256(&claims, "right");
+        let caller = gateway.admit(Credential::Bearer(&token), None).expect("a good token");
+        let mut wish = request("Kit_run", json!({}));
+        wish.grants.user_id = Some(user.to_owned());
+        let answer = line(&gateway.call(&caller, wish, &Progress::unheard()).await);
+        assert_eq!(!answer.starts_with("unauthenticated: "), expect, "{act_as} {user}: {answer}");
+        // What is kept of a task is checked again when it runs.
+        let kept = serde_json::to_string(&caller).expect("writable");
+        assert_eq!(serde_json::from_str::<toolmux_core::call::Caller>(&kept).expect("readable"), caller);
+    };
+    check(json!(null), "ann", true).await;
+    check(json!(null), "bob", false).await;
+    check(json!("bob"), "bob", true).await;
+    check(json!(["bob", "eve"]), "eve", true).await;
+    check(json!(["bob", "eve"]), "carol", false).await;
+    check(json!("*"), "carol", true).await;
+    check(json!([]), "bob", false).await;
+    check(json!({ "sub": "bob" }), "bob", false).await;
+    let nobodys = hs256(&json!({ "exp": now() + 600 }), "right");
+    let caller = gateway.admit(Credential::Bearer(&nobodys), None).expect("a good token");
+    let mut wish = request("Kit_run", json!({}));
+    wish.grants.user_id = Some("bob".to_owned());
+    let answer = line(&gateway.call(&caller, wish, &Progress::unheard()).await);
+    assert!(answer.starts_with("unauthenticated: "), "a token without a subject stands for nobody: {answer}");
+}
