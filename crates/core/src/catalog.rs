@@ -13,7 +13,7 @@ use crate::delivery::{Delivery, Place};
 use crate::metrics::ToolMetrics;
 use crate::mount::{Breaker, Gate, Mount, Naming};
 use crate::names::{ToolId, ToolRef};
-use crate::requirements::Requirements;
+use crate::requirements::{GrantAllowlist, Requirements};
 use crate::schema::Validator;
 use crate::tool::{Hints, Tool};
 use crate::toolset::Toolset;
@@ -41,6 +41,8 @@ pub struct Entry {
     pub repairs: Vec<String>,
     /// The input schema is not the one that its source gave.
     pub reshaped: bool,
+    /// What configuration names for this tool.
+    pub(crate) allowlist: GrantAllowlist,
     pub(crate) validator: Arc<Validator>,
     pub(crate) mount: Arc<Mount>,
     pub(crate) gate: Arc<Gate>,
@@ -65,6 +67,25 @@ impl Entry {
             "`{}` and `{other}` of source `{}` would have one name; it is served as `{}`, id `{}.{}`",
             self.tool.name, self.mount.name, self.flat, self.id.toolkit, self.id.tool
         ))
+    }
+
+    /// True when this server may give the tool a secret of its own.
+    pub(crate) fn may_have_secret(&self, id: &str) -> bool {
+        self.allowlist.has_secret(id) || self.mount.allowlist.has_secret(id)
+    }
+
+    /// True when this server may give the tool a user's token of a provider.
+    pub(crate) fn may_have_token(&self, provider: &str) -> bool {
+        self.allowlist.has_provider(provider) || self.mount.allowlist.has_provider(provider)
+    }
+
+    /// What the tool requires and this server does not give it, because configuration names it neither for the tool
+    /// nor for its source. Callers have to bring it.
+    pub fn withheld(&self) -> Vec<String> {
+        let secrets = self.requires.secrets.iter().filter(|id| !self.may_have_secret(id));
+        let tokens = self.requires.authorization.iter().filter(|needed| !self.may_have_token(&needed.id));
+        let secrets = secrets.map(|id| format!("the secret `{id}`"));
+        secrets.chain(tokens.map(|needed| format!("a token of `{}`", needed.id))).collect()
     }
 
     /// True for an argument that we fill in ourselves and that nobody else is told of.

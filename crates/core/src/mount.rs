@@ -10,13 +10,13 @@ use std::time::Duration;
 use tokio_util::task::TaskTracker;
 
 use crate::catalog::{Entry, Unserved};
-use crate::delivery::{Delivery, hide};
+use crate::delivery::{Delivery, GrantName, hide};
 use crate::duty_cycle::DutyCycle;
 use crate::gateway::Settings;
 pub use crate::gateway::{Breaker, Gate};
 use crate::message::Message;
 use crate::names::ToolId;
-use crate::requirements::Requirements;
+use crate::requirements::{GrantAllowlist, Requirements};
 use crate::schema::{Schema, SchemaError};
 use crate::schema_repair::{Repaired, compile};
 use crate::source::{Listing, Source};
@@ -60,6 +60,23 @@ impl ToolSettings {
             hints: others.hints.overridden_by(self.hints),
         }
     }
+
+    /// The secrets and providers that these settings name.
+    fn names(&self) -> GrantAllowlist {
+        let mut names = GrantAllowlist::default();
+        if let Some(requires) = &self.requires {
+            names.secrets.clone_from(&requires.secrets);
+            names.providers = requires.authorization.iter().map(|needed| needed.id.clone()).collect();
+        }
+        for delivery in &self.deliver {
+            match &delivery.grant {
+                GrantName::Secret(id) => names.secrets.push(id.clone()),
+                GrantName::Token(provider) => names.providers.push(provider.clone()),
+                GrantName::User => {}
+            }
+        }
+        names
+    }
 }
 
 /// How many tools of one list are logged one by one.
@@ -78,6 +95,8 @@ pub struct Mount {
     pub naming: Naming,
     /// Texts are converted where the schema wants something else.
     pub(crate) coerces: bool,
+    /// What its tools may be given beside what configuration names for each of them.
+    pub(crate) allowlist: GrantAllowlist,
     pub(crate) source: Arc<dyn Source>,
     pub(crate) reopen: Option<Reopen>,
     /// Under what its definitions are kept in the store, if they are.
@@ -110,11 +129,14 @@ impl fmt::Debug for Mount {
 impl Mount {
     /// Puts a source in its place. The toolkit must be `[A-Za-z0-9_]+`.
     pub fn new(name: &str, toolkit: &str, naming: Naming, source: Arc<dyn Source>) -> Self {
+        // A source with a token in its own settings is given that one.
+        let providers = source.authorization().map(|needed| needed.id).into_iter().collect();
         Mount {
             name: name.to_owned(),
             toolkit: toolkit.into(),
             naming,
             coerces: false,
+            allowlist: GrantAllowlist { secrets: Vec::new(), providers },
             source,
             reopen: None,
             definitions: None,
@@ -128,6 +150,13 @@ impl Mount {
     /// Says that texts are converted where the schema wants a number, a boolean, an array or an object.
     pub fn coercing(mut self) -> Self {
         self.coerces = true;
+        self
+    }
+
+    /// Lets the tools of the source have these secrets and tokens when they require them.
+    pub fn allowing(mut self, allowlist: GrantAllowlist) -> Self {
+        self.allowlist.secrets.extend(allowlist.secrets);
+        self.allowlist.providers.extend(allowlist.providers);
         self
     }
 
@@ -149,7 +178,12 @@ impl Mount {
         let reopen = self.reopen.clone()?;
         Some(reopen().map(|source| {
             let mount = Mount::new(&self.name, &self.toolkit, self.naming, source).reopened_by(reopen);
-            Mount { coerces: self.coerces, definitions: self.definitions.clone(), ..mount }
+            Mount {
+                coerces: self.coerces,
+                allowlist: self.allowlist.clone(),
+                definitions: self.definitions.clone(),
+                ..mount
+            }
         }))
     }
 
@@ -193,8 +227,8 @@ impl Mount {
         (entries, unserved)
     }
 
-    /// Logs what an operator should know of a list: tools that are not served, that have a suffix, or whose schema
-    /// was repaired. A list may have thousands, so that only the first of each are logged one by one.
+    /// Logs what an operator should know of a list: tools that are not served, that have a suffix, whose schema was
+    /// repaired, or that are not given what they require. A list may have thousands, so that only the first of each are logged one by one.
     pub(crate) fn log_listed(&self, entries: &[Arc<Entry>], unserved: &[Unserved]) {
         for tool in unserved.iter().take(MOST_LOGGED) {
             tracing::warn!(source = self.name, tool = tool.tool, "tool is not served: {}", tool.reason);
@@ -208,12 +242,21 @@ impl Mount {
             let (tool, repairs) = (&*entry.tool.name, entry.repairs.join("; "));
             tracing::warn!(source = self.name, tool, "the input schema was repaired: {repairs}");
         }
-        let counts = [unserved.len(), collisions().count(), repaired().count()];
+        let withheld = || entries.iter().filter(|entry| !entry.withheld().is_empty());
+        for entry in withheld().take(MOST_LOGGED) {
+            let (tool, names) = (&*entry.tool.name, entry.withheld().join(", "));
+            tracing::warn!(
+                source = self.name,
+                tool,
+                "the tool requires what its source may not be given: {names}"
+            );
+        }
+        let counts = [unserved.len(), collisions().count(), repaired().count(), withheld().count()];
         let more: usize = counts.iter().map(|count| count.saturating_sub(MOST_LOGGED)).sum();
         if more > 0 {
             tracing::warn!(
                 source = self.name,
-                "{more} more tools are not served, have a suffix or a repaired schema"
+                "{more} more tools are not served, have a suffix or a repaired schema, or are not given what they require"
             );
         }
     }
@@ -237,7 +280,7 @@ impl Mount {
         let given = given.ok_or("other tools of the source have every name it could get")?;
         let id = ToolId { toolkit: self.toolkit.clone(), tool: given.plain.into(), version: tool.version };
         let own = settings.of_tool(&id, &tool.name);
-        let hidden = hide(&own.deliver, &tool.input);
+        let (allowlist, hidden) = (own.names(), hide(&own.deliver, &tool.input));
         let concurrency = own.concurrency.unwrap_or(settings.limits.concurrency);
         let (gate, breaker) = self.kept(&id, concurrency, settings.limits.queue);
         let Repaired { schema, validator, repairs } =
@@ -253,6 +296,7 @@ impl Mount {
             requires: own.requires.unwrap_or_else(|| tool.requires.clone()),
             hints: tool.hints.overridden_by(own.hints),
             timeout: own.timeout.unwrap_or(settings.limits.call_timeout),
+            allowlist,
             gate,
             breaker,
             mount: Arc::clone(self),

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
+use crate::delivery::GrantName;
 use crate::secret::Secret;
 
 /// How many tokens that a server turned down are remembered.
@@ -124,7 +125,29 @@ impl PartialEq for TokenServer {
 
 impl Eq for TokenServer {}
 
-/// Credentials that come with a request, for the tool and not for us.
+/// What this server may give to a source, or to one tool, out of its own secrets and the tokens of users that it
+/// keeps. Nothing unless configuration names it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GrantAllowlist {
+    /// Names of secrets.
+    pub secrets: Vec<String>,
+    /// Providers whose tokens of users.
+    pub providers: Vec<String>,
+}
+
+impl GrantAllowlist {
+    /// True when the secret is named.
+    pub fn has_secret(&self, id: &str) -> bool {
+        self.secrets.iter().any(|named| named == id)
+    }
+
+    /// True when the provider is named.
+    pub fn has_provider(&self, id: &str) -> bool {
+        self.providers.iter().any(|named| named == id)
+    }
+}
+
+/// Credentials for a tool: what came with the request, and what this server added to it.
 #[derive(Clone, Debug, Default)]
 pub struct Grants {
     /// Tokens by provider.
@@ -133,9 +156,44 @@ pub struct Grants {
     pub secrets: Vec<(String, Secret)>,
     /// For whom the tool acts.
     pub user_id: Option<String>,
+    /// Which of them this server added from its own secrets and the tokens that it keeps; the others came with the
+    /// request.
+    pub supplied: Vec<GrantName>,
 }
 
 impl Grants {
+    /// Adds a secret of this server.
+    pub(crate) fn supply_secret(&mut self, id: &str, secret: Secret) {
+        self.secrets.push((id.to_owned(), secret));
+        self.supplied.push(GrantName::Secret(id.to_owned()));
+    }
+
+    /// Adds a token that this server keeps, in place of one that there may be.
+    pub(crate) fn supply_token(&mut self, provider: &str, token: Secret) {
+        self.authorization.retain(|(id, _)| id != provider);
+        self.authorization.push((provider.to_owned(), token));
+        if !self.has_supplied_token(provider) {
+            self.supplied.push(GrantName::Token(provider.to_owned()));
+        }
+    }
+
+    /// True when the token of a provider is one that this server keeps, and did not come with the request.
+    pub fn has_supplied_token(&self, provider: &str) -> bool {
+        self.supplied.iter().any(|name| matches!(name, GrantName::Token(id) if id == provider))
+    }
+
+    /// Removes what this server added. What was added for one tool must not reach another by a call that the
+    /// first one makes.
+    pub(crate) fn remove_supplied(&mut self) {
+        for name in std::mem::take(&mut self.supplied) {
+            match name {
+                GrantName::Token(provider) => self.authorization.retain(|(id, _)| *id != provider),
+                GrantName::Secret(secret) => self.secrets.retain(|(id, _)| *id != secret),
+                GrantName::User => {}
+            }
+        }
+    }
+
     /// The token of a provider.
     pub fn token(&self, provider: &str) -> Option<&Secret> {
         find(&self.authorization, provider)

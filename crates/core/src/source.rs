@@ -9,7 +9,7 @@ use crate::message::Message;
 use crate::outcome::Outcome;
 use crate::progress::Progress;
 use crate::refusal::Refusal;
-use crate::requirements::Authorization;
+use crate::requirements::{Authorization, Grants};
 use crate::tool::{Passthrough, Tool};
 
 /// Where tools come from. A source only lists and calls: deadlines, limits, retries and records are the
@@ -25,16 +25,28 @@ pub trait Source: Send + Sync {
         progress: &'a Progress,
     ) -> BoxFuture<'a, Result<Outcome, SourceError>>;
 
-    /// What the source offers beside tools, in its own protocol's words, as of the last `tools()`.
+    /// The user's token that every request to the source needs by its own settings, whatever the other side says.
+    fn authorization(&self) -> Option<Authorization> {
+        None
+    }
+
+    /// What the source offers beside tools, in its own protocol's words, as of the last `tools()`. Where each user
+    /// has a token of its own, this is only what is the same for all.
     fn beside(&self) -> Passthrough {
         Passthrough::default()
     }
 
-    /// Passes on something other than a call, in the words of a protocol that both sides speak. Dropping
-    /// the future cancels it.
+    /// The same for the user whose token is in these grants.
+    fn beside_for<'a>(&'a self, _grants: &'a Grants) -> BoxFuture<'a, Result<Passthrough, SourceError>> {
+        Box::pin(std::future::ready(Ok(self.beside())))
+    }
+
+    /// Passes on something other than a call, in the words of a protocol that both sides speak, under the token in
+    /// these grants where [`Source::authorization`] asks for one. Dropping the future cancels it.
     fn relay<'a>(
         &'a self,
         relay: &'a Relay,
+        _grants: &'a Grants,
         _progress: &'a Progress,
     ) -> BoxFuture<'a, Result<Relayed, SourceError>> {
         let message = Message::public(format!("The source does not answer `{}`", relay.method));

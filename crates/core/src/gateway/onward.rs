@@ -30,12 +30,14 @@ impl fmt::Debug for Onward {
 
 impl Call {
     /// Makes another call for the same caller. Dropping the future cancels it.
-    pub async fn onward(&self, request: Request, progress: &Progress) -> Result<Outcome, Refusal> {
+    pub async fn onward(&self, mut request: Request, progress: &Progress) -> Result<Outcome, Refusal> {
         let depth = self.onward.depth + 1;
         if depth > MOST_DEPTH {
             let words = format!("Tools call each other more than {MOST_DEPTH} deep");
             return Err(Refusal::Internal(Message::public(words)));
         }
+        // Each tool is given what configuration names for it, and nothing that was added for the tool that calls it.
+        request.grants.remove_supplied();
         self.onward.gateway.call_at(depth, &self.caller, request, progress).await
     }
 

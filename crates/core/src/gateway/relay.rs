@@ -3,16 +3,18 @@
 
 use std::sync::Arc;
 
+use futures_util::future::join_all;
 use tokio::time::timeout;
 
-use super::Gateway;
 use super::retries::is_open;
+use super::{Gateway, require};
 use crate::call::Caller;
 use crate::message::Message;
 use crate::mount::{Mount, Naming};
 use crate::names::{ToolId, plain_name};
 use crate::progress::Progress;
 use crate::refusal::Refusal;
+use crate::requirements::{Authorization, Grants};
 use crate::source::{Relay, Relayed, SourceError};
 use crate::tool::Passthrough;
 use crate::version::Version;
@@ -28,11 +30,25 @@ pub struct Offer {
     pub naming: Naming,
     /// What it offers, in its protocol's words.
     pub said: Passthrough,
+    /// The source needs a token that the user of this caller has not allowed, and so says nothing of its own.
+    pub locked: bool,
 }
 
 impl Gateway {
-    /// What sources offer beside tools in the words of `protocol`, in the order of configuration.
+    /// What sources offer beside tools in the words of `protocol`, in the order of configuration, as far as it is the
+    /// same for all callers.
     pub fn offers(&self, protocol: &str) -> Vec<Offer> {
+        self.mounted_offers(protocol).into_iter().map(|(offer, _)| offer).collect()
+    }
+
+    /// The same for one caller. What a source shows to the owner of a token is read with the token of the caller's
+    /// own user, and with no other.
+    pub async fn offers_for(&self, caller: &Caller, protocol: &str) -> Vec<Offer> {
+        let offers = self.mounted_offers(protocol).into_iter();
+        join_all(offers.map(|(offer, mount)| self.offer_for(caller, offer, mount))).await
+    }
+
+    fn mounted_offers(&self, protocol: &str) -> Vec<(Offer, Arc<Mount>)> {
         self.shelves(|shelves| {
             let speaking = shelves.iter().filter(|shelf| shelf.beside.said_by(protocol).is_some());
             let offer = |shelf: &super::refresh::Shelf| Offer {
@@ -40,9 +56,43 @@ impl Gateway {
                 toolkit: shelf.mount.toolkit.clone(),
                 naming: shelf.mount.naming,
                 said: shelf.beside.clone(),
+                locked: false,
             };
-            speaking.map(offer).collect()
+            speaking.map(|shelf| (offer(shelf), Arc::clone(&shelf.mount))).collect()
         })
+    }
+
+    async fn offer_for(&self, caller: &Caller, offer: Offer, mount: Arc<Mount>) -> Offer {
+        if mount.source.authorization().is_none() {
+            return offer;
+        }
+        let limit = self.settings.load().limits.list_timeout;
+        match timeout(limit, self.own_offer(caller, &mount)).await {
+            Ok(Ok(said)) => Offer { said, ..offer },
+            Ok(Err(refusal)) => {
+                let locked = matches!(refusal, Refusal::Challenged { .. });
+                tracing::debug!(
+                    source = mount.name,
+                    locked,
+                    "the caller is not shown what the source offers"
+                );
+                Offer { locked, ..offer }
+            }
+            Err(_elapsed) => offer,
+        }
+    }
+
+    async fn own_offer(&self, caller: &Caller, mount: &Mount) -> Result<Passthrough, Refusal> {
+        let mut tokens = RelayTokens::get(self, caller, mount).await?;
+        loop {
+            let error = match mount.source.beside_for(&tokens.grants).await {
+                Ok(said) => return Ok(said),
+                Err(error) => error,
+            };
+            if !tokens.renewed_after(&error).await? {
+                return Err(Refusal::Unavailable { message: error.message(), retry_after: None });
+            }
+        }
     }
 
     /// True when no toolset of the caller leaves out `own` of `toolkit`, a tool or what stands beside tools.
@@ -54,26 +104,37 @@ impl Gateway {
         })
     }
 
-    /// Asks a source for something other than a call. Dropping the future cancels it.
-    pub async fn relay(&self, source: &str, relay: &Relay, progress: &Progress) -> Result<Relayed, Refusal> {
+    /// Asks a source for something other than a call, under the token of the caller's own user where the source
+    /// needs one. Dropping the future cancels it.
+    pub async fn relay(
+        &self,
+        caller: &Caller,
+        source: &str,
+        relay: &Relay,
+        progress: &Progress,
+    ) -> Result<Relayed, Refusal> {
         let limits = self.settings.load().limits;
-        let mount = self.mounted(source)?;
-        if !mount.is_connected() {
-            self.wait_for_mount(&mount).await?;
-        }
+        let mount = self.connected(source).await?;
         let _in_flight = mount.calls.token();
         mount.breaker.check(&limits).map_err(|wait| is_open("source", source, wait))?;
         let since = mount.breaker.begin();
-        let message = match timeout(limits.call_timeout, mount.source.relay(relay, progress)).await {
-            Ok(Ok(answer)) => {
+        let asking = self.ask_source(caller, &mount, relay, progress);
+        let message = match timeout(limits.call_timeout, asking).await {
+            Ok(Ok(Ok(answer))) => {
                 mount.breaker.answered();
                 return Ok(answer);
             }
-            Ok(Err(SourceError::Refused(refusal))) => {
+            // Before the source was asked, or for what it said of the token.
+            Ok(Err(refusal)) => return Err(refusal),
+            Ok(Ok(Err(SourceError::Refused(refusal)))) => {
                 mount.breaker.answered();
                 return Err(refusal);
             }
-            Ok(Err(error)) => {
+            Ok(Ok(Err(error @ SourceError::WantsToken(_)))) => {
+                mount.breaker.answered();
+                error.message()
+            }
+            Ok(Ok(Err(error))) => {
                 mount.breaker.failed(since, &limits);
                 error.message()
             }
@@ -86,13 +147,46 @@ impl Gateway {
     }
 
     /// The same for what lasts: it has no time limit, and a source is closed without waiting for it.
-    pub async fn listen(&self, source: &str, relay: &Relay, progress: &Progress) -> Result<Relayed, Refusal> {
+    pub async fn listen(
+        &self,
+        caller: &Caller,
+        source: &str,
+        relay: &Relay,
+        progress: &Progress,
+    ) -> Result<Relayed, Refusal> {
+        let mount = self.connected(source).await?;
+        let answer = self.ask_source(caller, &mount, relay, progress).await?;
+        answer.map_err(|error| Refusal::Unavailable { message: error.message(), retry_after: None })
+    }
+
+    /// Whether the caller could ask a source: a challenge when its user must allow a token first.
+    pub async fn check_relay(&self, caller: &Caller, source: &str) -> Result<(), Refusal> {
+        let mount = self.mounted(source)?;
+        RelayTokens::get(self, caller, &mount).await.map(drop)
+    }
+
+    async fn ask_source(
+        &self,
+        caller: &Caller,
+        mount: &Mount,
+        relay: &Relay,
+        progress: &Progress,
+    ) -> Result<Result<Relayed, SourceError>, Refusal> {
+        let mut tokens = RelayTokens::get(self, caller, mount).await?;
+        loop {
+            match mount.source.relay(relay, &tokens.grants, progress).await {
+                Err(error) if tokens.renewed_after(&error).await? => {}
+                answer => return Ok(answer),
+            }
+        }
+    }
+
+    async fn connected(&self, source: &str) -> Result<Arc<Mount>, Refusal> {
         let mount = self.mounted(source)?;
         if !mount.is_connected() {
             self.wait_for_mount(&mount).await?;
         }
-        let answer = mount.source.relay(relay, progress).await;
-        answer.map_err(|error| Refusal::Unavailable { message: error.message(), retry_after: None })
+        Ok(mount)
     }
 
     fn mounted(&self, source: &str) -> Result<Arc<Mount>, Refusal> {
@@ -106,5 +200,36 @@ impl Gateway {
             message: Message::public(format!("There is no source `{source}`")),
             retry_after: None,
         })
+    }
+}
+
+/// The token that a caller's own user has for a source, and whether it was renewed.
+struct RelayTokens<'a> {
+    gateway: &'a Gateway,
+    caller: &'a Caller,
+    needed: Option<Authorization>,
+    grants: Grants,
+    is_renewed: bool,
+}
+
+impl<'a> RelayTokens<'a> {
+    async fn get(gateway: &'a Gateway, caller: &'a Caller, mount: &Mount) -> Result<Self, Refusal> {
+        let needed = mount.source.authorization();
+        let grants = match &needed {
+            None => Grants::default(),
+            Some(needed) => require::own_token(&gateway.settings.load_full(), caller, needed).await?,
+        };
+        Ok(RelayTokens { gateway, caller, needed, grants, is_renewed: false })
+    }
+
+    /// True when the source turned the token down and there is another: once, as for calls.
+    async fn renewed_after(&mut self, error: &SourceError) -> Result<bool, Refusal> {
+        let (SourceError::WantsToken(wanted), Some(needed)) = (error, &self.needed) else { return Ok(false) };
+        if wanted.id != needed.id {
+            return Ok(false);
+        }
+        let settings = self.gateway.settings.load_full();
+        self.grants = require::other_token(&settings, self.caller, &self.grants, wanted).await?;
+        Ok(!std::mem::replace(&mut self.is_renewed, true))
     }
 }

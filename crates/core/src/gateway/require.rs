@@ -1,5 +1,7 @@
 //! Does the request bring what the tool needs beside its arguments. What it does not bring is taken from
-//! the server's own vault and from the broker of tokens where those have it.
+//! the server's own vault and from the broker of tokens, where those have it and configuration names it for the tool
+//! or its source. What a source says that its tools require gives it nothing by itself: anybody could ask for
+//! anything.
 
 use super::settings::Settings;
 use crate::broker::{Brokered, Wanted};
@@ -36,21 +38,27 @@ pub(super) async fn require(
     }
     let mut secrets = Vec::new();
     for id in &requires.secrets {
-        match settings.vault.get(id) {
+        match settings.vault.get(id).filter(|_| entry.may_have_secret(id)) {
             _ if grants.secret(id).is_some() => {}
-            Some(secret) => grants.secrets.push((id.clone(), secret.clone())),
+            Some(secret) => grants.supply_secret(id, secret.clone()),
             None => secrets.push(id.clone()),
         }
     }
     let mut authorization = Vec::new();
     for needed in &requires.authorization {
-        if grants.token(&needed.id).is_none() {
-            match ask(settings, caller, grants, needed).await? {
-                Brokered::Token(token) => grants.authorization.push((needed.id.clone(), token)),
-                Brokered::Challenge(challenge) => authorization.push(challenge),
-                Brokered::UnknownProvider if requires.asked_by == AskedBy::Source => {}
-                Brokered::UnknownProvider => authorization.push(unknown(needed)),
-            }
+        if grants.token(&needed.id).is_some() {
+            continue;
+        }
+        let brokered = if entry.may_have_token(&needed.id) {
+            ask(settings, caller, grants, needed).await?
+        } else {
+            Brokered::UnknownProvider
+        };
+        match brokered {
+            Brokered::Token(token) => grants.supply_token(&needed.id, token),
+            Brokered::Challenge(challenge) => authorization.push(challenge),
+            Brokered::UnknownProvider if requires.asked_by == AskedBy::Source => {}
+            Brokered::UnknownProvider => authorization.push(unknown(needed)),
         }
     }
     let mut user_id = requires.user_id && grants.user_id.is_none();
@@ -74,11 +82,6 @@ pub(super) async fn other_token(
     grants: &Grants,
     needed: &Authorization,
 ) -> Result<Grants, Refusal> {
-    let challenged = |challenge| Refusal::Challenged {
-        authorization: vec![challenge],
-        secrets: Vec::new(),
-        user_id: false,
-    };
     match ask(settings, caller, grants, needed).await? {
         Brokered::Token(token) if grants.token(&needed.id) == Some(&token) => Err(Refusal::Unavailable {
             message: SourceError::WantsToken(needed.clone()).message(),
@@ -86,13 +89,38 @@ pub(super) async fn other_token(
         }),
         Brokered::Token(token) => {
             let mut grants = grants.clone();
-            grants.authorization.retain(|(id, _)| *id != needed.id);
-            grants.authorization.push((needed.id.clone(), token));
+            grants.supply_token(&needed.id, token);
             Ok(grants)
         }
         Brokered::Challenge(challenge) => Err(challenged(challenge)),
-        Brokered::UnknownProvider => Err(challenged(unknown(needed))),
+        Brokered::UnknownProvider => Err(not_given(needed)),
     }
+}
+
+/// The grants for what is not a call: the token of the caller's own user, or where that user can allow it.
+pub(super) async fn own_token(
+    settings: &Settings,
+    caller: &Caller,
+    needed: &Authorization,
+) -> Result<Grants, Refusal> {
+    let mut grants = Grants { user_id: caller.user.as_deref().map(str::to_owned), ..Grants::default() };
+    match ask(settings, caller, &grants, needed).await? {
+        Brokered::Token(token) => {
+            grants.supply_token(&needed.id, token);
+            Ok(grants)
+        }
+        Brokered::Challenge(challenge) => Err(challenged(challenge)),
+        Brokered::UnknownProvider => Err(not_given(needed)),
+    }
+}
+
+/// The refusal where only the caller can bring the token.
+pub(super) fn not_given(needed: &Authorization) -> Refusal {
+    challenged(unknown(needed))
+}
+
+fn challenged(challenge: Challenge) -> Refusal {
+    Refusal::Challenged { authorization: vec![challenge], secrets: Vec::new(), user_id: false }
 }
 
 async fn ask(

@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::breaker::{Counted, Since};
 use super::{Gateway, require};
 use crate::call::Call;
+use crate::delivery::fill;
 use crate::limits::Limits;
 use crate::message::Message;
 use crate::outcome::Outcome;
@@ -114,6 +115,9 @@ impl<'a> Retries<'a> {
     /// The same call with the token that its source wants, or where the user can allow it.
     async fn other_token(&self, needed: &Authorization) -> Result<Call, Refusal> {
         let call = self.with_other_token.as_deref().unwrap_or(self.call);
+        if !call.entry.may_have_token(&needed.id) {
+            return Err(require::not_given(needed));
+        }
         let settings = self.gateway.settings.load_full();
         let asking = require::other_token(&settings, &call.caller, &call.request.grants, needed);
         let grants = timeout_at(self.deadline, asking).await.map_err(|_| Refusal::Unavailable {
@@ -122,6 +126,8 @@ impl<'a> Retries<'a> {
         })??;
         let mut call = call.clone();
         call.request.grants = grants;
+        // Where the token is delivered as an argument, the arguments hold the one that was turned down.
+        call.filled = fill(&call.entry.deliver, &call.request.arguments, &call.request.grants);
         Ok(call)
     }
 

@@ -80,14 +80,18 @@ impl Fixture {
             }
             "relay" => return Ok(self.relayed(Passthrough::of)),
             "ask" => return Ok(self.relayed(Passthrough::asking)),
-            "picky" if call.grants().token("github").is_none_or(|token| token.expose() != "good") => {
+            "picky" | "picky_arguments"
+                if call.grants().token("github").is_none_or(|token| token.expose() != "good") =>
+            {
                 return Err(SourceError::WantsToken(Authorization::new("github", vec!["more".into()])));
             }
             "said" => {
                 let said = call.extra().said_by("fixture").map(ToOwned::to_owned);
                 return Ok(Outcome::Returned(Output::value(said.unwrap_or_default())));
             }
-            "arguments" => return Ok(Outcome::Returned(Output::value(call.arguments().text().to_owned()))),
+            "arguments" | "picky_arguments" => {
+                return Ok(Outcome::Returned(Output::value(call.arguments().text().to_owned())));
+            }
             "panic" => panic!("a tool panics"),
             "fail" => return Ok(Outcome::Failed(ToolError::new("it failed"))),
             "lost" => return Err(SourceError::Lost(Message::public("Gone"))),

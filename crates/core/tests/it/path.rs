@@ -5,19 +5,20 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use toolmux_core::call::Request;
+use toolmux_core::delivery::{Delivery, GrantName, Place};
 use toolmux_core::gateway::{Gateway, Settings};
 use toolmux_core::limits::Limits;
 use toolmux_core::mount::{Mount, Naming, ToolSettings};
 use toolmux_core::progress::Progress;
-use toolmux_core::requirements::{Authorization, Requirements};
+use toolmux_core::requirements::{Authorization, GrantAllowlist, Requirements};
 use toolmux_core::secret::Secret;
 use toolmux_core::store::MemoryStore;
-use toolmux_core::tool::Hints;
+use toolmux_core::tool::{Hints, Tool};
 use toolmux_core::toolset::Pattern;
 
 use crate::fixture::{Fixture, LONG, anyone, call, gateway, line, request, tool, versioned};
 
-fn all_tools() -> Vec<toolmux_core::tool::Tool> {
+fn all_tools() -> Vec<Tool> {
     ["run", "wait", "forever", "panic", "fail", "unreached", "lost"].map(tool).into()
 }
 
@@ -170,4 +171,30 @@ async fn what_a_tool_needs_comes_from_the_request_or_the_vault() {
     wish.grants.authorization.push(("github".into(), Secret::new("t")));
     wish.grants.user_id = Some("ann".into());
     assert_eq!(line(&gateway.call(&anyone(&gateway), wish, &Progress::unheard()).await), "1");
+}
+
+/// A tool that its own source says requires a secret of the server's, under what configuration names; the answer.
+async fn require_secret(own: ToolSettings, allowlist: GrantAllowlist) -> String {
+    let requires = Requirements { secrets: vec!["KEY".into()], ..Requirements::default() };
+    let source = Fixture::with(vec![Tool { requires, ..tool("run") }]);
+    let mut settings = settings_of("Kit.run", own);
+    settings.vault.insert("KEY".into(), Secret::new("s"));
+    let gateway = Gateway::new(settings, Arc::new(MemoryStore::default()));
+    gateway.mount(Mount::new("Kit", "Kit", Naming::Prefixed, source).allowing(allowlist));
+    gateway.settled(LONG).await;
+    call(&gateway, "Kit_run", json!({})).await
+}
+
+#[tokio::test]
+async fn a_secret_is_given_only_where_configuration_names_it() {
+    let (nothing, no_names) = (ToolSettings::default, GrantAllowlist::default);
+    let refused = "challenged: The tool needs the secret `KEY`";
+    assert_eq!(require_secret(nothing(), no_names()).await, refused);
+    let other = GrantAllowlist { secrets: vec!["OTHER".into()], providers: vec!["KEY".into()] };
+    assert_eq!(require_secret(nothing(), other).await, refused);
+    let named = GrantAllowlist { secrets: vec!["KEY".into()], ..no_names() };
+    assert_eq!(require_secret(nothing(), named).await, "1");
+    let (grant, place) = (GrantName::Secret("KEY".into()), Place::Environment("KEY".into()));
+    let delivered = ToolSettings { deliver: vec![Delivery { grant, place }], ..nothing() };
+    assert_eq!(require_secret(delivered, no_names()).await, "1");
 }

@@ -7,11 +7,15 @@ use toolmux_core::BoxFuture;
 use toolmux_core::broker::{
     Broker, Brokered, CameBack, ChallengeStatus, Finished, StartFrom, Started, Wanted,
 };
+use toolmux_core::delivery::{Delivery, GrantName, Place};
 use toolmux_core::gateway::Settings;
 use toolmux_core::message::Message;
+use toolmux_core::mount::ToolSettings;
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::{Challenge, Refusal};
+use toolmux_core::requirements::{Authorization, Requirements};
 use toolmux_core::secret::Secret;
+use toolmux_core::toolset::Pattern;
 
 use crate::fixture::{Fixture, anyone, gateway, line, request, tool};
 
@@ -45,17 +49,44 @@ impl Broker for Tokens {
     }
 }
 
-/// A caller brings a token that the source does not take; what the broker has, the answer, and how often the tool
-/// was asked.
-async fn check(broker: &[&'static str], expect: &str, runs: usize) {
-    let source = Fixture::with(vec![tool("picky")]);
+/// What configuration says of a tool that may have a token of the provider.
+fn named() -> ToolSettings {
+    let authorization = vec![Authorization::new("github", Vec::new())];
+    let requires = Requirements { authorization, ..Requirements::default() };
+    ToolSettings { requires: Some(requires), ..ToolSettings::default() }
+}
+
+/// A caller brings a token that the source does not take; gives the answer and how often the tool was asked.
+async fn ask(tool_name: &str, broker: &[&'static str], own: ToolSettings) -> (String, usize) {
+    let source = Fixture::with(vec![tool(tool_name)]);
     let broker: Arc<dyn Broker> = Arc::new(Tokens(Mutex::new(broker.to_vec())));
-    let gateway = gateway(Settings { broker: Some(broker), ..Settings::default() }, &source).await;
-    let mut wish = request("Kit_picky", json!({}));
+    let tools = vec![(Pattern::new("Kit.*"), own)];
+    let gateway = gateway(Settings { broker: Some(broker), tools, ..Settings::default() }, &source).await;
+    let mut wish = request(&format!("Kit_{tool_name}"), json!({}));
     wish.grants.authorization.push(("github".into(), Secret::new("old")));
     let answer = line(&gateway.call(&anyone(&gateway), wish, &Progress::unheard()).await);
+    (answer, source.ran())
+}
+
+/// What the broker has, the answer, and how often the tool was asked.
+async fn check(broker: &[&'static str], expect: &str, runs: usize) {
+    let (answer, ran) = ask("picky", broker, named()).await;
     assert!(answer.contains(expect), "{answer}");
-    assert_eq!(source.ran(), runs, "{answer}");
+    assert_eq!(ran, runs, "{answer}");
+}
+
+#[tokio::test]
+async fn a_source_is_not_given_another_token_that_configuration_does_not_name_for_it() {
+    let (answer, ran) = ask("picky", &["good"], ToolSettings::default()).await;
+    assert_eq!((answer.as_str(), ran), ("challenged: The tool needs a token of `github`", 1));
+}
+
+#[tokio::test]
+async fn a_renewed_token_that_is_delivered_as_an_argument_is_the_new_one() {
+    let grant = GrantName::Token("github".into());
+    let deliver = vec![Delivery { grant, place: Place::Argument("token".into()) }];
+    let (answer, ran) = ask("picky_arguments", &["good"], ToolSettings { deliver, ..named() }).await;
+    assert_eq!((answer.as_str(), ran), (r#"{"token":"good"}"#, 2));
 }
 
 #[tokio::test]

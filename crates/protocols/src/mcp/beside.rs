@@ -24,6 +24,9 @@ pub(super) struct Beside<'a> {
     pub(super) completions: bool,
     #[serde(default)]
     pub(super) subscriptions: bool,
+    /// How often the lists changed that each user is shown for itself; zero where all users are shown the same.
+    #[serde(default)]
+    pub(super) changes: u64,
 }
 
 impl<'a> Beside<'a> {

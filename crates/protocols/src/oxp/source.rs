@@ -157,7 +157,8 @@ fn call_id(call: &Call) -> String {
     Uuid::from_bytes(half).to_string()
 }
 
-/// Only what the tool says it needs leaves the house.
+/// Only what the tool requires is sent: what the caller brought for it, and what the gateway added because
+/// configuration names it for this source.
 fn required(requires: &Requirements, grants: &Grants) -> Grants {
     let tokens = requires
         .authorization
@@ -169,5 +170,6 @@ fn required(requires: &Requirements, grants: &Grants) -> Grants {
         authorization: tokens.collect(),
         secrets: secrets.collect(),
         user_id: grants.user_id.clone().filter(|_| requires.user_id || !requires.authorization.is_empty()),
+        supplied: Vec::new(),
     }
 }

@@ -112,7 +112,7 @@ pub(super) fn encode(form: Form, call_id: &str, call: &ToolCall) -> Vec<u8> {
 }
 
 fn context(grants: &Grants) -> Option<Context<'_>> {
-    let Grants { authorization, secrets, user_id } = grants;
+    let Grants { authorization, secrets, user_id, supplied: _ } = grants;
     if authorization.is_empty() && secrets.is_empty() && user_id.is_none() {
         return None;
     }

@@ -152,6 +152,7 @@ fn grants(context: &RawValue) -> Result<Grants, Refusal> {
         authorization: tokens.map(|token| (token.id, Secret::new(token.token))).collect(),
         secrets: secrets.map(|secret| (secret.id, Secret::new(secret.value))).collect(),
         user_id: short("user_id", context.user_id.map(Into::into))?.map(Into::into),
+        supplied: Vec::new(),
     })
 }
 

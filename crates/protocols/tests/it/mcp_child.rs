@@ -12,6 +12,7 @@ use toolmux_core::gateway::Settings;
 use toolmux_core::json_text::raw_of;
 use toolmux_core::limits::Limits;
 use toolmux_core::progress::Progress;
+use toolmux_core::requirements::Grants;
 use toolmux_core::source::{Relay, Source};
 
 use crate::mcp_client::{ask, call, modern, modern_as, rpc, send, session, text};
@@ -83,7 +84,12 @@ async fn a_slow_start_takes_as_long_as_a_list_may_and_no_caller_ends_it() {
             let source = Arc::clone(&source);
             tokio::spawn(async move {
                 let relay = Relay { protocol: "mcp", method: "ping".into(), params: raw_of(&json!({})) };
-                timeout(Duration::from_secs(3), source.relay(&relay, &Progress::unheard())).await.is_err()
+                timeout(
+                    Duration::from_secs(3),
+                    source.relay(&relay, &Grants::default(), &Progress::unheard()),
+                )
+                .await
+                .is_err()
             })
         };
         until(|| noted(folder.path(), "starts") == 1).await;

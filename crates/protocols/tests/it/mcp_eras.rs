@@ -11,6 +11,7 @@ use toolmux_core::gateway::Settings;
 use toolmux_core::json_text::{raw_of, to_raw};
 use toolmux_core::outcome::{Content, Outcome, Output, ToolError};
 use toolmux_core::progress::Progress;
+use toolmux_core::requirements::Grants;
 use toolmux_core::schema::Schema;
 use toolmux_core::source::{Listing, Relay, Relayed, Source, SourceError};
 use toolmux_core::tool::{Passthrough, Tool};
@@ -73,7 +74,12 @@ impl Source for Newest {
         Passthrough::of("mcp", raw_of(&json!({ "prompts": [{ "name": "p" }] })))
     }
 
-    fn relay<'a>(&'a self, _: &'a Relay, _: &'a Progress) -> BoxFuture<'a, Result<Relayed, SourceError>> {
+    fn relay<'a>(
+        &'a self,
+        _: &'a Relay,
+        _: &'a Grants,
+        _: &'a Progress,
+    ) -> BoxFuture<'a, Result<Relayed, SourceError>> {
         let messages = json!([{ "role": "user", "content": link() }, { "role": "user", "content": audio() }]);
         let said: Box<RawValue> = to_raw(&result(json!({ "messages": messages }))).expect("writable");
         Box::pin(std::future::ready(Ok(Ok(said))))

@@ -11,7 +11,7 @@ use axum::routing::{get, post};
 use http::{HeaderMap, Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
-use toolmux_core::gateway::{Settings, SourceStatus};
+use toolmux_core::gateway::{ApiKey, Settings, SourceStatus};
 use toolmux_core::secret::Secret;
 use toolmux_core::store::{MemoryStore, Store};
 use toolmux_protocols::auth::{OAuthBroker, Provider as Registered, SealingKey};
@@ -31,6 +31,8 @@ pub(crate) struct Seen {
     pub(crate) resource: Option<String>,
     /// Tokens that it no longer takes.
     pub(crate) rejects: Vec<String>,
+    /// Methods that it answered, each with the token.
+    pub(crate) asked: Vec<(String, String)>,
 }
 
 type Shared = Arc<Mutex<Seen>>;
@@ -86,8 +88,22 @@ async fn answer(State(seen): State<Shared>, headers: HeaderMap, body: String) ->
         let challenge = r#"Bearer error="insufficient_scope", scope="read write""#;
         return refused(StatusCode::FORBIDDEN, challenge);
     }
-    let result = match message["method"].as_str().expect("a method") {
-        "server/discover" => json!({ "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} } }),
+    let method = message["method"].as_str().expect("a method");
+    seen.lock().expect("not poisoned").asked.push((method.to_owned(), token.clone()));
+    let result = match method {
+        "server/discover" => {
+            let capabilities = json!({ "tools": {}, "prompts": {}, "resources": {}, "completions": {} });
+            json!({ "supportedVersions": ["2026-07-28"], "capabilities": capabilities })
+        }
+        "resources/list" => json!({ "resources": [{ "uri": format!("diary://{token}"), "name": "diary" }] }),
+        "resources/templates/list" => json!({ "resourceTemplates": [] }),
+        "prompts/list" => json!({ "prompts": [{ "name": "plan", "description": format!("of {token}") }] }),
+        "resources/read" => {
+            let text = format!("private diary of {token}");
+            json!({ "contents": [{ "uri": message["params"]["uri"], "text": text }] })
+        }
+        "prompts/get" => json!({ "description": format!("private plan of {token}"), "messages": [] }),
+        "completion/complete" => json!({ "completion": { "values": [format!("private word of {token}")] } }),
         "tools/list" => {
             let tool = |name: &str| json!({ "name": name, "inputSchema": { "type": "object" } });
             json!({ "tools": [tool("read"), tool("write")] })
@@ -122,7 +138,9 @@ pub(crate) async fn fronted(
     let broker = OAuthBroker::new(providers, store, SealingKey::new([1; 32]), Arc::clone(&base));
     let source = open(json!({ "url": format!("{}/mcp", protected.base), "max_restart_pause_ms": 1,
         "authorization": authorization }));
-    let settings = Settings { broker: Some(Arc::new(broker)), ..locked() };
+    let mut settings = Settings { broker: Some(Arc::new(broker)), ..locked() };
+    let bob = ApiKey { name: "bob".into(), sha256: Secret::new("bobs-key").sha256(), toolset: None };
+    settings.admission.keys.push(bob);
     let served = serve(settings, vec![("Up", source)]).await;
     base.set(served.url.trim_end_matches("/mcp").to_owned()).expect("set once");
     served
@@ -130,8 +148,17 @@ pub(crate) async fn fronted(
 
 /// What alice is answered.
 pub(crate) async fn alice(served: &Served, method: &str, params: Value) -> String {
+    answer_to("hunter2", served, method, params).await
+}
+
+/// What bob is answered.
+async fn bob(served: &Served, method: &str, params: Value) -> String {
+    answer_to("bobs-key", served, method, params).await
+}
+
+async fn answer_to(key: &str, served: &Served, method: &str, params: Value) -> String {
     let (mut headers, body) = modern(method, params);
-    headers.push(("authorization".to_owned(), "Bearer hunter2".to_owned()));
+    headers.push(("authorization".to_owned(), format!("Bearer {key}")));
     let headers: Vec<(&str, &str)> = headers.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
     text(send(&served.url, Method::POST, &headers, body).await).await.1
 }
@@ -198,4 +225,76 @@ async fn whose_tokens_a_server_takes_is_told_to_whoever_configures_it() {
     assert_eq!(message.public, "The server wants other credentials");
     let remedy = message.developer.as_deref().expect("a remedy");
     assert!(remedy.contains("issuer https://issuer.example; scopes: read"), "{remedy}");
+}
+
+/// Requests that a source is asked beside calls, and what only the owner of a token is answered.
+fn private_requests() -> [(&'static str, Value, &'static str); 3] {
+    let reference = json!({ "type": "ref/prompt", "name": "Up_plan" });
+    [
+        ("resources/read", json!({ "uri": "diary://mine" }), "private diary"),
+        ("prompts/get", json!({ "name": "Up_plan" }), "private plan"),
+        (
+            "completion/complete",
+            json!({ "ref": reference, "argument": { "name": "a", "value": "b" } }),
+            "private word",
+        ),
+    ]
+}
+
+#[tokio::test]
+async fn what_stands_beside_tools_is_asked_for_under_the_callers_own_token() {
+    let provider = Provider::start().await;
+    let protected = Protected::start(&provider.base).await;
+    let served = behind(&protected, &provider).await;
+    allow(&alice_calls(&served, "Up_authorize").await).await;
+    alice_calls(&served, "Up_authorize").await;
+    until_said("Up_read", async || alice(&served, "tools/list", json!({})).await).await;
+    assert!(alice_calls(&served, "Up_read").await.contains("did read"));
+    for (method, params, private) in private_requests() {
+        let own = alice(&served, method, params.clone()).await;
+        assert!(own.contains(&format!("{private} of Bearer access1")), "{method}: {own}");
+        let refused = bob(&served, method, params).await;
+        assert!(refused.contains("/auth/start/") && !refused.contains("private"), "{method}: {refused}");
+    }
+    for list in ["resources/list", "prompts/list"] {
+        assert!(alice(&served, list, json!({})).await.contains("Bearer access1"), "{list}");
+        let others = bob(&served, list, json!({})).await;
+        assert!(!others.contains("Bearer"), "{others}");
+    }
+    allow(&bob(&served, "resources/read", json!({ "uri": "diary://mine" })).await).await;
+    for (method, params, private) in private_requests() {
+        let own = bob(&served, method, params).await;
+        assert!(own.contains(&format!("{private} of Bearer access2")), "{method}: {own}");
+    }
+    assert!(bob(&served, "resources/list", json!({})).await.contains("diary://Bearer access2"));
+    assert!(alice(&served, "resources/list", json!({})).await.contains("diary://Bearer access1"));
+}
+
+#[tokio::test]
+async fn a_token_that_the_server_no_longer_takes_is_renewed_for_a_resource_too() {
+    let provider = Provider::start().await;
+    let protected = Protected::start(&provider.base).await;
+    let served = behind(&protected, &provider).await;
+    allow(&alice_calls(&served, "Up_authorize").await).await;
+    alice_calls(&served, "Up_authorize").await;
+    until_said("Up_read", async || alice(&served, "tools/list", json!({})).await).await;
+    protected.seen(|seen| seen.rejects.push("Bearer access1".to_owned()));
+    let read = alice(&served, "resources/read", json!({ "uri": "diary://mine" })).await;
+    assert!(read.contains("private diary of Bearer access2"), "{read}");
+    assert_eq!(provider.seen(|seen| (seen.refreshed, seen.scopes_asked.len())), (1, 1), "nobody was asked");
+}
+
+#[tokio::test]
+async fn the_token_that_lists_are_read_with_is_used_for_nothing_else() {
+    let provider = Provider::start().await;
+    let protected = Protected::start(&provider.base).await;
+    let served = behind(&protected, &provider).await;
+    allow(&alice_calls(&served, "Up_authorize").await).await;
+    alice_calls(&served, "Up_authorize").await;
+    until_said("Up_read", async || alice(&served, "tools/list", json!({})).await).await;
+    bob(&served, "resources/list", json!({})).await;
+    bob(&served, "resources/read", json!({ "uri": "diary://mine" })).await;
+    let asked = protected.seen(|seen| seen.asked.clone());
+    let connection = ["server/discover", "tools/list"];
+    assert!(asked.iter().all(|(method, _)| connection.contains(&method.as_str())), "{asked:?}");
 }

@@ -10,6 +10,7 @@ use toolmux_core::gateway::Settings;
 use toolmux_core::json_text::raw_of;
 use toolmux_core::outcome::{Outcome, Output, ToolError};
 use toolmux_core::progress::Progress;
+use toolmux_core::requirements::Grants;
 use toolmux_core::schema::Schema;
 use toolmux_core::source::{Listing, Relay, Relayed, Source, SourceError};
 use toolmux_core::tool::{Passthrough, Tool};
@@ -55,6 +56,7 @@ impl Source for Curious {
     fn relay<'a>(
         &'a self,
         _: &'a Relay,
+        _: &'a Grants,
         progress: &'a Progress,
     ) -> BoxFuture<'a, Result<Relayed, SourceError>> {
         Box::pin(async move {

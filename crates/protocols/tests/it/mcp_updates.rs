@@ -12,6 +12,7 @@ use toolmux_core::gateway::Settings;
 use toolmux_core::json_text::raw_of;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::{Progress, Update};
+use toolmux_core::requirements::Grants;
 use toolmux_core::source::{Listing, Relay, Relayed, Source, SourceError};
 use toolmux_core::tool::Passthrough;
 use toolmux_protocols::http_client::Answer;
@@ -53,6 +54,7 @@ impl Source for Watched {
     fn relay<'a>(
         &'a self,
         relay: &'a Relay,
+        _: &'a Grants,
         progress: &'a Progress,
     ) -> BoxFuture<'a, Result<Relayed, SourceError>> {
         assert_eq!(relay.method, "subscriptions/listen");

@@ -131,7 +131,7 @@ async fn credentials_are_kept_nowhere() {
     let caller = gateway.admit(Credential::None, None).unwrap();
     let credential = || vec![("github".to_owned(), Secret::new("hunter2"))];
     let with_credentials = |id: &str| {
-        let grants = Grants { authorization: credential(), secrets: credential(), user_id: None };
+        let grants = Grants { authorization: credential(), secrets: credential(), ..Grants::default() };
         Request { id: Some(id.into()), grants, ..request("Kit_once", 7) }
     };
     // A task needs what its caller's protocol said when it runs later; a call does not, and it is not kept.

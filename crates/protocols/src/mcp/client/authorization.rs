@@ -8,8 +8,7 @@ use arc_swap::ArcSwapOption;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use toolmux_core::call::Call;
-use toolmux_core::requirements::{self, TokenServer};
+use toolmux_core::requirements::{self, Grants, TokenServer};
 use toolmux_core::schema::Schema;
 use toolmux_core::source::{Listing, SourceError};
 use toolmux_core::tool::Tool;
@@ -40,7 +39,7 @@ pub(super) struct Authorization {
     server: Arc<TokenServer>,
     scopes: Vec<String>,
     wanted: Mutex<Scopes>,
-    /// The token that lists are read with: one that the server took from somebody.
+    /// The token that lists of tools are read with: one that the broker keeps, and that the server took from somebody.
     listing: ArcSwapOption<HeaderValue>,
 }
 
@@ -49,7 +48,7 @@ pub(super) struct Authorization {
 struct Scopes {
     /// For everything, unless the configuration names some.
     all: Vec<String>,
-    /// More of them, by tool.
+    /// More of them, by tool or method.
     by_tool: BTreeMap<String, Vec<String>>,
 }
 
@@ -68,6 +67,11 @@ impl Authorization {
     /// What a tool requires, by what is known now.
     pub(super) fn require(&self, tool: &mut Tool) {
         tool.requires.authorization = vec![self.needed(&tool.name)];
+    }
+
+    /// What every request needs.
+    pub(super) fn needed_by_all(&self) -> requirements::Authorization {
+        self.needed("")
     }
 
     fn needed(&self, tool: &str) -> requirements::Authorization {
@@ -100,9 +104,9 @@ impl Authorization {
         vec![tool].into()
     }
 
-    /// The user's token for this call, as a header. The gateway let nobody through without.
-    pub(super) fn token(&self, call: &Call) -> Option<HeaderValue> {
-        let token = call.grants().token(&self.id)?;
+    /// The user's token among these grants, as a header. The gateway lets nobody through without.
+    pub(super) fn token(&self, grants: &Grants) -> Option<HeaderValue> {
+        let token = grants.token(&self.id)?;
         let mut value = HeaderValue::from_str(&format!("Bearer {}", token.expose())).ok()?;
         value.set_sensitive(true);
         Some(value)
@@ -112,30 +116,36 @@ impl Authorization {
         self.listing.load_full()
     }
 
-    /// A token that the server took: lists can be read with it.
-    pub(super) fn used(&self, credentials: &HeaderMap) {
-        if self.listing.load().is_none() {
-            self.list_with(credentials.get(header::AUTHORIZATION).cloned());
+    /// The server took the token among these grants: lists can be read with it.
+    pub(super) fn used(&self, grants: &Grants) {
+        if self.listing.load().is_none() && self.keeps(grants) {
+            self.list_with(self.token(grants));
         }
+    }
+
+    /// Whether the token among these grants may be kept for lists. One that a request brought is for that request.
+    pub(super) fn keeps(&self, grants: &Grants) -> bool {
+        grants.has_supplied_token(&self.id)
     }
 
     pub(super) fn list_with(&self, token: Option<HeaderValue>) {
         self.listing.store(token.map(Arc::new));
     }
 
-    /// The server did not take the token of a call. Scopes that it names are required from now on.
-    pub(super) fn refused(&self, call: &Call, wanted: TokenWanted) -> SourceError {
+    /// The server did not take the token for what was asked, a tool or a method. Scopes that it names are required
+    /// from now on.
+    pub(super) fn refused(&self, asked: &str, grants: &Grants, wanted: TokenWanted) -> SourceError {
         if let Some(metadata) = wanted.metadata {
             self.server.describes_itself_at(metadata);
         }
-        if let (Why::Token, Some(token)) = (wanted.why, call.grants().token(&self.id)) {
+        if let (Why::Token, Some(token)) = (wanted.why, grants.token(&self.id)) {
             self.server.reject(token);
         }
         if !wanted.scopes.is_empty() {
             let mut known = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
-            known.by_tool.insert(call.tool_name().to_owned(), wanted.scopes);
+            known.by_tool.insert(asked.to_owned(), wanted.scopes);
         }
-        SourceError::WantsToken(self.needed(call.tool_name()))
+        SourceError::WantsToken(self.needed(asked))
     }
 }
 

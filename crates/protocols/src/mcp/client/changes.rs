@@ -7,7 +7,6 @@ use super::connection::{Ask, Channel, Connection};
 use super::follow::Following;
 use super::tell::Told;
 use crate::mcp::LISTEN;
-use crate::mcp::wire::Capabilities;
 
 /// Ends when the server tells of changed lists or its line ends; never when nothing more can be told: the gateway
 /// asks from time to time anyway.
@@ -41,7 +40,7 @@ fn tells_changes(connection: &Connection) -> bool {
 async fn listen(connection: &Connection) {
     if connection.greeting.revision.is_modern() && tells_changes(connection) {
         let progress = Progress::unheard();
-        let following = Following::new(&progress, Capabilities::default());
+        let following = Following::ours(&progress);
         connection.channel.request(listening(connection), &following).await.ok();
     }
     std::future::pending::<()>().await;
@@ -52,7 +51,7 @@ fn listening(connection: &Connection) -> Ask<'static> {
         json!({ "toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true });
     let told = Told::default().with("notifications", wanted.to_string());
     let progress = Progress::unheard();
-    let following = Following::new(&progress, Capabilities::default());
+    let following = Following::ours(&progress);
     let id = connection.channel.next_id();
     let params = told.text(connection.greeting.revision, id, &following);
     Ask { id, method: LISTEN, params, name: None, headers: Vec::new(), credentials: None }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use arc_swap::ArcSwapOption;
 use futures_util::FutureExt;
 use futures_util::future::Shared;
+use http::HeaderValue;
 use tokio::sync::Notify;
 use toolmux_core::BoxFuture;
 use toolmux_core::message::Message;
@@ -18,6 +19,12 @@ use super::settings::{EraSetting, Place};
 /// An attempt to connect. It goes on while anybody waits for it, and rests, without being given up, while nobody does:
 /// a child that starts slowly is not killed because a caller lost patience.
 type Attempt = Shared<BoxFuture<'static, Result<Arc<Connection>, Broken>>>;
+
+/// An attempt, and whether it is made with the token of whoever waits for it.
+struct Begun {
+    opening: Attempt,
+    is_ours: bool,
+}
 
 pub(super) struct Connecting {
     opener: Arc<Opener>,
@@ -48,11 +55,24 @@ impl Connecting {
         self.current.load_full()
     }
 
-    /// The connection there is, or a new one. Dropping the future leaves the attempt to others.
-    pub(super) async fn connected(&self) -> Result<Arc<Connection>, Broken> {
+    /// The connection there is, or a new one, which is opened with the token of the request that needs it. Dropping
+    /// the future leaves the attempt to others.
+    pub(super) async fn connected(&self, token: Option<&HeaderValue>) -> Result<Arc<Connection>, Broken> {
         match self.usable() {
             Some(connection) => Ok(connection),
-            None => Box::pin(self.wait(self.attempt())).await,
+            None => Box::pin(self.opened_for(token)).await,
+        }
+    }
+
+    async fn opened_for(&self, token: Option<&HeaderValue>) -> Result<Arc<Connection>, Broken> {
+        let attempt = self.attempt(token);
+        match self.wait(attempt.opening).await {
+            // It was somebody else's token that the server did not take.
+            Err(Broken::Unauthorized(_)) if !attempt.is_ours => {
+                let attempt = self.attempt(token);
+                self.wait(attempt.opening).await
+            }
+            opened => opened,
         }
     }
 
@@ -62,7 +82,7 @@ impl Connecting {
         if let Some(connection) = self.usable() {
             return Ok(connection);
         }
-        let attempt = self.attempt();
+        let attempt = self.attempt(None).opening;
         let mut given_up = GivenUp { connecting: self, attempt: Some(attempt.clone()) };
         let opened = self.wait(attempt).await;
         given_up.attempt = None;
@@ -90,20 +110,21 @@ impl Connecting {
 
     /// The attempt there is, or a new one. Under its lock one caller alone meets the connection that ended: an end
     /// counts once, however many callers it had.
-    fn attempt(&self) -> Attempt {
+    fn attempt(&self, token: Option<&HeaderValue>) -> Begun {
         let mut attempt = self.lock();
         if let Some(attempt) = &*attempt {
-            return attempt.clone();
+            return Begun { opening: attempt.clone(), is_ours: false };
         }
         if let Some(connection) = self.usable() {
-            return std::future::ready(Ok(connection)).boxed().shared();
+            let opening = std::future::ready(Ok(connection)).boxed().shared();
+            return Begun { opening, is_ours: false };
         }
         if let Some(ended) = self.current.swap(None).filter(|ended| !ended.is_resting()) {
             self.opener.backoff.ended(ended.life());
         }
-        let opening = Arc::clone(&self.opener).open().boxed().shared();
+        let opening = Arc::clone(&self.opener).open(token.cloned()).boxed().shared();
         *attempt = Some(opening.clone());
-        opening
+        Begun { opening, is_ours: true }
     }
 
     async fn wait(&self, attempt: Attempt) -> Result<Arc<Connection>, Broken> {
@@ -151,7 +172,7 @@ struct Opener {
 }
 
 impl Opener {
-    async fn open(self: Arc<Self>) -> Result<Arc<Connection>, Broken> {
+    async fn open(self: Arc<Self>, token: Option<HeaderValue>) -> Result<Arc<Connection>, Broken> {
         if let Some(left) = self.backoff.left() {
             let text = format!("The server ended several times and is started again in {left:?}");
             return Err(Broken::NotReached(Message::public(text)));
@@ -160,7 +181,7 @@ impl Opener {
             EraSetting::Auto if self.legacy.load(Ordering::Relaxed) => EraSetting::Legacy,
             era => era,
         };
-        let opened = Connection::open(&self.name, &self.place, era).await;
+        let opened = Connection::open(&self.name, &self.place, era, token).await;
         match &opened {
             Ok(connection) => {
                 self.legacy.store(!connection.greeting.revision.is_modern(), Ordering::Relaxed);

@@ -1,9 +1,10 @@
 //! A connection to a server, whatever carries it, after both sides have found out what they speak.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use tokio::sync::broadcast;
 use toolmux_core::json_text::RawJson;
 use toolmux_core::message::Message;
@@ -15,7 +16,8 @@ use super::backoff::{Life, STEADY};
 use super::discover;
 use super::follow::Following;
 use super::greet::{Greeting, greet};
-use super::line::{Cut, Line};
+use super::line::Line;
+use super::outgoing::Cut;
 use super::settings::{Address, EraSetting, Place};
 use super::sse_line::SseLine;
 use super::stdio::Child;
@@ -107,7 +109,7 @@ pub(super) struct Ask<'a> {
     pub(super) name: Option<&'a str>,
     /// What is mirrored as headers.
     pub(super) headers: Vec<(String, String)>,
-    /// Credentials of this request, over those of the source.
+    /// Credentials of this request, over those of the source; none for what no caller asks.
     pub(super) credentials: Option<&'a HeaderMap>,
 }
 
@@ -160,7 +162,7 @@ impl Channel {
 
     pub(super) async fn notify(&self, method: &str) {
         match self {
-            Channel::Http(http) => http.tell(jsonrpc::ask(None, method, None)).await,
+            Channel::Http(http) => http.tell(jsonrpc::ask(None, method, None), None).await,
             Channel::Child(Child { line, .. }) | Channel::Sse(SseLine { line, .. }) => {
                 line.notify(method, None).await;
             }
@@ -191,11 +193,18 @@ pub(super) struct Connection {
     started: Instant,
     /// It answered something that a caller asked.
     useful: AtomicBool,
+    /// How often the server said that its lists changed.
+    list_changes: AtomicU64,
 }
 
 impl Connection {
-    /// Connects and finds out what the server speaks.
-    pub(super) async fn open(name: &str, place: &Place, era: EraSetting) -> Result<Self, Broken> {
+    /// Connects and finds out what the server speaks, with the token of the request that needs the connection.
+    pub(super) async fn open(
+        name: &str,
+        place: &Place,
+        era: EraSetting,
+        token: Option<HeaderValue>,
+    ) -> Result<Self, Broken> {
         let started = Instant::now();
         let (channel, greeting) = match &place.address {
             Address::Command { .. } => by_command(name, place, era).await?,
@@ -204,6 +213,7 @@ impl Connection {
                     HttpClient::new(HttpLimits { body_bytes: place.max_message, ..HttpLimits::default() });
                 let mut http = Streamable::new(client.clone(), url, headers.clone(), place.max_message)?;
                 http.authorization.clone_from(authorization);
+                http.opened_with.store(token.filter(|_| authorization.is_some()).map(Arc::new));
                 let http = Channel::Http(Box::new(http));
                 match greet(&http, era, &place.capabilities).await {
                     Ok(greeting) => (http, greeting),
@@ -228,7 +238,30 @@ impl Connection {
         if !greeting.revision.is_modern() {
             channel.notify("notifications/initialized").await;
         }
-        Ok(Connection { channel, greeting, started, useful: AtomicBool::new(false) })
+        if let Channel::Http(http) = &channel {
+            http.opened_with.store(None);
+        }
+        Ok(Connection {
+            channel,
+            greeting,
+            started,
+            useful: AtomicBool::new(false),
+            list_changes: AtomicU64::new(0),
+        })
+    }
+
+    /// True when the server wants a token of each user.
+    pub(super) fn is_protected(&self) -> bool {
+        matches!(&self.channel, Channel::Http(http) if http.authorization.is_some())
+    }
+
+    /// How often the server said that its lists changed.
+    pub(super) fn list_changes(&self) -> u64 {
+        self.list_changes.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn note_list_change(&self) {
+        self.list_changes.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(super) fn is_closed(&self) -> bool {

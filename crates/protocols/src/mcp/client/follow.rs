@@ -17,11 +17,43 @@ pub(super) struct Following<'a> {
     progress: &'a Progress,
     /// What the caller can do.
     pub(super) capabilities: Capabilities,
+    whose: Whose,
+}
+
+/// Who asks the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whose {
+    Caller,
+    Ours,
+}
+
+/// Who waits for the answer to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waiter {
+    /// Nobody but ourselves.
+    Ours,
+    /// A caller that cannot be asked.
+    Caller,
+    /// A caller that can be asked.
+    AskableCaller,
 }
 
 impl<'a> Following<'a> {
     pub(super) fn new(progress: &'a Progress, capabilities: Capabilities) -> Self {
-        Following { progress, capabilities }
+        Following { progress, capabilities, whose: Whose::Caller }
+    }
+
+    /// A request of our own, such as a list: nobody hears of it, and nobody can be asked.
+    pub(super) fn ours(progress: &'a Progress) -> Self {
+        Following { progress, capabilities: Capabilities::default(), whose: Whose::Ours }
+    }
+
+    pub(super) fn waiter(&self) -> Waiter {
+        match self.whose {
+            Whose::Ours => Waiter::Ours,
+            Whose::Caller if self.answers() => Waiter::AskableCaller,
+            Whose::Caller => Waiter::Caller,
+        }
     }
 
     /// True when anybody wants to hear of progress.

@@ -16,7 +16,7 @@ use super::follow::Following;
 use super::settings::EraSetting;
 use super::tell::Told;
 use crate::mcp::revision::Revision;
-use crate::mcp::wire::{Capabilities, HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION, US};
+use crate::mcp::wire::{HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION, US};
 
 /// How long a server may be silent on the first question before it is asked the old way too. Slow starters
 /// of the new era may still answer the first question later.
@@ -140,7 +140,7 @@ async fn ask(
     params: impl FnOnce(u64, &Following<'_>) -> String,
 ) -> Result<Relayed, Broken> {
     let progress = Progress::unheard();
-    let following = Following::new(&progress, Capabilities::default());
+    let following = Following::ours(&progress);
     let id = channel.next_id();
     let ask = Ask {
         id,

@@ -16,8 +16,8 @@ use toolmux_core::json_text::{RawJson, to_raw};
 use toolmux_core::memory_budget::Reservation;
 use toolmux_core::source::Relayed;
 
-use super::connection::Broken;
-use super::follow::{Following, unasked};
+use super::follow::{Following, Waiter, unasked};
+use super::outgoing::{Cut, Outgoing, reply};
 use crate::jsonrpc::{self, Message};
 use crate::mcp::lines::Memory;
 use crate::mcp::members::Members;
@@ -27,35 +27,6 @@ use crate::mcp::wire::{ASKED_FOR, SUBSCRIPTION};
 const OUT_QUEUE: usize = 256;
 /// How many notifications about one request wait; a flood loses the rest.
 const EVENT_QUEUE: usize = 64;
-
-/// A message of ours.
-#[derive(Debug)]
-pub(super) struct Outgoing {
-    pub(super) text: String,
-    /// The id of a request, whose sender waits.
-    pub(super) request: Option<u64>,
-}
-
-impl Outgoing {
-    fn unanswered(text: String) -> Self {
-        Outgoing { text, request: None }
-    }
-}
-
-/// Why a request got no answer.
-#[derive(Debug)]
-pub(super) enum Cut {
-    /// It was not sent.
-    NotSent,
-    /// It was sent, then the connection ended.
-    Ended,
-    /// Its answer was too long to read.
-    TooLong,
-    /// There was no memory for its answer.
-    NoMemory,
-    /// It was not taken, or maybe not.
-    NotTaken(Broken),
-}
 
 #[derive(Debug)]
 pub(super) struct Line {
@@ -81,10 +52,7 @@ struct Pending {
     sent: bool,
     /// Somebody follows the request.
     hears: bool,
-    /// The caller can be asked.
-    answers: bool,
-    /// Questions it was asked and has not answered yet.
-    open: usize,
+    waiter: Waiter,
 }
 
 #[derive(Debug)]
@@ -163,14 +131,7 @@ impl Line {
         self.pending(|pending| {
             pending.insert(
                 id,
-                Pending {
-                    answer,
-                    events,
-                    sent: false,
-                    hears: following.hears(),
-                    answers: following.answers(),
-                    open: 0,
-                },
+                Pending { answer, events, sent: false, hears: following.hears(), waiter: following.waiter() },
             )
         });
         let mut waiting = Waiting { line: self, id, sent: false };
@@ -188,10 +149,7 @@ impl Line {
                         (id, following.asked(&event.method, event.params.as_deref()).await)
                     }),
                 },
-                Some((to, said)) = questions.next() => {
-                    self.pending(|pending| pending.get_mut(&id).map(|one| one.open -= 1));
-                    self.answer(&to, &said).await;
-                }
+                Some((to, said)) = questions.next() => self.answer(&to, &said).await,
                 answer = &mut answered => {
                     waiting.sent = false;
                     return taken_over(answer.unwrap_or(Err(Cut::Ended)));
@@ -285,8 +243,9 @@ impl Line {
         }
     }
 
-    /// Only servers of our own kind say whose call a question belongs to. Any other goes to the one that can
-    /// be asked and waits for no answer yet; with several of them nobody is asked what may be meant for another.
+    /// Only servers of our own kind say whose call a question belongs to. Any other question goes to the only caller
+    /// that waits, if it can be asked. With several nobody is asked: the question may belong to a caller that cannot
+    /// be, and an answer of another would be taken for that one's.
     fn asked(&self, id: &RawValue, method: &str, params: Option<&RawValue>) {
         if method == "ping" {
             return self.reply_now(id, &Ok(to_raw(&serde_json::json!({})).expect("an object is writable")));
@@ -298,17 +257,13 @@ impl Line {
         };
         let named = meta_number(params, ASKED_FOR);
         let taken = self.pending(|all| {
-            let meant = |id: &u64, one: &Pending| one.answers && named.is_none_or(|named| *id == named);
-            let least = all.iter().filter(|(id, one)| meant(id, one)).map(|(_, one)| one.open).min();
-            let able = all.iter_mut().filter(|(id, one)| meant(id, one) && Some(one.open) == least);
-            let mut able = able.map(|(_, one)| one);
-            match (able.next(), able.next()) {
-                (Some(only), None) if only.events.try_send(event).is_ok() => {
-                    only.open += 1;
-                    true
-                }
-                _ => false,
-            }
+            let mut waiting = all.iter().filter(|(_, one)| one.waiter != Waiter::Ours);
+            let meant = match named {
+                Some(named) => waiting.find(|(id, _)| **id == named),
+                None => waiting.next().filter(|_| waiting.next().is_none()),
+            };
+            let able = meant.map(|(_, one)| one).filter(|one| one.waiter == Waiter::AskableCaller);
+            able.is_some_and(|one| one.events.try_send(event).is_ok())
         });
         if !taken {
             self.reply_now(id, &unasked(method));
@@ -346,15 +301,6 @@ fn meta_number(params: Option<&RawValue>, key: &str) -> Option<u64> {
     Members::read(&meta)?.get(key)?.get().parse().ok()
 }
 
-/// The text of an answer of ours.
-pub(super) fn reply(id: &RawValue, said: &Relayed) -> String {
-    let (member, said) = match said {
-        Ok(result) => (r#","result":"#, result),
-        Err(error) => (r#","error":"#, error),
-    };
-    [r#"{"jsonrpc":"2.0","id":"#, id.get(), member, said.get(), "}"].concat()
-}
-
 /// A request that waits for its answer.
 struct Waiting<'a> {
     line: &'a Line,
@@ -376,35 +322,61 @@ impl Drop for Waiting<'_> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
     use toolmux_core::progress::Progress;
 
     use super::*;
     use crate::mcp::wire::Capabilities;
 
-    #[tokio::test]
-    async fn a_question_that_names_its_call_reaches_that_call() {
+    /// Sends a question while a list and two callers wait, of whom the second can be asked for `elicitation` and the
+    /// first for what it declares; gives what the server is answered, or none when the second caller is asked.
+    async fn check(first_declares: Option<Value>, named: Option<u64>) -> Option<String> {
         let (line, mut written) = Line::new();
         let declared = to_raw(&json!({ "elicitation": {} })).unwrap();
         let (first, _first_updates, mut first_asked) = Progress::dialogue();
         let (second, _second_updates, mut second_asked) = Progress::dialogue();
-        let first = Following::new(&first, Capabilities::new(Some(&declared)));
+        let first_declares = first_declares.map(|declared| to_raw(&declared).unwrap());
+        let first = Following::new(&first, Capabilities::new(first_declares.as_deref()));
         let second = Following::new(&second, Capabilities::new(Some(&declared)));
+        let unheard = Progress::unheard();
+        let ours = Following::ours(&unheard);
         let hearing = async {
-            written.recv().await.unwrap();
-            written.recv().await.unwrap();
-            let meta = json!({ ASKED_FOR: 2 });
+            for _ in 0..3 {
+                written.recv().await.unwrap();
+            }
+            let meta = named.map_or_else(|| json!({}), |named| json!({ ASKED_FOR: named }));
             let params = json!({ "message": "Name?", "_meta": meta });
             let question =
                 json!({ "jsonrpc": "2.0", "id": "s1", "method": "elicitation/create", "params": params });
             line.deliver(question.to_string().as_bytes(), None);
-            second_asked.recv().await.unwrap()
+            tokio::select! {
+                Some(question) = second_asked.recv() => {
+                    assert!(question.asked.get().contains("Name?"));
+                    None
+                }
+                Some(told) = written.recv() => Some(told.text),
+            }
         };
-        tokio::select! {
+        let answer = tokio::select! {
             _ = line.request(1, "{}".to_owned(), &first) => unreachable!("nobody answers"),
             _ = line.request(2, "{}".to_owned(), &second) => unreachable!("nobody answers"),
-            question = hearing => assert!(question.asked.get().contains("Name?")),
-        }
+            _ = line.request(3, "{}".to_owned(), &ours) => unreachable!("nobody answers"),
+            answer = hearing => answer,
+        };
         assert!(first_asked.try_recv().is_err());
+        answer
+    }
+
+    #[tokio::test]
+    async fn a_question_that_names_its_call_reaches_that_call() {
+        assert_eq!(check(Some(json!({ "elicitation": {} })), Some(2)).await, None);
+    }
+
+    #[tokio::test]
+    async fn a_question_of_a_call_that_cannot_be_asked_does_not_reach_another_caller() {
+        for named in [None, Some(1)] {
+            let told = check(None, named).await.expect("the server is answered");
+            assert!(told.contains("Nobody here answers"), "{told}");
+        }
     }
 }

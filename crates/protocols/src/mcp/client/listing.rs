@@ -1,5 +1,6 @@
 //! Reading whole lists, page by page.
 
+use http::HeaderMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -17,7 +18,6 @@ use super::tell::Told;
 use crate::mcp::MCP;
 use crate::mcp::beside::Beside;
 use crate::mcp::members::Members;
-use crate::mcp::wire::Capabilities;
 
 /// How many pages one list may have.
 const MOST_PAGES: usize = 1_000;
@@ -29,11 +29,25 @@ const LARGE: usize = 500;
 /// The same for the bytes of one page.
 const LARGE_BYTES: usize = 256 << 10;
 
-/// Everything a server has: its tools, and what stands beside them.
-pub(super) async fn everything(connection: &Connection) -> Result<(Listing, Passthrough), Broken> {
-    let items = all(connection, "tools/list", "tools").await?;
+/// Everything a server has: its tools, and what stands beside them, which is left out where each user has a token
+/// of its own: see [`beside`].
+pub(super) async fn everything(
+    connection: &Connection,
+    credentials: Option<&HeaderMap>,
+) -> Result<(Listing, Passthrough), Broken> {
+    let items = all(connection, credentials, ("tools/list", "tools")).await?;
     let listing = if items.len() < LARGE { read(&items) } else { blocking(move || read(&items)).await? };
-    Ok((listing, beside(connection).await))
+    let beside = if connection.is_protected() {
+        written(connection, &Lists::nothing(connection))
+    } else {
+        written(connection, &Lists::read(connection, None).await?)
+    };
+    Ok((listing, beside))
+}
+
+/// What stands beside tools for the owner of these credentials.
+pub(super) async fn beside(connection: &Connection, credentials: &HeaderMap) -> Result<Passthrough, Broken> {
+    Ok(written(connection, &Lists::read(connection, Some(credentials)).await?))
 }
 
 fn read(items: &[RawJson]) -> Listing {
@@ -56,19 +70,48 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     done.map_err(|error| Broken::Lost(Message::public("The list cannot be read").caused_by(&error)))
 }
 
-/// A server that cannot list what it claims to have still has its tools.
-async fn beside(connection: &Connection) -> Passthrough {
-    let has = |capability: &str| connection.greeting.capabilities.get(capability).is_some();
-    let (mut prompts, mut resources, mut templates) = (None, None, None);
-    if has("prompts") {
-        prompts = all(connection, "prompts/list", "prompts").await.ok();
+/// Prompts, resources and templates; absent means that the server has none.
+struct Lists {
+    prompts: Option<Vec<RawJson>>,
+    resources: Option<Vec<RawJson>>,
+    templates: Option<Vec<RawJson>>,
+}
+
+impl Lists {
+    /// What is there, without what is in it.
+    fn nothing(connection: &Connection) -> Self {
+        let empty = |capability: &str| has(connection, capability).then(Vec::new);
+        Lists { prompts: empty("prompts"), resources: empty("resources"), templates: empty("resources") }
     }
-    if has("resources") {
-        resources = all(connection, "resources/list", "resources").await.ok();
-        templates = all(connection, "resources/templates/list", "resourceTemplates").await.ok();
+
+    /// A server that cannot list what it claims to have still has its tools.
+    async fn read(connection: &Connection, credentials: Option<&HeaderMap>) -> Result<Self, Broken> {
+        let list = async |capability, method, member| {
+            if !has(connection, capability) {
+                return Ok(None);
+            }
+            match all(connection, credentials, (method, member)).await {
+                Ok(items) => Ok(Some(items)),
+                Err(unauthorized @ Broken::Unauthorized(_)) if credentials.is_some() => Err(unauthorized),
+                Err(_) => Ok(None),
+            }
+        };
+        Ok(Lists {
+            prompts: list("prompts", "prompts/list", "prompts").await?,
+            resources: list("resources", "resources/list", "resources").await?,
+            templates: list("resources", "resources/templates/list", "resourceTemplates").await?,
+        })
     }
+}
+
+fn has(connection: &Connection, capability: &str) -> bool {
+    connection.greeting.capabilities.get(capability).is_some()
+}
+
+fn written(connection: &Connection, lists: &Lists) -> Passthrough {
     let instructions =
         connection.greeting.instructions.as_deref().map(str::trim).filter(|said| !said.is_empty());
+    let Lists { prompts, resources, templates } = lists;
     if prompts.is_none() && resources.is_none() && templates.is_none() && instructions.is_none() {
         return Passthrough::default();
     }
@@ -77,16 +120,22 @@ async fn beside(connection: &Connection) -> Passthrough {
         resources: lent(resources.as_ref()),
         templates: lent(templates.as_ref()),
         instructions: instructions.map(Into::into),
-        completions: has("completions"),
+        completions: has(connection, "completions"),
         subscriptions: connection.greeting.capabilities["resources"]["subscribe"] == Value::Bool(true),
+        // Lists that are not in here may have changed all the same.
+        changes: if connection.is_protected() { connection.list_changes() } else { 0 },
     };
     Passthrough::of(MCP, to_raw(&beside).expect("a listing is writable"))
 }
 
-/// All items of a list.
-async fn all(connection: &Connection, method: &str, member: &str) -> Result<Vec<RawJson>, Broken> {
+/// All items of a list, which is the member of what a method answers.
+async fn all(
+    connection: &Connection,
+    credentials: Option<&HeaderMap>,
+    (method, member): (&str, &str),
+) -> Result<Vec<RawJson>, Broken> {
     let progress = Progress::unheard();
-    let following = Following::new(&progress, Capabilities::default());
+    let following = Following::ours(&progress);
     let (mut items, mut cursor) = (Vec::new(), None::<String>);
     for _ in 0..MOST_PAGES {
         let id = connection.channel.next_id();
@@ -95,7 +144,7 @@ async fn all(connection: &Connection, method: &str, member: &str) -> Result<Vec<
             told.put("cursor", json!(cursor).to_string());
         }
         let params = told.text(connection.greeting.revision, id, &following);
-        let ask = Ask { id, method, params, name: None, headers: Vec::new(), credentials: None };
+        let ask = Ask { id, method, params, name: None, headers: Vec::new(), credentials };
         let result = connection.channel.request(ask, &following).await?.map_err(|error| {
             let text = format!("The server does not answer `{method}`");
             Broken::Lost(Message::public(text).developer(error.get()))

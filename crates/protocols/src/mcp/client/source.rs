@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
 use futures_util::future::join_all;
+use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue};
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -14,14 +15,17 @@ use toolmux_core::call::Call;
 use toolmux_core::json_text::{RawJson, raw_of};
 use toolmux_core::outcome::{Outcome, Output, ToolError};
 use toolmux_core::progress::Progress;
+use toolmux_core::requirements::{self, Grants};
+use toolmux_core::secret::Secret;
 use toolmux_core::source::{Listing, Relay, Relayed, Source, SourceError};
 use toolmux_core::tool::Passthrough;
 
-use super::authorization::AUTHORIZE;
+use super::authorization::{AUTHORIZE, Authorization};
 use super::connecting::Connecting;
 use super::connection::{Ask, Broken, Channel, Connection};
 use super::decode::{self, Called};
 use super::follow::Following;
+use super::own_lists::OwnLists;
 use super::settings::Place;
 use super::tell::Told;
 use super::{changes, listing, subscribed};
@@ -38,6 +42,7 @@ pub(super) struct Upstream {
     /// Wakes when a user's token showed that the list is another.
     relist: Notify,
     listed: ArcSwapOption<(Listing, Passthrough)>,
+    own_lists: OwnLists,
 }
 
 impl Source for Upstream {
@@ -53,13 +58,37 @@ impl Source for Upstream {
         Box::pin(self.run(call, progress))
     }
 
+    fn authorization(&self) -> Option<requirements::Authorization> {
+        self.place.authorization().map(|authorization| authorization.needed_by_all())
+    }
+
     fn beside(&self) -> Passthrough {
         self.listed.load().as_ref().map(|listed| listed.1.clone()).unwrap_or_default()
+    }
+
+    fn beside_for<'a>(&'a self, grants: &'a Grants) -> BoxFuture<'a, Result<Passthrough, SourceError>> {
+        Box::pin(async move {
+            let Some(authorization) = self.place.authorization() else { return Ok(self.beside()) };
+            let token = authorization.token(grants);
+            let owner = Secret::new(token.as_ref().and_then(|token| token.to_str().ok()).unwrap_or_default());
+            if let Some(known) = self.own_lists.find(&owner.sha256()) {
+                return Ok(known);
+            }
+            let credentials = bearing(HeaderMap::new(), token);
+            let read = async {
+                let connection = self.connected(&credentials).await?;
+                listing::beside(&connection, &credentials).await
+            };
+            let said = self.unless_refused(read.await, "prompts and resources", grants)?;
+            self.own_lists.keep(owner.sha256(), said.clone());
+            Ok(said)
+        })
     }
 
     fn relay<'a>(
         &'a self,
         relay: &'a Relay,
+        grants: &'a Grants,
         progress: &'a Progress,
     ) -> BoxFuture<'a, Result<Relayed, SourceError>> {
         Box::pin(async move {
@@ -67,17 +96,18 @@ impl Source for Upstream {
             let name = params.name.or(params.uri).map(Into::into);
             let following =
                 Following::new(progress, Capabilities::new(params.meta.unwrap_or_default().capabilities));
-            let asking = Asking {
-                method: &relay.method,
-                name,
-                schema: None,
-                credentials: HeaderMap::new(),
-                following: &following,
+            let token = self.place.authorization().and_then(|authorization| authorization.token(grants));
+            let credentials = bearing(HeaderMap::new(), token);
+            let asking =
+                Asking { method: &relay.method, name, schema: None, credentials, following: &following };
+            let answer = async {
+                if relay.method == LISTEN && self.is_legacy(&asking).await? {
+                    subscribed::listen(self, &relay.params, &asking).await
+                } else {
+                    self.relayed(&asking, &relay.params).await
+                }
             };
-            if relay.method == LISTEN && !self.connected().await?.greeting.revision.is_modern() {
-                return Ok(subscribed::listen(self, &relay.params, &following).await?);
-            }
-            Ok(self.relayed(&asking, &relay.params).await?)
+            self.unless_refused(answer.await, &relay.method, grants)
         })
     }
 
@@ -107,6 +137,7 @@ impl Upstream {
             connecting: Connecting::new(name, Arc::clone(&place)),
             relist: Notify::new(),
             listed: ArcSwapOption::empty(),
+            own_lists: OwnLists::default(),
             place,
         }
     }
@@ -118,7 +149,7 @@ impl Upstream {
             return Ok(listed.0.clone());
         }
         let authorization = self.place.authorization();
-        let read = async { self.read_all(self.connecting.connected_for_lists().await?).await };
+        let read = async { self.read_all(self.connecting.connected_for_lists().await?, None).await };
         let mut listed = match (read.await, authorization) {
             (Err(Broken::Unauthorized(wanted)), Some(authorization)) => {
                 authorization.list_with(None);
@@ -143,44 +174,82 @@ impl Upstream {
         Ok(listing)
     }
 
-    async fn read_all(&self, connection: Arc<Connection>) -> Result<(Listing, Passthrough), Broken> {
-        match listing::everything(&connection).await {
+    async fn read_all(
+        &self,
+        connection: Arc<Connection>,
+        credentials: Option<&HeaderMap>,
+    ) -> Result<(Listing, Passthrough), Broken> {
+        match listing::everything(&connection, credentials).await {
             Err(Broken::SessionGone) => {
                 self.connecting.forget(&connection);
-                listing::everything(&*self.connected().await?).await
+                let anew = match credentials {
+                    Some(credentials) => self.connected(credentials).await?,
+                    None => self.connecting.connected_for_lists().await?,
+                };
+                listing::everything(&anew, credentials).await
             }
             listed => listed,
         }
     }
 
-    /// Lists with the token that a user has just allowed.
-    async fn authorize(&self, call: &Call, token: Option<HeaderValue>) -> Result<Outcome, SourceError> {
-        if let Some(authorization) = self.place.authorization() {
-            authorization.list_with(token);
+    /// Lists with the token of whoever calls. One that the broker keeps is used for later lists too. One that came
+    /// with the request is not, so that what it shows now is all there is.
+    async fn authorize(
+        &self,
+        call: &Call,
+        authorization: &Arc<Authorization>,
+    ) -> Result<Outcome, SourceError> {
+        let token = authorization.token(call.grants());
+        let is_kept = authorization.keeps(call.grants());
+        if is_kept {
+            authorization.list_with(token.clone());
         }
-        let read = async { self.read_all(self.connected().await?).await };
-        let (listing, _) = match (read.await, self.place.authorization()) {
+        let credentials = bearing(HeaderMap::new(), token);
+        let read =
+            async { self.read_all(self.connected(&credentials).await?, Some(&credentials)).await }.await;
+        let mut listed = self.unless_refused(read, call.tool_name(), call.grants())?;
+        let words = format!("Access was given: {} tools are there now.", listed.0.tools.len());
+        if !is_kept {
+            listed.0.tools.iter_mut().for_each(|tool| authorization.require(tool));
+            self.listed.store(Some(Arc::new(listed)));
+        }
+        self.relist.notify_one();
+        self.connecting.opened.notify_one();
+        Ok(Outcome::Returned(Output::value(raw_of(&json!(words)))))
+    }
+
+    /// An answer, or what the server says of the token that it was shown. What it listed may be another then.
+    fn unless_refused<T>(
+        &self,
+        answer: Result<T, Broken>,
+        asked: &str,
+        grants: &Grants,
+    ) -> Result<T, SourceError> {
+        match (answer, self.place.authorization()) {
             (Err(Broken::Unauthorized(wanted)), Some(authorization)) => {
                 self.relist.notify_one();
                 self.connecting.opened.notify_one();
-                return Err(authorization.refused(call, wanted));
+                Err(authorization.refused(asked, grants, wanted))
             }
-            (listed, _) => listed?,
-        };
-        self.relist.notify_one();
-        let words = format!("Access was given: {} tools are there now.", listing.tools.len());
-        Ok(Outcome::Returned(Output::value(raw_of(&json!(words)))))
+            (answer, _) => Ok(answer?),
+        }
+    }
+
+    async fn is_legacy(&self, asking: &Asking<'_>) -> Result<bool, Broken> {
+        Ok(!self.connected(&asking.credentials).await?.greeting.revision.is_modern())
     }
 
     /// Dropping the future cancels the call at the server.
     async fn run(&self, call: &Call, progress: &Progress) -> Result<Outcome, SourceError> {
         let authorization = self.place.authorization();
-        let token = authorization.and_then(|authorization| authorization.token(call));
-        if authorization.is_some() && self.listed.load().is_none() && call.tool_name() == AUTHORIZE {
-            return Box::pin(self.authorize(call, token)).await;
+        if let Some(authorization) = authorization
+            && self.listed.load().is_none()
+            && call.tool_name() == AUTHORIZE
+        {
+            return Box::pin(self.authorize(call, authorization)).await;
         }
-        let mut credentials = credential_headers(call)?;
-        credentials.extend(token.map(|token| (http::header::AUTHORIZATION, token)));
+        let token = authorization.and_then(|authorization| authorization.token(call.grants()));
+        let credentials = bearing(credential_headers(call)?, token);
         let mut told = Told::by(call.extra().said_by(MCP))
             .with("name", serde_json::to_string(call.tool_name()).expect("a text is writable"))
             .with("arguments", call.arguments().text().get());
@@ -193,16 +262,10 @@ impl Upstream {
             following: &following,
         };
         for _ in 0..MOST_ROUNDS {
-            let answer = match (self.exchange(&asking, &told).await, authorization) {
-                (Err(Broken::Unauthorized(wanted)), Some(authorization)) => {
-                    self.relist.notify_one();
-                    self.connecting.opened.notify_one();
-                    return Err(authorization.refused(call, wanted));
-                }
-                (answer, _) => answer?,
-            };
+            let answer = self.exchange(&asking, &told).await;
+            let answer = self.unless_refused(answer, call.tool_name(), call.grants())?;
             if let Some(authorization) = authorization {
-                authorization.used(&asking.credentials);
+                authorization.used(call.grants());
             }
             let (whole, requests, state) = match answer.map(decode::result) {
                 Err(error) => return Ok(decode::error(error)),
@@ -245,11 +308,11 @@ impl Upstream {
 
     /// One request and its answer. A session that the server forgot is begun anew, once.
     pub(super) async fn exchange(&self, asking: &Asking<'_>, told: &Told<'_>) -> Result<Relayed, Broken> {
-        let connection = self.connected().await?;
+        let connection = self.connected(&asking.credentials).await?;
         match once(&connection, asking, told).await {
             Err(Broken::SessionGone) => {
                 self.connecting.forget(&connection);
-                let anew = async { once(&*self.connected().await?, asking, told).await };
+                let anew = async { once(&*self.connected(&asking.credentials).await?, asking, told).await };
                 Box::pin(anew).await
             }
             answer => answer,
@@ -257,8 +320,9 @@ impl Upstream {
     }
 
     /// The connection there is, or a new one; many who ask at once wait for the same.
-    pub(super) async fn connected(&self) -> Result<Arc<Connection>, Broken> {
-        self.connecting.connected().await.map_err(Broken::before_call)
+    pub(super) async fn connected(&self, credentials: &HeaderMap) -> Result<Arc<Connection>, Broken> {
+        let token = credentials.get(AUTHORIZATION);
+        self.connecting.connected(token).await.map_err(Broken::before_call)
     }
 
     /// Ends when the server tells of changed lists, or ends itself.
@@ -268,7 +332,10 @@ impl Upstream {
             return self.connecting.opened.notified().await;
         };
         tokio::select! {
-            () = changes::told(&connection) => {}
+            () = changes::told(&connection) => {
+                connection.note_list_change();
+                self.own_lists.clear();
+            }
             () = self.relist.notified() => {}
         }
         if connection.is_resting() {
@@ -276,6 +343,14 @@ impl Upstream {
             self.connecting.opened.notified().await;
         }
     }
+}
+
+/// Headers with the user's token among them, where there is one.
+fn bearing(mut headers: HeaderMap, token: Option<HeaderValue>) -> HeaderMap {
+    if let Some(token) = token {
+        headers.insert(AUTHORIZATION, token);
+    }
+    headers
 }
 
 async fn once(connection: &Connection, asking: &Asking<'_>, told: &Told<'_>) -> Result<Relayed, Broken> {

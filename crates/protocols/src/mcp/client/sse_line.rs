@@ -13,7 +13,8 @@ use url::Url;
 
 use super::authorization::TokenWanted;
 use super::connection::Broken;
-use super::line::{Cut, Line, Outgoing};
+use super::line::Line;
+use super::outgoing::{Cut, Outgoing};
 use crate::http_client::{Answer, HttpClient};
 use crate::http_status::StatusAnswer;
 use crate::jsonrpc;

@@ -12,7 +12,8 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::line::{Cut, Line, Outgoing};
+use super::line::Line;
+use super::outgoing::{Cut, Outgoing};
 use super::settings::Address;
 use super::stderr::LastWords;
 use crate::child::ChildGroup;

@@ -23,19 +23,16 @@ use url::Url;
 use super::askable::{Askable, Question};
 use super::authorization::{Authorization, TokenWanted};
 use super::connection::{Ask, Broken};
-use super::follow::{Following, unasked};
-use super::line::reply;
+use super::follow::{Following, Waiter, unasked};
+use super::outgoing::reply;
+use super::request_headers::VERSION;
 use crate::http_client::{Answer, HttpClient, HttpError, Target};
 use crate::http_status::StatusAnswer;
 use crate::jsonrpc::{self, Message, NotTheAnswer, read_answer};
-use crate::mcp::mirror;
 use crate::mcp::revision::Revision;
 use crate::sse::Decoder;
 
-const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-const NAME: HeaderName = HeaderName::from_static("mcp-name");
+pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
 /// The pause before a stream is resumed, unless the server names one.
@@ -47,14 +44,16 @@ const UPDATES: usize = 64;
 pub(super) struct Streamable {
     client: HttpClient,
     /// With the headers of every request.
-    target: Target,
+    pub(super) target: Target,
     most: usize,
     next: AtomicU64,
-    session: ArcSwapOption<HeaderValue>,
+    pub(super) session: ArcSwapOption<HeaderValue>,
     /// The server's revision, and the headers that name it beside those of every request.
-    greeted: OnceLock<(Revision, HeaderMap)>,
-    /// Whose token goes along with what no call asks.
+    pub(super) greeted: OnceLock<(Revision, HeaderMap)>,
+    /// Has the token that lists are read with, where the server wants one.
     pub(super) authorization: Option<Arc<Authorization>>,
+    /// The token of the request that the connection is opened for, forgotten once it is open.
+    pub(super) opened_with: ArcSwapOption<HeaderValue>,
     /// For questions on the stream that belongs to no request.
     askable: Askable,
     /// What a server of the handshake era tells of resources that changed.
@@ -80,6 +79,7 @@ impl Streamable {
             session: ArcSwapOption::empty(),
             greeted: OnceLock::new(),
             authorization: None,
+            opened_with: ArcSwapOption::empty(),
             askable: Askable::default(),
             updated: broadcast::Sender::new(UPDATES),
             tasks: TaskTracker::new(),
@@ -108,13 +108,15 @@ impl Streamable {
         // They may be long, and the answer late.
         ask.params = String::new();
         let ask = &ask;
-        let mut waiting = Waiting { http: self, id: ask.id, open: true };
+        let mut waiting = Waiting { http: self, id: ask.id, credentials: ask.credentials, open: true };
         let exchange = pin!(async {
             let answer = self.post(text, self.headers_of(ask)).await?;
             self.answered(ask, answer, following).await
         });
-        let relayed = if self.is_legacy() && following.answers() {
-            Box::pin(self.answering(ask.id, exchange, following)).await
+        let waiter = following.waiter();
+        let _in_flight = (waiter != Waiter::Ours).then(|| self.askable.enter());
+        let relayed = if self.is_legacy() && waiter == Waiter::AskableCaller {
+            Box::pin(self.answering(ask, exchange, following)).await
         } else {
             exchange.await
         };
@@ -125,11 +127,11 @@ impl Streamable {
     /// Answers questions that come on another stream until the exchange is over.
     async fn answering(
         &self,
-        id: u64,
+        ask: &Ask<'_>,
         mut exchange: Pin<&mut impl Future<Output = Result<Relayed, Broken>>>,
         following: &Following<'_>,
     ) -> Result<Relayed, Broken> {
-        let mut joined = self.askable.join(id);
+        let mut joined = self.askable.join(ask.id);
         let mut said = FuturesUnordered::new();
         loop {
             tokio::select! {
@@ -138,7 +140,7 @@ impl Streamable {
                     let said = answer_to(following, &question.method, question.params.as_deref()).await;
                     (question.id, said)
                 }),
-                Some((id, said)) = said.next() => self.tell(reply(&id, &said)).await,
+                Some((id, said)) = said.next() => self.tell(reply(&id, &said), ask.credentials).await,
             }
         }
     }
@@ -167,7 +169,7 @@ impl Streamable {
         }
         let kind = answer.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         if status.is_success() && kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
-            return Box::pin(self.follow(ask.id, answer, following)).await;
+            return Box::pin(self.follow(ask, answer, following)).await;
         }
         let told = StatusAnswer::of(&answer);
         let body = answer.body().await?;
@@ -181,7 +183,7 @@ impl Streamable {
     /// Reads events until the answer is among them.
     async fn follow(
         &self,
-        id: u64,
+        ask: &Ask<'_>,
         mut answer: Answer,
         following: &Following<'_>,
     ) -> Result<Relayed, Broken> {
@@ -191,7 +193,7 @@ impl Streamable {
             let piece = tokio::select! {
                 piece = answer.piece() => piece,
                 Some((id, said)) = questions.next() => {
-                    self.tell(reply(&id, &said)).await;
+                    self.tell(reply(&id, &said), ask.credentials).await;
                     continue;
                 }
             };
@@ -200,7 +202,7 @@ impl Streamable {
                 Ok(Some(piece)) => piece,
                 over => {
                     let broken = over.map_or_else(Broken::from, |_| ended());
-                    answer = self.resume(&mut decoder).await.ok_or(broken)?;
+                    answer = self.resume(&mut decoder, ask.credentials).await.ok_or(broken)?;
                     continue;
                 }
             };
@@ -221,7 +223,7 @@ impl Streamable {
                         }));
                     }
                     Ok(Message::Answer { .. }) | Err(_) => {
-                        match read_answer(event.data.as_bytes(), |said| said.parse() == Ok(id)) {
+                        match read_answer(event.data.as_bytes(), |said| said.parse() == Ok(ask.id)) {
                             Ok(answer) => {
                                 return Ok(answer.map(ToOwned::to_owned).map_err(ToOwned::to_owned));
                             }
@@ -235,11 +237,11 @@ impl Streamable {
     }
 
     /// The stream that goes on where another ended; none when the server did not say that it could.
-    async fn resume(&self, decoder: &mut Decoder) -> Option<Answer> {
+    async fn resume(&self, decoder: &mut Decoder, credentials: Option<&HeaderMap>) -> Option<Answer> {
         let last = HeaderValue::from_str(decoder.last_id().filter(|_| self.is_legacy())?).ok()?;
         tokio::time::sleep(decoder.retry().unwrap_or(RETRY)).await;
         decoder.resume();
-        let mut headers = self.own_headers();
+        let mut headers = self.headers_with(credentials);
         headers.insert(LAST_EVENT, last);
         let answer = self.client.send_to(Method::GET, &self.target, headers, Bytes::new()).await.ok()?;
         answer.status().is_success().then_some(answer)
@@ -252,7 +254,10 @@ impl Streamable {
                 let text = jsonrpc::ask(Some(&ask.id.to_string()), ask.method, Some(&ask.params));
                 self.post(text, self.headers_of(&ask)).await?
             }
-            None => self.client.send_to(Method::GET, &self.target, self.own_headers(), Bytes::new()).await?,
+            None => {
+                let headers = self.headers_with(None);
+                self.client.send_to(Method::GET, &self.target, headers, Bytes::new()).await?
+            }
         };
         if !answer.status().is_success() {
             return Err(Broken::Status(StatusAnswer::of(&answer)));
@@ -261,7 +266,7 @@ impl Streamable {
         loop {
             let Ok(Some(piece)) = answer.piece().await else {
                 let ended = || Broken::Lost(Words::public("The stream ended"));
-                answer = self.resume(&mut decoder).await.ok_or_else(ended)?;
+                answer = self.resume(&mut decoder, None).await.ok_or_else(ended)?;
                 continue;
             };
             let Ok(events) = decoder.push(&piece) else { return Ok(()) };
@@ -285,24 +290,25 @@ impl Streamable {
     /// A question that does not say which call it belongs to.
     async fn asked(&self, id: &RawValue, method: &str, params: Option<&RawValue>) {
         if method == "ping" {
-            return self.tell(reply(id, &Ok(empty()))).await;
+            return self.tell(reply(id, &Ok(empty())), None).await;
         }
         let question =
             Question { id: id.to_owned(), method: method.to_owned(), params: params.map(ToOwned::to_owned) };
         if let Err(question) = self.askable.hand(question) {
-            self.tell(reply(&question.id, &unasked(method))).await;
+            self.tell(reply(&question.id, &unasked(method)), None).await;
         }
     }
 
-    /// Sends a message that has no answer.
-    pub(super) async fn tell(&self, message: String) {
-        self.post(message, self.own_headers()).await.ok();
+    /// Sends a message that has no answer, under the credentials of the request that it belongs to.
+    pub(super) async fn tell(&self, message: String, credentials: Option<&HeaderMap>) {
+        self.post(message, self.headers_with(credentials)).await.ok();
     }
 
     /// Ends the session, if there is one.
     pub(super) async fn close(&self) {
         if self.session.load().is_some() {
-            self.client.send_to(Method::DELETE, &self.target, self.own_headers(), Bytes::new()).await.ok();
+            let headers = self.headers_with(None);
+            self.client.send_to(Method::DELETE, &self.target, headers, Bytes::new()).await.ok();
         }
         self.tasks.close();
         self.tasks.wait().await;
@@ -314,53 +320,6 @@ impl Streamable {
         headers: HeaderMap,
     ) -> impl Future<Output = Result<Answer, HttpError>> + Send + use<> {
         self.client.send_to(Method::POST, &self.target, headers, message.into())
-    }
-
-    fn own_headers(&self) -> HeaderMap {
-        let mut headers = self.greeted.get().map_or(&self.target.headers, |(_, headers)| headers).clone();
-        if let Some(session) = &*self.session.load() {
-            headers.insert(SESSION, HeaderValue::clone(session));
-        }
-        if let Some(token) = self.authorization.as_ref().and_then(|known| known.listing_token()) {
-            headers.insert(header::AUTHORIZATION, HeaderValue::clone(&token));
-        }
-        headers
-    }
-
-    fn headers_of(&self, ask: &Ask<'_>) -> HeaderMap {
-        let mut headers = self.own_headers();
-        for (name, value) in ask.credentials.into_iter().flatten() {
-            headers.insert(name, value.clone());
-        }
-        let modern = match ask.method {
-            "initialize" => {
-                headers.remove(VERSION);
-                headers.remove(SESSION);
-                false
-            }
-            "server/discover" => {
-                headers.insert(VERSION, HeaderValue::from_static(Revision::MODERN.text()));
-                true
-            }
-            _ => self.greeted.get().is_some_and(|(revision, _)| revision.is_modern()),
-        };
-        if modern {
-            for (name, value) in &ask.headers {
-                let value = HeaderValue::from_str(&mirror::write(value)).ok();
-                if let (Ok(name), Some(value)) = (HeaderName::try_from(name), value) {
-                    headers.insert(name, value);
-                }
-            }
-            if let Ok(method) = HeaderValue::from_str(ask.method) {
-                headers.insert(METHOD, method);
-            }
-            if let Some(name) = ask.name
-                && let Ok(name) = HeaderValue::from_str(&mirror::write(name))
-            {
-                headers.insert(NAME, name);
-            }
-        }
-        headers
     }
 }
 
@@ -381,6 +340,7 @@ fn empty() -> RawJson {
 struct Waiting<'a> {
     http: &'a Streamable,
     id: u64,
+    credentials: Option<&'a HeaderMap>,
     open: bool,
 }
 
@@ -391,7 +351,7 @@ impl Drop for Waiting<'_> {
         }
         let params = toolmux_core::json_text::raw_of(&serde_json::json!({ "requestId": self.id }));
         let text = jsonrpc::ask(None, "notifications/cancelled", Some(params.get()));
-        let told = self.http.post(text, self.http.own_headers());
+        let told = self.http.post(text, self.http.headers_with(self.credentials));
         self.http.tasks.spawn(async move { told.await.ok() });
     }
 }

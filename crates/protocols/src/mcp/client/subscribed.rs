@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use http::HeaderMap;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -12,7 +11,6 @@ use toolmux_core::message::Message;
 use toolmux_core::source::Relayed;
 
 use super::connection::Broken;
-use super::follow::Following;
 use super::source::{Asking, Upstream};
 use super::tell::Told;
 use crate::mcp::wire::Params;
@@ -25,11 +23,12 @@ const RENEW: Duration = Duration::from_mins(1);
 pub(super) async fn listen(
     upstream: &Upstream,
     params: &RawValue,
-    following: &Following<'_>,
+    listening: &Asking<'_>,
 ) -> Result<Relayed, Broken> {
+    let following = listening.following;
     let lost = |text: &str| Broken::Lost(Message::public(text.to_owned()));
     let uris = wanted(params).ok_or_else(|| lost("No resource is named"))?;
-    let connection = upstream.connected().await?;
+    let connection = upstream.connected(&listening.credentials).await?;
     let mut updated = connection.channel.updated();
     let mut renewal = interval_at(Instant::now(), RENEW);
     loop {
@@ -44,7 +43,7 @@ pub(super) async fn listen(
             () = connection.closed() => return Err(lost("The connection ended")),
             _ = renewal.tick() => for uri in &uris {
                 let name = Some(uri.clone());
-                let credentials = HeaderMap::new();
+                let credentials = listening.credentials.clone();
                 let asking = Asking { method: "resources/subscribe", name, schema: None, credentials, following };
                 let told = Told::default().with("uri", json!(uri).to_string());
                 if let Err(error) = upstream.exchange(&asking, &told).await? {

@@ -153,6 +153,16 @@ fn failed(error: &ToolError, revision: Revision) -> RawJson {
         .write(revision, meta)
 }
 
+/// A refusal of what is passed on to a source, whose result is none of a tool: a challenge that cannot be asked by
+/// the result is an error.
+pub(super) fn relay_refused(refusal: &Refusal, peer: &Peer) -> Reply {
+    let Refusal::Challenged { authorization, .. } = refusal else { return refused(refusal, peer) };
+    let text = refusal.message().public;
+    let may_ask = peer.revision.is_modern() && peer.capabilities.opens_urls();
+    let asked = if may_ask { input_required(authorization, &text) } else { None };
+    asked.map(text_of).ok_or_else(|| Fault::new(INVALID_REQUEST, text))
+}
+
 /// A refusal of `tools/call`.
 pub(super) fn refused(refusal: &Refusal, peer: &Peer) -> Reply {
     let (text, revision) = (refusal.message().public, peer.revision);

@@ -49,7 +49,7 @@ pub(super) async fn listen(exchange: Exchange) -> Reply {
     let offered = offers::Offered::of(&exchange.gateway);
     filter.prompts_list_changed &= offered.prompts;
     filter.resources_list_changed &= offered.resources;
-    filter.resource_subscriptions = updated::followable(&exchange, filter.resource_subscriptions);
+    filter.resource_subscriptions = updated::followable(&exchange, filter.resource_subscriptions).await;
     filter.task_ids = known_tasks(&exchange, filter.task_ids).await?;
     let id = &exchange.asked.id;
     let told = Told { meta: tag(id), notifications: Some(&filter) };

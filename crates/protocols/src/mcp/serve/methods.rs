@@ -24,7 +24,9 @@ pub(super) fn answer(exchange: Exchange) -> BoxFuture<'static, Reply> {
         "subscriptions/listen" if modern => return Box::pin(listen::listen(exchange)),
         "ping" if !modern => Ok(empty()),
         "logging/setLevel" if !modern => set_level(&exchange),
-        "resources/subscribe" | "resources/unsubscribe" if !modern => updated::subscribe(&exchange),
+        "resources/subscribe" | "resources/unsubscribe" if !modern => {
+            return Box::pin(async move { updated::subscribe(&exchange).await });
+        }
         "prompts/list"
         | "prompts/get"
         | "resources/list"

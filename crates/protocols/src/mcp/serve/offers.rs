@@ -57,7 +57,6 @@ impl Offered {
 pub(super) async fn answer(exchange: &Exchange) -> Reply {
     exchange.gateway.wait_for_sources().await;
     let freshness = Freshness::of(&exchange.gateway);
-    let offers = exchange.gateway.offers(MCP);
     let offered = Offered::of(&exchange.gateway);
     let params = exchange.params()?;
     if let Some(state) = Suspended::named(&params, exchange) {
@@ -76,6 +75,7 @@ pub(super) async fn answer(exchange: &Exchange) -> Reply {
         let style = (exchange.peer.revision, freshness);
         page(member, items.into_iter(), params.cursor.as_deref(), style)
     };
+    let offers = exchange.gateway.offers_for(&exchange.peer.caller, MCP).await;
     match method {
         "prompts/list" => list("prompts", prompts(exchange, &offers)),
         "resources/list" => list("resources", resources(exchange, &offers)),
@@ -141,7 +141,14 @@ fn prompt<'a>(exchange: &Exchange, offers: &'a [Offer], name: &str) -> Result<(&
             }
         }
     }
-    Err(Fault::new(INVALID_PARAMS, format!("Prompt `{name}` was not found")))
+    // A source that lists nothing before its user allows a token says itself whether it has the prompt, and its
+    // user is asked first.
+    let locked =
+        offers.iter().filter(|offer| offer.locked && offer.naming == Naming::Prefixed).find_map(|offer| {
+            let own = name.strip_prefix(&*offer.toolkit)?.strip_prefix('_')?;
+            permitted(exchange, offer, own).then(|| (offer, own.to_owned()))
+        });
+    locked.ok_or_else(|| Fault::new(INVALID_PARAMS, format!("Prompt `{name}` was not found")))
 }
 
 fn holder<'a>(exchange: &Exchange, offers: &'a [Offer], uri: &str) -> Result<&'a Offer, Fault> {
@@ -169,12 +176,14 @@ pub(super) fn find_holder<'a>(
         let beside = Beside::read(&offer.said);
         beside.resources.is_some() || beside.templates.is_some()
     };
-    let only = || {
-        let mut having = allowed.iter().copied().filter(|offer| has_any(offer));
+    let only_of = |which: fn(&Offer) -> bool| {
+        let mut having = allowed.iter().copied().filter(|offer| which(offer) && has_any(offer));
         having.next().filter(|_| having.next().is_none())
     };
     let found = allowed.iter().copied().find(|offer| listed(offer));
-    found.or_else(|| allowed.iter().copied().find(|offer| fitting(offer))).or_else(only)
+    let found = found.or_else(|| allowed.iter().copied().find(|offer| fitting(offer)));
+    // One that lists nothing before its user allows a token may have it too: its user is asked first.
+    found.or_else(|| only_of(|_| true)).or_else(|| only_of(|offer| offer.locked))
 }
 
 pub(super) fn not_found(exchange: &Exchange, uri: &str) -> Fault {
@@ -211,14 +220,14 @@ async fn relay(exchange: &Exchange, offer: &Offer, params: RawJson) -> Reply {
     let relay = Relay { protocol: MCP, method, params };
     let (gateway, source) = (Arc::clone(&exchange.gateway), offer.source.clone());
     if !exchange.out.is_open() && !peer.capabilities.can_be_asked() {
-        let answer = gateway.relay(&source, &relay, &Progress::unheard()).await;
+        let answer = gateway.relay(&peer.caller, &source, &relay, &Progress::unheard()).await;
         return answered(answer, &relay.method, &peer);
     }
     let params = exchange.params()?;
     let target = params.name.as_deref().or(params.uri.as_deref()).unwrap_or_default();
     let work = |progress: Progress| -> BoxFuture<'static, Reply> {
         Box::pin(async move {
-            let answer = gateway.relay(&source, &relay, &progress).await;
+            let answer = gateway.relay(&peer.caller, &source, &relay, &progress).await;
             answered(answer, &relay.method, &peer)
         })
     };
@@ -238,7 +247,7 @@ fn answered(answer: Result<Relayed, Refusal>, method: &str, peer: &Peer) -> Repl
             Ok(text_of(result))
         }
         Ok(Err(error)) => upstream::relayed_error(&error, peer).map_err(|fault| in_era(fault, peer)),
-        Err(refusal) => encode::refused(&refusal, peer),
+        Err(refusal) => encode::relay_refused(&refusal, peer),
     }
 }
 
@@ -282,7 +291,9 @@ pub(super) fn fingerprint(gateway: &Arc<Gateway>, part: for<'a> fn(Beside<'a>) -
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut hasher = DefaultHasher::new();
     for offer in gateway.offers(MCP) {
-        for item in part(Beside::read(&offer.said)) {
+        let beside = Beside::read(&offer.said);
+        beside.changes.hash(&mut hasher);
+        for item in part(beside) {
             item.get().hash(&mut hasher);
         }
     }

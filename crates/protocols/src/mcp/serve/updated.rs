@@ -15,7 +15,7 @@ use toolmux_core::source::Relay;
 
 use super::desk::{Desk, MOST_SUBSCRIPTIONS};
 use super::exchange::{Exchange, Outlet, Peer};
-use super::{methods, offers};
+use super::{encode, methods, offers};
 use crate::mcp::beside::Beside;
 use crate::mcp::members::Members;
 use crate::mcp::wire::{Fault, INVALID_PARAMS, INVALID_REQUEST, Reply};
@@ -25,7 +25,7 @@ use crate::mcp::{LISTEN, MCP};
 const AGAIN: Duration = Duration::from_secs(2);
 
 /// A legacy client follows a resource, or no longer does.
-pub(super) fn subscribe(exchange: &Exchange) -> Reply {
+pub(super) async fn subscribe(exchange: &Exchange) -> Reply {
     let params = exchange.params()?;
     let uri = params.uri.as_deref().ok_or_else(|| Fault::new(INVALID_PARAMS, "`uri` is missing"))?;
     if !offers::Offered::of(&exchange.gateway).subscriptions {
@@ -37,20 +37,32 @@ pub(super) fn subscribe(exchange: &Exchange) -> Reply {
         exchange.desk.subscribe(session, |uris| uris.remove(uri));
         return Ok(methods::empty());
     }
-    source_of(&exchange.gateway, &exchange.peer, uri).ok_or_else(|| offers::not_found(exchange, uri))?;
+    let (gateway, peer) = (&exchange.gateway, &exchange.peer);
+    let source = source_of(gateway, peer, uri).await.ok_or_else(|| offers::not_found(exchange, uri))?;
+    if let Err(refusal) = gateway.check_relay(&peer.caller, &source).await {
+        return encode::relay_refused(&refusal, peer);
+    }
     exchange.desk.subscribe(session, |uris| uris.insert(uri.to_owned()));
     Ok(methods::empty())
 }
 
-/// Those of the resources that can be followed.
-pub(super) fn followable(exchange: &Exchange, mut uris: Vec<String>) -> Vec<String> {
-    uris.retain(|uri| source_of(&exchange.gateway, &exchange.peer, uri).is_some());
+/// Those of the resources that can be followed. One of a source whose token the user has not allowed cannot.
+pub(super) async fn followable(exchange: &Exchange, mut uris: Vec<String>) -> Vec<String> {
+    if uris.is_empty() {
+        return uris;
+    }
+    let (gateway, caller) = (&exchange.gateway, &exchange.peer.caller);
+    let offers = gateway.offers_for(caller, MCP).await;
+    uris.retain(|uri| {
+        let holder = offers::find_holder(gateway, caller, &offers, uri);
+        holder.is_some_and(|holder| !holder.locked && Beside::read(&holder.said).subscriptions)
+    });
     uris.truncate(MOST_SUBSCRIPTIONS);
     uris
 }
 
-fn source_of(gateway: &Gateway, peer: &Peer, uri: &str) -> Option<String> {
-    let offers = gateway.offers(MCP);
+async fn source_of(gateway: &Gateway, peer: &Peer, uri: &str) -> Option<String> {
+    let offers = gateway.offers_for(&peer.caller, MCP).await;
     let holder = offers::find_holder(gateway, &peer.caller, &offers, uri)?;
     Beside::read(&holder.said).subscriptions.then(|| holder.source.clone())
 }
@@ -89,7 +101,7 @@ impl Telling<'_> {
 
     async fn tell_one(&self, uri: &str) {
         loop {
-            if let Some(source) = source_of(self.gateway, self.peer, uri) {
+            if let Some(source) = source_of(self.gateway, self.peer, uri).await {
                 self.follow(&source, uri).await;
             }
             sleep(AGAIN).await;
@@ -101,7 +113,7 @@ impl Telling<'_> {
         let (progress, mut updates) = Progress::channel();
         let params = raw_of(&json!({ "notifications": { "resourceSubscriptions": [uri] } }));
         let relay = Relay { protocol: MCP, method: LISTEN.to_owned(), params };
-        let mut listening = std::pin::pin!(self.gateway.listen(source, &relay, &progress));
+        let mut listening = std::pin::pin!(self.gateway.listen(&self.peer.caller, source, &relay, &progress));
         loop {
             tokio::select! {
                 Some(update) = updates.recv() => if let Update::Data(told) = update {

@@ -1,0 +1,44 @@
+//! Messages of ours on a connection that carries messages both ways, and why one of them got no answer.
+
+use serde_json::value::RawValue;
+use toolmux_core::source::Relayed;
+
+use super::connection::Broken;
+
+/// A message of ours.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    pub(super) text: String,
+    /// The id of a request, whose sender waits.
+    pub(super) request: Option<u64>,
+}
+
+impl Outgoing {
+    pub(super) fn unanswered(text: String) -> Self {
+        Outgoing { text, request: None }
+    }
+}
+
+/// Why a request got no answer.
+#[derive(Debug)]
+pub(super) enum Cut {
+    /// It was not sent.
+    NotSent,
+    /// It was sent, then the connection ended.
+    Ended,
+    /// Its answer was too long to read.
+    TooLong,
+    /// There was no memory for its answer.
+    NoMemory,
+    /// It was not taken, or maybe not.
+    NotTaken(Broken),
+}
+
+/// The text of an answer of ours.
+pub(super) fn reply(id: &RawValue, said: &Relayed) -> String {
+    let (member, said) = match said {
+        Ok(result) => (r#","result":"#, result),
+        Err(error) => (r#","error":"#, error),
+    };
+    [r#"{"jsonrpc":"2.0","id":"#, id.get(), member, said.get(), "}"].concat()
+}
