@@ -15,6 +15,7 @@ use toolmux_core::mount::{Mount, Naming, ToolSettings};
 use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::{Progress, Update};
+use toolmux_core::requirements::GrantAllowlist;
 use toolmux_core::store::MemoryStore;
 use toolmux_core::toolset::Pattern;
 
@@ -82,6 +83,7 @@ impl RunWorkflow {
             toolkit: TOOLKIT.to_owned(),
             naming: Naming::Prefixed,
             coerce: false,
+            allowlist: GrantAllowlist::default(),
             kind: "workflow",
             table: json!({ "document": document, "name": TOOL, "step_timeout": self.step_timeout }),
             folder: PathBuf::from("."),

@@ -88,6 +88,7 @@ fn served(entry: &Entry, catalog: &Catalog, config: &Config) -> Facts {
     }
     if !entry.requires.is_empty() {
         facts.push(fact("needs", json!(entry.requires)));
+        facts.push(fact("not_given", entry.withheld()));
     }
     facts
 }

@@ -13,6 +13,7 @@ use toolmux_core::toolset::{Pattern, Toolset};
 use toolmux_protocols::SOURCES;
 use toolmux_protocols::registry::SecretSetting;
 
+use super::allowlist::Known;
 use super::fault::ConfigFault;
 use super::raw::Raw;
 use super::{Config, LISTEN, SourceConfig, import, keys, secrets};
@@ -41,6 +42,10 @@ impl Reader<'_> {
         }
         let limits = raw.limits.unwrap_or_default();
         let sources = self.sources(raw.sources)?;
+        let vault = self.vault(&raw.secrets)?;
+        let public_url = self.public_url(raw.auth.as_ref())?;
+        let auth = self.auth(raw.auth, &sources)?;
+        self.check_allowlists(&sources, &Known::of(vault.keys(), auth.as_ref()))?;
         let config = Config {
             listen,
             store: self.store(raw.store.as_ref())?,
@@ -49,9 +54,9 @@ impl Reader<'_> {
             jwt: self.jwt(raw.jwt, &toolsets)?,
             developers: raw.developers,
             toolsets,
-            vault: self.vault(&raw.secrets)?,
-            public_url: self.public_url(raw.auth.as_ref())?,
-            auth: self.auth(raw.auth, &sources)?,
+            vault,
+            public_url,
+            auth,
             sources,
             limits: limits.of_calls(),
             web: limits.of_bodies(),
@@ -158,11 +163,13 @@ impl Reader<'_> {
             Some(Value::Bool(coerce)) => coerce,
             Some(_) => return Err(fault("`coerce` is true or false".to_owned())),
         };
+        let allowlist = self.take_allowlist(name, &mut members)?;
         Ok(SourceConfig {
             name: name.to_owned(),
             toolkit,
             naming,
             coerce,
+            allowlist,
             kind: known.kind,
             table: Value::Object(members),
             folder: self.folder.to_owned(),

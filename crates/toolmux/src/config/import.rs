@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use toolmux_core::mount::Naming;
 use toolmux_core::names::plain_name;
 use toolmux_core::redact::know;
+use toolmux_core::requirements::GrantAllowlist;
 
 use super::SourceConfig;
 
@@ -55,6 +56,7 @@ fn source(name: &str, server: &Value, folder: &Path) -> Result<SourceConfig, Str
         toolkit: plain_name(name),
         naming: Naming::Prefixed,
         coerce: false,
+        allowlist: GrantAllowlist::default(),
         kind: "mcp",
         table: table(server)?,
         folder: folder.to_owned(),

@@ -1,6 +1,7 @@
 //! Configuration: what people write ([`raw::Raw`], unknown keys refused) becomes what the program believes
 //! ([`Config`], nothing optional that has a default).
 
+mod allowlist;
 mod auth;
 mod believe;
 mod callers;
@@ -31,6 +32,7 @@ use serde_json::Value;
 use toolmux_core::gateway::{Admission, ApiKey, TokenToolset};
 use toolmux_core::limits::Limits;
 use toolmux_core::mount::{Naming, ToolSettings};
+use toolmux_core::requirements::GrantAllowlist;
 use toolmux_core::secret::Secret;
 use toolmux_core::store::Retention;
 use toolmux_core::toolset::{Pattern, Toolset};
@@ -102,6 +104,8 @@ pub struct SourceConfig {
     pub naming: Naming,
     /// Texts are converted where a schema wants something else.
     pub coerce: bool,
+    /// What its tools may be given beside what is named for each of them.
+    pub allowlist: GrantAllowlist,
     /// Which kind, by its word.
     pub kind: &'static str,
     /// What only its kind understands.

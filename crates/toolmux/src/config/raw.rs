@@ -78,6 +78,13 @@ pub(super) struct RawSource {
     /// Convert texts that are exactly the JSON of what a schema wants (`"5"` for a number, `"true"` for a boolean, `"[1]"` for
     /// an array or object) before arguments are checked; `false` when absent.
     coerce: Option<bool>,
+    /// Names under `[secrets]` that its tools may be given when they require them; none when absent, beside what
+    /// `requires` and `deliver` of `[tools]` name.
+    #[schemars(default)]
+    secrets: Vec<String>,
+    /// The same for names under `[auth.providers]`, whose tokens of users its tools may be given.
+    #[schemars(default)]
+    providers: Vec<String>,
 }
 
 /// A named selection of tools.

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use toolmux_core::mount::Naming;
+use toolmux_core::requirements::GrantAllowlist;
 
 pub(super) use self::prove::prove;
 use self::word::Word;
@@ -126,6 +127,7 @@ fn source(name: &str, kind: &'static str, table: Value) -> SourceConfig {
         toolkit: name.to_owned(),
         naming: Naming::Prefixed,
         coerce: false,
+        allowlist: GrantAllowlist::default(),
         kind,
         table,
         folder: PathBuf::from("."),

@@ -71,6 +71,13 @@ fn findings(gateway: &Gateway, config: &Config) -> Vec<Finding> {
             format!("{} of {}: its input schema was repaired: {repairs}", entry.tool.name, entry.source());
         findings.push(Finding::warning(AREA, what, "the tool is served; its author may want to know"));
     }
+    for entry in gateway.catalog().every().filter(|entry| !entry.withheld().is_empty()) {
+        let (tool, source, names) = (&entry.tool.name, entry.source(), entry.withheld().join(", "));
+        let what = format!("{tool} of {source} requires what its source may not be given: {names}");
+        let remedy =
+            "callers bring it; to give it from here, name it in `secrets` or `providers` of the source";
+        findings.push(Finding::warning(AREA, what, remedy));
+    }
     // A source that is silent may have what a pattern means.
     if gateway.sources().iter().all(|source| source.status == SourceStatus::Ready) {
         findings.extend(idle_patterns(config, &gateway.catalog()));

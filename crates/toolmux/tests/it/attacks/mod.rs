@@ -13,3 +13,4 @@ mod record_files;
 mod removed_keys;
 mod routes;
 mod sandbox_escape;
+mod upstream;
