@@ -87,7 +87,7 @@ mod tests {
     }
 
     fn caller(name: &str) -> Caller {
-        Caller { name: name.into(), user: None, toolsets: [None, Some("asked".into())] }
+        Caller { name: name.into(), user: None, toolsets: [None, Some("asked".into())], act_as: None }
     }
 
     /// The toolsets with which a caller is let in again.

@@ -112,7 +112,7 @@ async fn not_found(State(web): State<Arc<Web>>, request: Request) -> Response {
 
 fn not_allowed(web: &Web, request: Request, allow: &'static str) -> Response {
     if let Err(refusal) = web.admit(&request.into_parts().0) {
-        return wire::refuse(Form::Bare, &refusal);
+        return wire::refuse(Form::Bare, DeveloperHalf::Withheld, &refusal);
     }
     let mut response = refused("This address does not take that method");
     *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
