@@ -286,9 +286,10 @@ fn what_is_wrong_with_a_table_is_told_with_its_remedy() {
             "give `url = \"http://host:port\"`, or a document that has a `server.url`".to_owned()
         )
     );
-    assert!(told(json!({ "url": "nonsense" })).0.contains("nonsense"));
-    assert!(told(json!({ "document": "none.json" })).0.contains("none.json"));
-    assert!(told(json!({ "address": "x" })).0.contains("unknown field `address`"));
+    assert_eq!(told(json!({ "url": "nonsense" })).0, "its address or its key cannot be used");
+    assert!(told(json!({ "document": "none.json" })).0.starts_with("the file of `document` cannot be read: "));
+    let misfit = "one of its settings has a value that is not of the expected kind";
+    assert_eq!(told(json!({ "address": "x" })).0, misfit);
 }
 
 /// The specification's `Tool` interface, implemented.

@@ -157,6 +157,9 @@ impl Channel {
         // It may be long, and the answer late.
         drop(ask);
         let answer = line.request(id, text, following).await;
+        if let (Channel::Child(child), Err(Cut::Ended)) = (self, &answer) {
+            child.last_words.all_read().await;
+        }
         answer.map_err(|cut| self.broken(cut))
     }
 
