@@ -79,12 +79,13 @@ pub(crate) struct Front {
     hosts: HostRules,
     version: Option<ServerVersion>,
     /// Every answer ends its connection.
-    stopping: AtomicBool,
+    closes_connections: Arc<AtomicBool>,
 }
 
 impl Front {
-    pub(crate) fn new(web: Arc<Web>, hosts: HostRules) -> Self {
-        Front { router: routes_of(&web), web, hosts, version: None, stopping: AtomicBool::new(false) }
+    pub(crate) fn new(web: Arc<Web>, hosts: HostRules, stop: &Stop) -> Self {
+        let closes_connections = Arc::clone(&stop.closes_connections);
+        Front { router: routes_of(&web), web, hosts, version: None, closes_connections }
     }
 
     /// The version that the server goes by, where that is not the program's own.
@@ -102,7 +103,7 @@ impl Front {
             message(StatusCode::INTERNAL_SERVER_ERROR, "The server failed unexpectedly")
         });
         let mut answer = if answer.status().as_u16() < 400 { answer } else { stamp(answer) };
-        if self.stopping.load(Ordering::Relaxed) {
+        if self.closes_connections.load(Ordering::Relaxed) {
             answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         answer
@@ -193,7 +194,6 @@ pub(crate) async fn listen(
         connections: JoinSet::new(),
     };
     stop.announced.run_until_cancelled(accepting.run()).await;
-    front.stopping.store(true, Ordering::Relaxed);
     let (gateway, open) = (&front.web.gateway, Arc::clone(&accepting.open));
     let (now, last) = (Instant::now(), (calls_by / 4).min(LAST_REQUESTS));
     // Where requests never stop coming, the last of them get some time too.

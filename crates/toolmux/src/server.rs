@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -189,11 +190,10 @@ impl Running {
         let address = tcp.local_addr()?;
         gateway.run_tasks();
         let web = Web { gateway: Arc::clone(&gateway), limits: on.web, stop: stopped_by_callers };
-        let front = Arc::new(
-            Front::new(Arc::new(web), HostRules::new(address, &on.hosts, &on.origins)).version(on.version),
-        );
-        tracing::debug!("listening on {}", reachable(address));
         let (stop, drain) = (Stop::default(), on.limits.drain);
+        let hosts = HostRules::new(address, &on.hosts, &on.origins);
+        let front = Arc::new(Front::new(Arc::new(web), hosts, &stop).version(on.version));
+        tracing::debug!("listening on {}", reachable(address));
         let limits = (on.limits, drain.saturating_sub(closing_share(drain)));
         let listener = TaskTracker::new().spawn(listen(tcp, front, limits, stop.clone()));
         Ok(Running { address, gateway, stop, listener, drain })
@@ -223,6 +223,7 @@ impl Running {
     /// The same, without waiting for calls any longer when `at_once` ends.
     pub(crate) async fn stop_or(self, at_once: impl Future<Output = ()>) {
         let end = Instant::now() + self.drain;
+        self.stop.closes_connections.store(true, Ordering::Relaxed);
         // Probes are told first, so that nobody is sent here who then finds the server going.
         self.gateway.announce_closing();
         self.stop.announced.cancel();

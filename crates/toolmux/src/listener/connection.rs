@@ -133,7 +133,7 @@ mod tests {
 
     use super::*;
     use crate::host_rules::HostRules;
-    use crate::listener::stopping::OpenConnections;
+    use crate::listener::stopping::{OpenConnections, Stop};
 
     const HEAD_TIMEOUT: Duration = Duration::from_millis(100);
 
@@ -145,7 +145,7 @@ mod tests {
         let web = Arc::new(Web { gateway, limits: WebLimits::default(), stop: None });
         let router = Router::new().route("/slow", get(slow)).route("/broken", get(broken));
         let hosts = HostRules::new(address, &[], &[]);
-        let front = Arc::new(Front { router, ..Front::new(web, hosts) });
+        let front = Arc::new(Front { router, ..Front::new(web, hosts, &Stop::default()) });
         let served = async {
             let (stream, _) = tcp.accept().await.unwrap();
             let entered = Arc::<OpenConnections>::default().enter();

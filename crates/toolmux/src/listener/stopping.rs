@@ -1,7 +1,7 @@
 //! An orderly end: which connections are open, how much is still in flight, and when a stopping server may go.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -15,7 +15,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How a listener is stopped, step by step.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stop {
-    /// The server is stopping: it answers on, and every answer says that its connection ends.
+    /// Every answer says that its connection ends. True before a probe can see that the server is stopping.
+    pub(crate) closes_connections: Arc<AtomicBool>,
+    /// The server is stopping, and answers on.
     pub(crate) announced: CancellationToken,
     /// Nothing more is waited for.
     pub(crate) cut: CancellationToken,

@@ -105,10 +105,9 @@ impl Serving {
 
     /// What it told, once these words are in it.
     pub(crate) fn told(&self, words: &str) -> String {
-        until(words, || {
-            let told = self.told.lock().expect("nobody panics with it");
-            told.contains(words).then(|| told.clone())
-        })
+        let so_far = || self.told.lock().expect("nobody panics with it").clone();
+        let told = until_or(|| Some(so_far()).filter(|told| told.contains(words)));
+        told.unwrap_or_else(|| panic!("waited too long for {words}, was told: {}", so_far()))
     }
 
     pub(crate) fn id(&self) -> u32 {
@@ -186,13 +185,18 @@ pub(crate) fn processes(wanted: impl Fn(&Path) -> bool) -> Vec<u32> {
 }
 
 /// Polls for a condition, within a bound.
-pub(crate) fn until<T>(what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn until<T>(what: &str, ready: impl FnMut() -> Option<T>) -> T {
+    until_or(ready).unwrap_or_else(|| panic!("waited too long for {what}"))
+}
+
+/// The same; none when the time is over.
+fn until_or<T>(mut ready: impl FnMut() -> Option<T>) -> Option<T> {
     let end = Instant::now() + PATIENCE;
     loop {
-        if let Some(value) = ready() {
+        let value = ready();
+        if value.is_some() || Instant::now() > end {
             return value;
         }
-        assert!(Instant::now() < end, "waited too long for {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
