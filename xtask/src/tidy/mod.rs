@@ -6,6 +6,7 @@ mod finding;
 mod head;
 mod links;
 mod marks;
+mod named_tests;
 mod names;
 mod outside;
 mod paths;
@@ -40,6 +41,7 @@ The rules:
   paths     no absolute paths of somebody's machine
   outside   no path leaves the project: a clone alone is enough
   links     relative links of Markdown files lead somewhere
+  tests     tests of attacks that Markdown files name exist
 
 Test code is what lies below tests/ or benches/, in tests.rs, or under #[cfg(test)] or a
 test attribute.";
@@ -58,6 +60,7 @@ pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<()> {
 fn inspect(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let tracked = tracked::list(&workspace.root)?;
     let mut findings = edges::check(&workspace.metadata);
+    findings.extend(named_tests::check(&tracked));
     let mut rust = Vec::new();
     for file in &tracked {
         findings.extend(whole_file(file, &workspace.root));

@@ -215,5 +215,8 @@ async fn a_token_acts_for_its_subject_and_for_whom_it_names() {
     check(json!([]), "bob", false).await;
     check(json!({ "sub": "bob" }), "bob", false).await;
     let nobodys = hs256(&json!({ "exp": now() + 600 }), "right");
-    assert!(gateway.admit(Credential::Bearer(&nobodys), None).is_err(), "a token without a subject stands for nobody");
+    assert!(
+        gateway.admit(Credential::Bearer(&nobodys), None).is_err(),
+        "a token without a subject stands for nobody"
+    );
 }

@@ -287,7 +287,9 @@ fn what_is_wrong_with_a_table_is_told_with_its_remedy() {
         )
     );
     assert_eq!(told(json!({ "url": "nonsense" })).0, "its address or its key cannot be used");
-    assert!(told(json!({ "document": "none.json" })).0.starts_with("the file of `document` cannot be read: "));
+    assert!(
+        told(json!({ "document": "none.json" })).0.starts_with("the file of `document` cannot be read: ")
+    );
     let misfit = "one of its settings has a value that is not of the expected kind";
     assert_eq!(told(json!({ "address": "x" })).0, misfit);
 }
