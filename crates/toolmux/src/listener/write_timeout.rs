@@ -85,6 +85,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
 #[cfg(test)]
 mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+    use tokio::time::{Instant, interval_at};
 
     use super::*;
 
@@ -95,9 +96,9 @@ mod tests {
         let (near, mut far) = duplex(16);
         let mut near = WriteTimeout::new(near, MOST);
         let reader = async {
-            let mut buffer = [0; 16];
+            let (mut buffer, mut reads) = ([0; 16], interval_at(Instant::now() + pause, pause));
             loop {
-                sleep(pause).await;
+                reads.tick().await;
                 far.read_exact(&mut buffer).await.ok();
             }
         };
