@@ -13,13 +13,16 @@ pub trait Broker: Send + Sync + fmt::Debug {
     /// The token a tool needs, or where the user can allow it.
     fn token<'a>(&'a self, wanted: &'a Wanted<'a>) -> BoxFuture<'a, Result<Brokered, Refusal>>;
 
-    /// The user opens a challenge: where the provider asks for consent.
+    /// A browser opens a challenge: what its user is told before anything happens.
+    fn show<'a>(&'a self, challenge: &'a str) -> BoxFuture<'a, Result<ConsentRequest, Message>>;
+
+    /// The user goes on from there: where the provider asks for consent.
     fn start<'a>(&'a self, from: &'a StartFrom<'a>) -> BoxFuture<'a, Result<Started, Message>>;
 
     /// The user comes back from the provider.
     fn finish<'a>(&'a self, came_back: &'a CameBack<'a>) -> BoxFuture<'a, Result<Finished, Message>>;
 
-    /// What providers that know clients by a document about them are told of us, as JSON.
+    /// What providers that know clients by a document about them are told of this server, as JSON.
     fn about_us(&self) -> Option<String> {
         None
     }
@@ -33,6 +36,10 @@ pub trait Broker: Send + Sync + fmt::Debug {
 pub struct Wanted<'a> {
     /// Who asks. Tokens obtained through one caller are never given to another.
     pub caller: &'a str,
+    /// The subject of the token that the caller showed. Only this subject, or the user it acts for, may allow a token.
+    pub subject: Option<&'a str>,
+    /// The tool, or the source, that needs it.
+    pub needed_by: &'a str,
     /// For whom; empty when the caller acts for itself.
     pub user: &'a str,
     /// Provider and scopes.
@@ -50,16 +57,45 @@ pub enum Brokered {
     UnknownProvider,
 }
 
-/// A user's browser opens a challenge.
-#[derive(Clone, Copy, Debug)]
-pub struct StartFrom<'a> {
-    /// Which.
-    pub challenge: &'a str,
-    /// What the browser was given by an earlier start.
-    pub browser: Option<&'a str>,
+/// What a user is told before a provider is asked for anything, and what the page that tells it must send back.
+#[derive(Clone, Debug)]
+pub struct ConsentRequest {
+    /// Who asks.
+    pub caller: String,
+    /// Whom the user must prove to be, by a token that is good here. Absent where callers show no tokens.
+    pub subject: Option<String>,
+    /// For whom; empty when the caller acts for itself.
+    pub user: String,
+    /// The tool, or the source, that needs the token.
+    pub needed_by: String,
+    /// The provider's name.
+    pub provider: String,
+    /// The host where the provider asks for consent.
+    pub provider_host: String,
+    /// What the token would allow.
+    pub scopes: Vec<String>,
+    /// Sent back by the page's form. Good once, and only from the browser that the page was shown in.
+    pub form_token: Secret,
+    /// What that browser must show together with it.
+    pub browser: Secret,
 }
 
-/// A challenge that the user has opened.
+/// A user goes on to the provider.
+#[derive(Clone, Copy, Debug)]
+pub struct StartFrom<'a> {
+    /// Which challenge.
+    pub challenge: &'a str,
+    /// What the page's form sends back.
+    pub form_token: &'a str,
+    /// What the browser was given with the page.
+    pub form_browser: Option<&'a str>,
+    /// What the browser was given by an earlier start.
+    pub browser: Option<&'a str>,
+    /// The subject of a token that the user showed, after it was checked.
+    pub proven: Option<&'a str>,
+}
+
+/// A user on the way to the provider.
 #[derive(Clone, Debug)]
 pub struct Started {
     /// Where the provider asks for consent.
@@ -71,10 +107,14 @@ pub struct Started {
 /// What a browser brings back from a provider.
 #[derive(Clone, Debug)]
 pub struct CameBack<'a> {
+    /// The last part of the redirect URI that it came to. Each provider has its own.
+    pub callback: &'a str,
     /// Parameters of the address.
     pub parameters: &'a [(String, String)],
     /// What the browser was given at the start.
     pub browser: Option<&'a str>,
+    /// Who issues the tokens that callers show.
+    pub token_issuer: Option<&'a str>,
 }
 
 /// A challenge that the user has completed.

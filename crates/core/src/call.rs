@@ -48,6 +48,11 @@ impl Caller {
         &self.name
     }
 
+    /// The subject of the token that the caller showed; absent for a key.
+    pub fn subject(&self) -> Option<&str> {
+        self.user.as_deref()
+    }
+
     /// True when a toolset limits this caller, who may then neither see nor steer the server as a whole.
     pub fn is_limited(&self) -> bool {
         self.toolsets().next().is_some()

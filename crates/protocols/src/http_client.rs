@@ -27,6 +27,7 @@ use crate::http_connect::Connector;
 use crate::http_error::BoxError;
 pub use crate::http_error::HttpError;
 use crate::http_pool::{Origin, Pool, Unanswered};
+use crate::network_zone::Reach;
 
 const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("toolmux/", env!("CARGO_PKG_VERSION")));
 
@@ -96,15 +97,30 @@ pub struct HttpClient {
 impl HttpClient {
     /// A client of its own pool. Redirects are not followed: credentials must not travel.
     pub fn new(limits: HttpLimits) -> Self {
-        Self::through(Matcher::from_env(), limits)
+        Self::reaching(Reach::Anywhere, limits)
     }
 
-    fn through(proxies: Matcher, limits: HttpLimits) -> Self {
+    /// The same for some addresses only.
+    pub(crate) fn reaching(reach: Reach, limits: HttpLimits) -> Self {
+        Self::through(Matcher::from_env(), reach, limits)
+    }
+
+    fn through(proxies: Matcher, reach: Reach, limits: HttpLimits) -> Self {
         HttpClient {
             pool: Pool::default(),
-            connector: Connector::new(limits.connect_timeout, proxies),
+            connector: Connector::new(limits.connect_timeout, proxies, reach),
             limits,
         }
+    }
+
+    /// Refuses an address that the client would not connect to, for those that are handed on to a browser.
+    pub(crate) async fn check(&self, url: &Url) -> Result<(), HttpError> {
+        let unfit = |error: BoxError| HttpError::NotReached { host: host_of(url), error };
+        let uri: Uri = without_user(url).as_str().parse().map_err(|error| unfit(Box::new(error)))?;
+        let checked = timeout(self.limits.connect_timeout, self.connector.check(&uri)).await;
+        let after = self.limits.connect_timeout;
+        let late = |_| HttpError::TimedOut { host: host_of(url), after };
+        checked.map_err(late)?.map_err(|error| unfit(Box::new(error)))
     }
 
     /// Sends a request and gives the answer as soon as its head is there. Dropping the future or the
@@ -298,7 +314,7 @@ mod tests {
             None => Matcher::builder().build(),
         };
         let url = url.replace("SERVER", &address).parse().unwrap();
-        let client = HttpClient::through(proxies, HttpLimits::default());
+        let client = HttpClient::through(proxies, Reach::Anywhere, HttpLimits::default());
         let asking = tokio::spawn(async move { client.send(Method::GET, &url, HeaderMap::new(), "").await });
         let (mut stream, _) = listener.accept().await.unwrap();
         let mut head = Vec::new();

@@ -18,6 +18,8 @@ use tokio::time::timeout;
 use tower::Service;
 
 use crate::http_error::BoxError;
+use crate::http_resolve::Resolver;
+use crate::network_zone::Reach;
 
 /// How long a silent connection is left before the other side is asked whether it still is there.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -31,19 +33,24 @@ static TLS: LazyLock<Result<Arc<ClientConfig>, rustls::Error>> = LazyLock::new(|
 
 #[derive(Clone, Debug)]
 pub(crate) struct Connector {
-    tcp: HttpConnector,
+    resolver: Resolver,
     proxies: Arc<Matcher>,
     /// How long a connection may take, greetings included.
     patience: Duration,
 }
 
 impl Connector {
-    pub(crate) fn new(patience: Duration, proxies: Matcher) -> Self {
-        let mut tcp = HttpConnector::new();
-        tcp.enforce_http(false);
-        tcp.set_nodelay(true);
-        tcp.set_keepalive(Some(KEEP_ALIVE));
-        Connector { tcp, proxies: Arc::new(proxies), patience }
+    pub(crate) fn new(patience: Duration, proxies: Matcher, reach: Reach) -> Self {
+        Connector { resolver: Resolver::new(reach), proxies: Arc::new(proxies), patience }
+    }
+
+    /// Refuses an address that no connection would be made to. A proxy resolves names itself, so that only addresses
+    /// that are written out can be looked at then.
+    pub(crate) async fn check(&self, to: &Uri) -> io::Result<()> {
+        match self.proxies.intercept(to) {
+            Some(_) => self.resolver.check_literal(to),
+            None => self.resolver.clone().check(to).await,
+        }
     }
 
     /// What a proxy wants to hear with every request that it can read.
@@ -65,24 +72,35 @@ impl Connector {
     }
 
     async fn reach(&self, to: Uri) -> Result<Box<dyn Stream>, BoxError> {
-        let Some(proxy) = self.proxies.intercept(&to) else { return self.open(to).await };
+        self.resolver.check_literal(&to)?;
+        let Some(proxy) = self.proxies.intercept(&to) else { return open(to, self.resolver.clone()).await };
+        // Whoever configures this machine names the proxy, so that it may be anywhere.
+        let resolver = Resolver::new(Reach::Anywhere);
         if !is_secure(&to) {
-            return self.open(proxy.uri().clone()).await;
+            return open(proxy.uri().clone(), resolver).await;
         }
-        let mut tunnel = Tunnel::new(proxy.uri().clone(), secured(self.tcp.clone())?);
+        let mut tunnel = Tunnel::new(proxy.uri().clone(), secured(tcp(resolver))?);
         if let Some(authorization) = proxy.basic_auth() {
             tunnel = tunnel.with_auth(authorization.clone());
         }
         Ok(Box::new(secured(tunnel)?.call(to).await?))
     }
+}
 
-    async fn open(&self, to: Uri) -> Result<Box<dyn Stream>, BoxError> {
-        let mut tcp = self.tcp.clone();
-        match to.scheme() {
-            Some(scheme) if *scheme == Scheme::HTTP => Ok(Box::new(tcp.call(to).await?)),
-            _ => Ok(Box::new(secured(tcp)?.call(to).await?)),
-        }
+async fn open(to: Uri, resolver: Resolver) -> Result<Box<dyn Stream>, BoxError> {
+    let mut tcp = tcp(resolver);
+    match to.scheme() {
+        Some(scheme) if *scheme == Scheme::HTTP => Ok(Box::new(tcp.call(to).await?)),
+        _ => Ok(Box::new(secured(tcp)?.call(to).await?)),
     }
+}
+
+fn tcp(resolver: Resolver) -> HttpConnector<Resolver> {
+    let mut tcp = HttpConnector::new_with_resolver(resolver);
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    tcp.set_keepalive(Some(KEEP_ALIVE));
+    tcp
 }
 
 /// A connection, whatever it goes through.

@@ -180,6 +180,7 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
+    use crate::network_zone::Reach;
 
     /// Answers so many requests with this and closes then.
     async fn serve(mut stream: TcpStream, requests: usize, answer: &str) {
@@ -206,7 +207,7 @@ mod tests {
     async fn check(requests: usize, answer: &'static str, read: bool, expect: usize) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url: Url = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
-        let connector = Connector::new(Duration::from_secs(5), Matcher::builder().build());
+        let connector = Connector::new(Duration::from_secs(5), Matcher::builder().build(), Reach::Anywhere);
         let origin = Pool::default().origin(&url, &url.as_str().parse().unwrap(), &connector);
         let served = Arc::new(Mutex::new(0));
         let counted = Arc::clone(&served);
@@ -245,7 +246,7 @@ mod tests {
     async fn a_connection_that_waits_too_long_is_closed() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url: Url = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
-        let connector = Connector::new(Duration::from_secs(5), Matcher::builder().build());
+        let connector = Connector::new(Duration::from_secs(5), Matcher::builder().build(), Reach::Anywhere);
         let origin = Pool::default().origin(&url, &url.as_str().parse().unwrap(), &connector);
         let sender = origin.connect().await.unwrap();
         origin.put(sender);

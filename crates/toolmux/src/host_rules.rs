@@ -1,9 +1,10 @@
 //! Which `Host` and `Origin` a request may name, and which sites may have a browser send one. A web page must not
 //! reach a server on loopback, neither through a name that its owner points there nor by an address that it embeds.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use http::{HeaderName, Method, Request, Uri, header};
+use toolmux_protocols::network_zone::is_this_machine_name;
 use toolmux_protocols::web::FETCH_SITE;
 
 static FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
@@ -79,11 +80,7 @@ impl HostRules {
     }
 
     fn is_known(&self, name: &str) -> bool {
-        let bare = name.trim_start_matches('[').trim_end_matches(']');
-        let loopback = bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
-        loopback
-            || name == "localhost"
-            || self.hosts.iter().any(|known| known == name || name_of(known) == name)
+        is_this_machine_name(name) || self.hosts.iter().any(|known| known == name || name_of(known) == name)
     }
 }
 
@@ -215,7 +212,6 @@ mod tests {
             |mode| [("host", LOCAL), ("sec-fetch-site", "cross-site"), ("sec-fetch-mode", mode)];
         for (line, mode, expect) in [
             ("GET /auth/start/abc", "navigate", true),
-            ("GET /auth/callback?code=1", "navigate", true),
             ("GET /auth/callback/github?code=1", "navigate", true),
             ("GET /auth/start/abc", "no-cors", false),
             ("POST /auth/start/abc", "navigate", false),
@@ -223,6 +219,21 @@ mod tests {
             ("GET /get_tool", "navigate", false),
         ] {
             check_at(line, LOCAL, (&[], &[]), &from_elsewhere(mode), expect);
+        }
+    }
+    #[test]
+    fn the_form_of_our_own_page_is_let_in() {
+        let post = |origin, site| [("host", LOCAL), ("origin", origin), ("sec-fetch-site", site)];
+        for (origin, site, expect) in [
+            ("http://127.0.0.1:9627", "same-origin", true),
+            ("https://tools.example", "same-origin", true),
+            ("null", "same-origin", false),
+            ("null", "cross-site", false),
+            ("http://127.0.0.1:9627", "cross-site", false),
+            ("http://127.0.0.1:3000", "same-site", false),
+            ("https://evil.example", "cross-site", false),
+        ] {
+            check_at("POST /auth/start/abc", LOCAL, (&[], &[]), &post(origin, site), expect);
         }
     }
 }

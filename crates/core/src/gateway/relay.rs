@@ -207,19 +207,23 @@ impl Gateway {
 struct RelayTokens<'a> {
     gateway: &'a Gateway,
     caller: &'a Caller,
+    source: &'a str,
     needed: Option<Authorization>,
     grants: Grants,
     is_renewed: bool,
 }
 
 impl<'a> RelayTokens<'a> {
-    async fn get(gateway: &'a Gateway, caller: &'a Caller, mount: &Mount) -> Result<Self, Refusal> {
+    async fn get(gateway: &'a Gateway, caller: &'a Caller, mount: &'a Mount) -> Result<Self, Refusal> {
         let needed = mount.source.authorization();
         let grants = match &needed {
             None => Grants::default(),
-            Some(needed) => require::own_token(&gateway.settings.load_full(), caller, needed).await?,
+            Some(needed) => {
+                require::own_token(&gateway.settings.load_full(), caller, needed, &mount.name).await?
+            }
         };
-        Ok(RelayTokens { gateway, caller, needed, grants, is_renewed: false })
+        let source = mount.name.as_str();
+        Ok(RelayTokens { gateway, caller, source, needed, grants, is_renewed: false })
     }
 
     /// True when the source turned the token down and there is another: once, as for calls.
@@ -229,7 +233,8 @@ impl<'a> RelayTokens<'a> {
             return Ok(false);
         }
         let settings = self.gateway.settings.load_full();
-        self.grants = require::other_token(&settings, self.caller, &self.grants, wanted).await?;
+        let other = require::other_token(&settings, self.caller, &self.grants, wanted, self.source);
+        self.grants = other.await?;
         Ok(!std::mem::replace(&mut self.is_renewed, true))
     }
 }

@@ -50,7 +50,7 @@ pub(super) async fn require(
             continue;
         }
         let brokered = if entry.may_have_token(&needed.id) {
-            ask(settings, caller, grants, needed).await?
+            ask(settings, caller, grants, needed, &needed_by(entry)).await?
         } else {
             Brokered::UnknownProvider
         };
@@ -81,8 +81,9 @@ pub(super) async fn other_token(
     caller: &Caller,
     grants: &Grants,
     needed: &Authorization,
+    needed_by: &str,
 ) -> Result<Grants, Refusal> {
-    match ask(settings, caller, grants, needed).await? {
+    match ask(settings, caller, grants, needed, needed_by).await? {
         Brokered::Token(token) if grants.token(&needed.id) == Some(&token) => Err(Refusal::Unavailable {
             message: SourceError::WantsToken(needed.clone()).message(),
             retry_after: None,
@@ -102,9 +103,10 @@ pub(super) async fn own_token(
     settings: &Settings,
     caller: &Caller,
     needed: &Authorization,
+    needed_by: &str,
 ) -> Result<Grants, Refusal> {
     let mut grants = Grants { user_id: caller.user.as_deref().map(str::to_owned), ..Grants::default() };
-    match ask(settings, caller, &grants, needed).await? {
+    match ask(settings, caller, &grants, needed, needed_by).await? {
         Brokered::Token(token) => {
             grants.supply_token(&needed.id, token);
             Ok(grants)
@@ -128,10 +130,17 @@ async fn ask(
     caller: &Caller,
     grants: &Grants,
     needed: &Authorization,
+    needed_by: &str,
 ) -> Result<Brokered, Refusal> {
     let Some(broker) = &settings.broker else { return Ok(Brokered::UnknownProvider) };
     let user = grants.user_id.as_deref().unwrap_or_default();
-    broker.token(&Wanted { caller: caller.name(), user, needed }).await
+    let subject = caller.subject();
+    broker.token(&Wanted { caller: caller.name(), subject, needed_by, user, needed }).await
+}
+
+/// A tool as the user who is asked for a token reads it, `GitHub.whoami`.
+pub(super) fn needed_by(entry: &Entry) -> String {
+    format!("{}.{}", entry.id.toolkit, entry.id.tool)
 }
 
 fn unknown(needed: &Authorization) -> Challenge {

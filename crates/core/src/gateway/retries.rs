@@ -119,7 +119,8 @@ impl<'a> Retries<'a> {
             return Err(require::not_given(needed));
         }
         let settings = self.gateway.settings.load_full();
-        let asking = require::other_token(&settings, &call.caller, &call.request.grants, needed);
+        let tool = require::needed_by(&call.entry);
+        let asking = require::other_token(&settings, &call.caller, &call.request.grants, needed, &tool);
         let grants = timeout_at(self.deadline, asking).await.map_err(|_| Refusal::Unavailable {
             message: Message::public("The user's token was not renewed in time"),
             retry_after: None,

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 use toolmux_core::BoxFuture;
 use toolmux_core::broker::{
-    Broker, Brokered, CameBack, ChallengeStatus, Finished, StartFrom, Started, Wanted,
+    Broker, Brokered, CameBack, ChallengeStatus, ConsentRequest, Finished, StartFrom, Started, Wanted,
 };
 use toolmux_core::delivery::{Delivery, GrantName, Place};
 use toolmux_core::gateway::Settings;
@@ -36,8 +36,12 @@ impl Broker for Tokens {
         Box::pin(std::future::ready(Ok(given)))
     }
 
-    fn start<'a>(&'a self, _: &'a StartFrom<'a>) -> BoxFuture<'a, Result<Started, Message>> {
+    fn show<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<ConsentRequest, Message>> {
         unreachable!("nobody opens a link")
+    }
+
+    fn start<'a>(&'a self, _: &'a StartFrom<'a>) -> BoxFuture<'a, Result<Started, Message>> {
+        unreachable!("nobody goes on")
     }
 
     fn finish<'a>(&'a self, _: &'a CameBack<'a>) -> BoxFuture<'a, Result<Finished, Message>> {

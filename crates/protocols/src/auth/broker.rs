@@ -10,7 +10,7 @@ use tokio_util::task::TaskTracker;
 use toolmux_core::BoxFuture;
 use toolmux_core::audit::{AuditAction, AuditRecord};
 use toolmux_core::broker::{
-    Broker, Brokered, CameBack, ChallengeStatus, Finished, StartFrom, Started, Wanted,
+    Broker, Brokered, CameBack, ChallengeStatus, ConsentRequest, Finished, StartFrom, Started, Wanted,
 };
 use toolmux_core::message::Message;
 use toolmux_core::refusal::{Challenge, Refusal};
@@ -18,9 +18,8 @@ use toolmux_core::requirements::Authorization;
 use toolmux_core::secret::Secret;
 use toolmux_core::store::{SealedKey, Store, StoreError};
 
-use super::challenge::{
-    ChallengeRecord, LIFE, Server, Status, TOO_LATE, after, challenge_place, decision_place, waiting_place,
-};
+use super::challenge::{ChallengeKey, ChallengeRecord, LIFE, Server, Status, TOO_LATE, after, waiting_place};
+use super::clients::Clients;
 use super::endpoint::{self, EndpointError};
 use super::kept::{Kept, KeptToken};
 use super::provider::Provider;
@@ -28,7 +27,6 @@ use super::providers::Providers;
 use super::registration;
 use super::renewal::Renewer;
 use super::seal::{SealingKey, random_text};
-use crate::http_client::{HttpClient, HttpLimits};
 
 /// Where our own pages are, known once the server listens.
 pub type Base = Arc<OnceLock<String>>;
@@ -59,7 +57,7 @@ impl Owner {
 /// An OAuth 2.0 client for every configured provider.
 pub struct OAuthBroker {
     pub(super) kept: Arc<Kept>,
-    pub(super) http: HttpClient,
+    pub(super) clients: Arc<Clients>,
     pub(super) providers: Arc<Providers>,
     pub(super) base: Base,
     renewer: Arc<Renewer>,
@@ -83,12 +81,12 @@ impl OAuthBroker {
         base: Base,
     ) -> Self {
         let kept = Arc::new(Kept { store, key });
-        let http = HttpClient::new(HttpLimits::default());
-        let providers = Providers::new(providers, Arc::clone(&kept), http.clone(), Arc::clone(&base));
+        let clients = Arc::new(Clients::new());
+        let providers = Providers::new(providers, Arc::clone(&kept), Arc::clone(&clients), Arc::clone(&base));
         let providers = Arc::new(providers);
-        let renewer = Renewer::new(Arc::clone(&kept), http.clone(), Arc::clone(&providers));
+        let renewer = Renewer::new(Arc::clone(&kept), Arc::clone(&clients), Arc::clone(&providers));
         let (renewer, renewals) = (Arc::new(renewer), TaskTracker::new());
-        OAuthBroker { kept, http, providers, base, renewer, renewals }
+        OAuthBroker { kept, clients, providers, base, renewer, renewals }
     }
 
     /// Whose tokens are kept.
@@ -122,7 +120,7 @@ impl OAuthBroker {
     async fn revoke_at(&self, owner: &Owner, token: &KeptToken) -> Result<(), EndpointError> {
         let met = self.providers.meet_again(&owner.provider, token.issued.as_ref()).await?;
         for token in token.refresh.iter().chain([&token.access]) {
-            endpoint::revoke(&self.http, &met, token).await?;
+            endpoint::revoke(&self.clients, &met, token).await?;
         }
         Ok(())
     }
@@ -161,7 +159,15 @@ impl OAuthBroker {
             }
         }
         let server = named.map(|server| Server { url: server.url.clone(), metadata: server.metadata() });
-        self.challenge(owner, scopes, server).await.map_err(Refusal::from)
+        let record = ChallengeRecord {
+            owner,
+            subject: wanted.subject.map(str::to_owned),
+            needed_by: wanted.needed_by.to_owned(),
+            scopes,
+            status: Status::Pending,
+            server,
+        };
+        self.challenge(record).await.map_err(Refusal::from)
     }
 
     /// A token as it is, or a renewed one; none when only the user can help.
@@ -194,21 +200,15 @@ impl OAuthBroker {
     }
 
     /// A challenge that waits already, or a new one.
-    async fn challenge(
-        &self,
-        owner: Owner,
-        scopes: Vec<String>,
-        server: Option<Server>,
-    ) -> Result<Brokered, StoreError> {
-        let waiting = waiting_place(&owner, &scopes);
+    async fn challenge(&self, record: ChallengeRecord) -> Result<Brokered, StoreError> {
+        let waiting = waiting_place(&record.owner, &record.scopes);
         let id = match self.kept.find::<String>(&waiting).await? {
             Some(id) => id,
             None => {
                 let id = random_text();
-                let status = Status::Pending;
-                let record = ChallengeRecord { owner: owner.clone(), scopes, status, server };
-                self.kept.put(&decision_place(&id), &(), after(LIFE)).await?;
-                self.kept.put(&challenge_place(&id), &record, after(LIFE)).await?;
+                let key = ChallengeKey::of(&id);
+                self.kept.put(&key.decision_place(), &(), after(LIFE)).await?;
+                self.kept.put(&key.place(), &record, after(LIFE)).await?;
                 // Last, so that nobody is sent to a challenge that is not there.
                 self.kept.put(&waiting, &id, after(LIFE.saturating_sub(TOO_LATE))).await?;
                 id
@@ -216,7 +216,7 @@ impl OAuthBroker {
         };
         let page = |name: &str| self.base.get().map(|base| format!("{base}/auth/{name}/{id}"));
         Ok(Brokered::Challenge(Challenge {
-            id: owner.provider,
+            id: record.owner.provider,
             url: page("start"),
             check_url: page("check"),
         }))
@@ -226,6 +226,10 @@ impl OAuthBroker {
 impl Broker for OAuthBroker {
     fn token<'a>(&'a self, wanted: &'a Wanted<'a>) -> BoxFuture<'a, Result<Brokered, Refusal>> {
         Box::pin(self.find_token(wanted))
+    }
+
+    fn show<'a>(&'a self, challenge: &'a str) -> BoxFuture<'a, Result<ConsentRequest, Message>> {
+        Box::pin(self.tell(challenge))
     }
 
     fn start<'a>(&'a self, from: &'a StartFrom<'a>) -> BoxFuture<'a, Result<Started, Message>> {
@@ -242,7 +246,7 @@ impl Broker for OAuthBroker {
 
     fn status<'a>(&'a self, challenge: &'a str) -> BoxFuture<'a, Result<ChallengeStatus, Message>> {
         Box::pin(async move {
-            let place = challenge_place(challenge);
+            let place = ChallengeKey::of(challenge).place();
             let record: Option<ChallengeRecord> =
                 self.kept.find(&place).await.map_err(|error| error.message)?;
             Ok(record.map_or(ChallengeStatus::Failed, |record| record.status.into()))

@@ -1,9 +1,11 @@
-//! Records of challenges: who is asked for what, and the one-time state of a browser on its way.
+//! Records of challenges: who is asked for what, and the one-time values of a browser on its way. What a link or a
+//! form holds is kept as a digest only, so that a reader of the store can use none of it.
 
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 use toolmux_core::broker::ChallengeStatus;
+use toolmux_core::secret::Secret;
 use toolmux_core::store::SealedKey;
 
 use super::broker::Owner;
@@ -21,6 +23,10 @@ pub(super) const TOO_LATE: Duration = Duration::from_mins(2);
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct ChallengeRecord {
     pub(super) owner: Owner,
+    /// The subject of the token that the caller showed.
+    pub(super) subject: Option<String>,
+    /// The tool, or the source, that needs the token.
+    pub(super) needed_by: String,
     pub(super) scopes: Vec<String>,
     pub(super) status: Status,
     /// The server that the token is for, when it is to be asked whose tokens it takes.
@@ -53,10 +59,39 @@ impl From<Status> for ChallengeStatus {
     }
 }
 
+/// A challenge as records name it: the digest of its id.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct ChallengeKey(String);
+
+impl ChallengeKey {
+    pub(super) fn of(id: &str) -> Self {
+        ChallengeKey(digest(id))
+    }
+
+    /// Where a challenge is kept.
+    pub(super) fn place(&self) -> SealedKey {
+        SealedKey { kind: "challenge".to_owned(), name: self.0.clone() }
+    }
+
+    /// Where the right to decide a challenge is kept: whoever takes it decides.
+    pub(super) fn decision_place(&self) -> SealedKey {
+        SealedKey { kind: "challenge_decision".to_owned(), name: self.0.clone() }
+    }
+}
+
+/// A page that was shown in a browser. Its form is good once.
+#[derive(Serialize, Deserialize)]
+pub(super) struct FormRecord {
+    pub(super) challenge: ChallengeKey,
+    /// SHA-256 of what the browser must show together with the form.
+    pub(super) browser: [u8; 32],
+}
+
 /// A browser on its way to the provider and back. Good once.
 #[derive(Serialize, Deserialize)]
 pub(super) struct StateRecord {
-    pub(super) challenge: String,
+    pub(super) challenge: ChallengeKey,
     pub(super) verifier: String,
     /// SHA-256 of what the browser must show when it comes back.
     pub(super) browser: [u8; 32],
@@ -64,16 +99,8 @@ pub(super) struct StateRecord {
     pub(super) scopes: Vec<String>,
     /// Where the browser was sent, when a server named it.
     pub(super) issued: Option<Issued>,
-}
-
-/// Where a challenge is kept.
-pub(super) fn challenge_place(id: &str) -> SealedKey {
-    SealedKey { kind: "challenge".to_owned(), name: id.to_owned() }
-}
-
-/// Where the right to decide a challenge is kept: whoever takes it decides.
-pub(super) fn decision_place(id: &str) -> SealedKey {
-    SealedKey { kind: "challenge_decision".to_owned(), name: id.to_owned() }
+    /// The last part of the redirect URI that it must come back to.
+    pub(super) callback: String,
 }
 
 /// Where the challenge that waits for one owner and these scopes is found again.
@@ -82,13 +109,21 @@ pub(super) fn waiting_place(owner: &Owner, scopes: &[String]) -> SealedKey {
     SealedKey { kind: "challenge_of".to_owned(), name }
 }
 
-/// Where a state is kept: under its digest, so that a reader of the store cannot use it.
+/// Where the page of a form token is kept.
+pub(super) fn form_place(token: &str) -> SealedKey {
+    SealedKey { kind: "form".to_owned(), name: digest(token) }
+}
+
+/// Where a state is kept.
 pub(super) fn state_place(state: &str) -> SealedKey {
-    let digest = toolmux_core::secret::Secret::new(state).sha256();
-    SealedKey { kind: "state".to_owned(), name: hex(&digest) }
+    SealedKey { kind: "state".to_owned(), name: digest(state) }
 }
 
 /// A moment from now.
 pub(super) fn after(pause: Duration) -> Option<SystemTime> {
     SystemTime::now().checked_add(pause)
+}
+
+fn digest(text: &str) -> String {
+    hex(&Secret::new(text).sha256())
 }

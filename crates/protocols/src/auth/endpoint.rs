@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use url::Url;
 
+use super::clients::Clients;
 use super::provider::{ClientAuth, Met};
 use crate::http_client::{Answer, HttpClient, HttpError};
 
@@ -40,6 +41,8 @@ pub(super) struct TokenResponse {
     pub(super) refresh_token: Option<String>,
     pub(super) expires_in: Option<u64>,
     pub(super) scope: Option<String>,
+    /// Whose account it is, where the provider says so.
+    pub(super) id_token: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -50,23 +53,23 @@ struct ErrorResponse {
 
 /// Asks the token endpoint.
 pub(super) async fn token(
-    http: &HttpClient,
+    clients: &Clients,
     met: &Met,
     form: &[(&str, &str)],
 ) -> Result<TokenResponse, EndpointError> {
     let resource = met.issued.as_ref().map(|issued| ("resource", issued.resource.as_str()));
     let form: Vec<_> = form.iter().copied().chain(resource).collect();
-    let body = post(http, met, &met.endpoints.token, &form).await?;
+    let body = post(clients, met, &met.endpoints.token, &form).await?;
     read(&body)
 }
 
 /// Asks a provider to forget a token.
-pub(super) async fn revoke(http: &HttpClient, met: &Met, token: &str) -> Result<(), EndpointError> {
+pub(super) async fn revoke(clients: &Clients, met: &Met, token: &str) -> Result<(), EndpointError> {
     let url = met.endpoints.revoke.as_ref().ok_or_else(|| {
         let what = "it has no address to revoke tokens at, so the token is good until it expires";
         EndpointError::Unusable(what.to_owned())
     })?;
-    post(http, met, url, &[("token", token)]).await.map(drop)
+    post(clients, met, url, &[("token", token)]).await.map(drop)
 }
 
 /// Sends a document and reads another.
@@ -94,7 +97,7 @@ pub(super) async fn get_json<T: DeserializeOwned>(http: &HttpClient, url: &str) 
 }
 
 async fn post(
-    http: &HttpClient,
+    clients: &Clients,
     met: &Met,
     url: &Url,
     form: &[(&str, &str)],
@@ -118,6 +121,7 @@ async fn post(
     }
     let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
     headers.insert(header::CONTENT_TYPE, kind);
+    let http = clients.of(met.endpoints.reach);
     answered(http.send(Method::POST, url, headers, written(&form)).await?).await
 }
 

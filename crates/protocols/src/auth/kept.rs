@@ -156,6 +156,7 @@ mod tests {
             refresh_token: None,
             expires_in,
             scope: Some("a,b c".into()),
+            id_token: None,
         };
         let token = KeptToken::new(given, &[], None);
         assert_eq!((token.is_fresh(), token.is_alive()), expect, "{expires_in:?}");
@@ -173,6 +174,7 @@ mod tests {
             refresh_token: None,
             expires_in: Some(600),
             scope: None,
+            id_token: None,
         };
         let mut token = KeptToken::new(given, &[], None);
         token.obtained -= 550;

@@ -1,10 +1,16 @@
 //! The authorization broker: an OAuth 2.0 client that gets users' consent, keeps their tokens sealed, renews
-//! them, and the three pages a user's browser and a polling client see.
+//! them, and the pages that a user's browser and a polling client see.
 
 mod broker;
+mod callback;
 mod challenge;
+mod clients;
+mod consent;
+mod consent_page;
+mod cookie;
 mod endpoint;
 mod flow;
+mod identity;
 mod kept;
 mod page;
 mod provider;
@@ -16,6 +22,7 @@ mod seal;
 mod serve;
 
 pub use self::broker::{Base, OAuthBroker, Owner};
+pub use self::callback::address as redirect_uri;
 pub use self::provider::{ClientAuth, Provider, ProviderError};
 pub use self::seal::SealingKey;
 pub(crate) use self::serve::SERVED;

@@ -5,8 +5,9 @@ use tokio::sync::OnceCell;
 use toolmux_core::secret::Secret;
 use url::Url;
 
+use super::clients::{Clients, named_from};
 use super::endpoint::{EndpointError, get_json};
-use crate::http_client::HttpClient;
+use crate::network_zone::{Reach, is_this_machine};
 
 /// How we prove to the token endpoint who we are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +50,8 @@ pub(super) struct Endpoints {
     pub(super) says_issuer: bool,
     pub(super) client_auth: ClientAuth,
     pub(super) offers: Offers,
+    /// Where these addresses may be: anywhere when an operator wrote them.
+    pub(super) reach: Reach,
 }
 
 /// What a provider offers to clients that nobody registered there.
@@ -94,6 +97,7 @@ impl Provider {
             says_issuer: false,
             client_auth: ClientAuth::Basic,
             offers: Offers::default(),
+            reach: Reach::Anywhere,
         };
         Ok(Provider::new(None, OnceCell::new_with(Some(endpoints)), client_id))
     }
@@ -142,15 +146,16 @@ impl Provider {
     }
 
     /// Where it is reached, asked once, and again after a failure; and who we are there.
-    pub(super) async fn met(&self, http: &HttpClient) -> Result<Met, EndpointError> {
+    pub(super) async fn met(&self, name: &str, clients: &Clients) -> Result<Met, EndpointError> {
         let known = self.known.get_or_try_init(async || match &self.issuer {
-            Some(issuer) => discover(http, issuer).await,
+            Some(issuer) => discover(clients, issuer, Reach::Anywhere).await,
             None => Err(EndpointError::Unusable("it has no issuer".to_owned())),
         });
         let known = known.await?;
         let client_auth = self.client_auth.unwrap_or(known.client_auth);
         let endpoints = Endpoints { client_auth, ..known.clone() };
-        Ok(Met { endpoints, client: self.client.clone(), issued: None, scopes: Vec::new() })
+        let (client, callback) = (self.client.clone(), name.to_owned());
+        Ok(Met { endpoints, client, callback, issued: None, scopes: Vec::new() })
     }
 }
 
@@ -158,6 +163,8 @@ impl Provider {
 pub(super) struct Met {
     pub(super) endpoints: Endpoints,
     pub(super) client: Client,
+    /// The last part of its redirect URI.
+    pub(super) callback: String,
     /// For tokens of a provider that a server named.
     pub(super) issued: Option<Issued>,
     /// Scopes to ask for when a tool names none.
@@ -173,15 +180,29 @@ pub(super) struct Issued {
     pub(super) issuer: String,
     /// What the server calls itself, exactly (RFC 8707).
     pub(super) resource: String,
+    /// Where the issuer may be.
+    #[serde(default)]
+    pub(super) reach: Reach,
 }
 
 /// Where an issuer is reached, as it says itself. With a path, RFC 8414 wants it behind the well-known part and
-/// OpenID before it.
-pub(super) async fn discover(http: &HttpClient, issuer: &Url) -> Result<Endpoints, EndpointError> {
+/// OpenID before it. What it names is public, unless the issuer is inside itself.
+pub(super) async fn discover(
+    clients: &Clients,
+    issuer: &Url,
+    allowed: Reach,
+) -> Result<Endpoints, EndpointError> {
     let mut last = None;
+    let side = clients.side_of(issuer, allowed).await;
     for url in documents(issuer) {
-        match get_json::<Metadata>(http, url.as_str()).await {
-            Ok(metadata) => return metadata.endpoints(issuer.as_str().trim_end_matches('/')),
+        match get_json::<Metadata>(clients.of(side), url.as_str()).await {
+            Ok(metadata) => {
+                let endpoints =
+                    metadata.endpoints(issuer.as_str().trim_end_matches('/'), named_from(side))?;
+                // The only one that this server does not connect to itself.
+                clients.of(endpoints.reach).check(&endpoints.authorize).await?;
+                return Ok(endpoints);
+            }
             Err(error) => last = Some(error),
         }
     }
@@ -222,7 +243,7 @@ struct Metadata {
 }
 
 impl Metadata {
-    fn endpoints(self, asked: &str) -> Result<Endpoints, EndpointError> {
+    fn endpoints(self, asked: &str, reach: Reach) -> Result<Endpoints, EndpointError> {
         if self.issuer.trim_end_matches('/') != asked {
             return Err(EndpointError::Unusable(format!("it calls itself `{}`", self.issuer)));
         }
@@ -244,13 +265,9 @@ impl Metadata {
                 auth_methods: methods,
                 scopes: self.scopes_supported,
             },
+            reach,
         })
     }
-}
-
-/// True for an address on this machine.
-pub(super) fn is_here(url: &Url) -> bool {
-    matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"))
 }
 
 /// An address that tokens may travel to.
@@ -258,7 +275,7 @@ pub(super) fn address(text: &str) -> Result<Url, ProviderError> {
     let url: Url = text.parse().map_err(|_| ProviderError::Address(text.to_owned()))?;
     match url.scheme() {
         "https" => Ok(url),
-        "http" if is_here(&url) => Ok(url),
+        "http" if is_this_machine(&url) => Ok(url),
         "http" => Err(ProviderError::NotSafe(text.to_owned())),
         _ => Err(ProviderError::Address(text.to_owned())),
     }

@@ -9,10 +9,12 @@ use toolmux_core::secret::Secret;
 use toolmux_core::store::SealedKey;
 use url::Url;
 
+use super::callback;
+use super::clients::Clients;
 use super::endpoint::{EndpointError, post_json};
 use super::kept::Kept;
-use super::provider::{Client, ClientAuth, Endpoints, is_here};
-use crate::http_client::HttpClient;
+use super::provider::{Client, ClientAuth, Endpoints};
+use crate::network_zone::is_this_machine;
 
 /// Where the document about us is, below our own address.
 pub(super) const DOCUMENT: &str = "/auth/client.json";
@@ -28,39 +30,53 @@ struct Registered {
     token_endpoint_auth_method: Option<String>,
 }
 
-/// Where what an issuer gave us is kept. Each issuer knows us by a name of its own.
-pub(super) fn place(issuer: &str, base: &str) -> SealedKey {
-    SealedKey { kind: "client".to_owned(), name: json!([issuer, base]).to_string() }
+/// Who we are to a provider, and how we prove it.
+pub(super) struct Known {
+    pub(super) client: Client,
+    pub(super) client_auth: ClientAuth,
+    /// The last part of the redirect URI that the provider knows.
+    pub(super) callback: String,
 }
 
-/// Who we are there, and how we prove it.
+/// Where what an issuer gave us is kept. Each issuer knows us by a name of its own.
+pub(super) fn place(issuer: &str, redirect_uri: &str) -> SealedKey {
+    SealedKey { kind: "client".to_owned(), name: json!([issuer, redirect_uri]).to_string() }
+}
+
+/// Who we are there. A document is the same for every provider that reads it, so that nothing but the name in its
+/// answers tells them apart: it is shown only to those that always name themselves.
 pub(super) async fn client(
     kept: &Kept,
-    http: &HttpClient,
+    clients: &Clients,
     endpoints: &Endpoints,
     base: &str,
-) -> Result<(Client, ClientAuth), EndpointError> {
-    if endpoints.offers.documents && base.starts_with("https://") {
+) -> Result<Known, EndpointError> {
+    if endpoints.offers.documents && endpoints.says_issuer && base.starts_with("https://") {
         let client = Client { id: format!("{base}{DOCUMENT}"), secret: None };
-        return Ok((client, ClientAuth::Basic));
+        let callback = callback::OF_DOCUMENT.to_owned();
+        return Ok(Known { client, client_auth: ClientAuth::Basic, callback });
     }
     let issuer = endpoints.issuer.as_deref().unwrap_or_default();
-    let place = place(issuer, base);
+    let callback = callback::of_issuer(issuer);
+    let redirect_uri = callback::address(base, &callback);
+    let place = place(issuer, &redirect_uri);
     let unkept = |error: toolmux_core::store::StoreError| EndpointError::Unusable(error.message.public);
     let known: Option<Registered> = kept.find(&place).await.map_err(unkept)?;
     if let Some(known) = known.filter(Registered::is_good) {
-        return Ok(known.client());
+        return Ok(known.client(callback));
     }
     let Some(register) = &endpoints.offers.register else {
-        let what = "clients cannot register themselves there: register toolmux, write what it is given into \
+        let what = "clients cannot register themselves there, and documents about them are of use only where \
+                    the provider names itself in its answers (RFC 9207): register toolmux, write what it is given into \
                     `[auth.providers.NAME]`, and name that as `authorization.provider` of the source";
         return Err(EndpointError::Unusable(what.to_owned()));
     };
     let method = method(&endpoints.offers.auth_methods);
-    let mut given: Registered = post_json(http, register, &document(base, method)).await?;
+    let http = clients.of(endpoints.reach);
+    let mut given: Registered = post_json(http, register, &document(base, &callback, method)).await?;
     given.token_endpoint_auth_method.get_or_insert_with(|| method.to_owned());
     kept.put(&place, &given, None).await.map_err(unkept)?;
-    Ok(given.client())
+    Ok(given.client(callback))
 }
 
 impl Registered {
@@ -69,13 +85,14 @@ impl Registered {
         self.client_secret_expires_at == 0 || now < self.client_secret_expires_at
     }
 
-    fn client(self) -> (Client, ClientAuth) {
-        let (auth, secret) = match self.token_endpoint_auth_method.as_deref() {
+    fn client(self, callback: String) -> Known {
+        let (client_auth, secret) = match self.token_endpoint_auth_method.as_deref() {
             Some("none") => (ClientAuth::Basic, None),
             Some("client_secret_post") => (ClientAuth::Post, self.client_secret),
             _ => (ClientAuth::Basic, self.client_secret),
         };
-        (Client { id: self.client_id, secret: secret.map(Secret::new) }, auth)
+        let client = Client { id: self.client_id, secret: secret.map(Secret::new) };
+        Known { client, client_auth, callback }
     }
 }
 
@@ -86,11 +103,11 @@ fn method(known: &[String]) -> &'static str {
 }
 
 /// What a provider is told of us.
-fn document(base: &str, method: &str) -> Value {
-    let local = base.parse().is_ok_and(|base: Url| is_here(&base));
+fn document(base: &str, callback: &str, method: &str) -> Value {
+    let local = base.parse().is_ok_and(|base: Url| is_this_machine(&base));
     json!({
         "client_name": "toolmux",
-        "redirect_uris": [format!("{base}/auth/callback")],
+        "redirect_uris": [callback::address(base, callback)],
         "grant_types": ["authorization_code", "refresh_token"],
         "response_types": ["code"],
         "token_endpoint_auth_method": method,
@@ -100,7 +117,7 @@ fn document(base: &str, method: &str) -> Value {
 
 /// The document about us at our own address.
 pub(super) fn about_us(base: &str) -> Value {
-    let mut document = document(base, "none");
+    let mut document = document(base, callback::OF_DOCUMENT, "none");
     document["client_id"] = json!(format!("{base}{DOCUMENT}"));
     document
 }
@@ -130,8 +147,8 @@ mod tests {
             client_secret_expires_at: 0,
             token_endpoint_auth_method: Some(way.into()),
         };
-        assert!(given("none").client().0.secret.is_none());
-        assert_eq!(given("client_secret_post").client().1, ClientAuth::Post);
+        assert!(given("none").client(String::new()).client.secret.is_none());
+        assert_eq!(given("client_secret_post").client(String::new()).client_auth, ClientAuth::Post);
         assert!(given("client_secret_basic").is_good());
         assert!(!Registered { client_secret_expires_at: 1, ..given("none") }.is_good());
     }

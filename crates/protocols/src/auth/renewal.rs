@@ -10,11 +10,11 @@ use toolmux_core::refusal::Refusal;
 use toolmux_core::secret::Secret;
 
 use super::broker::{Owner, trouble};
+use super::clients::Clients;
 use super::endpoint::{self, EndpointError};
 use super::kept::{Kept, KeptToken};
 use super::providers::Providers;
 use super::renewal_lease::Lease;
-use crate::http_client::HttpClient;
 
 /// How many renewals run at a time; those of one token never do.
 const TURNS: usize = 64;
@@ -26,15 +26,15 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// Renews tokens.
 pub(super) struct Renewer {
     kept: Arc<Kept>,
-    http: HttpClient,
+    clients: Arc<Clients>,
     providers: Arc<Providers>,
     turns: Vec<Semaphore>,
 }
 
 impl Renewer {
-    pub(super) fn new(kept: Arc<Kept>, http: HttpClient, providers: Arc<Providers>) -> Self {
+    pub(super) fn new(kept: Arc<Kept>, clients: Arc<Clients>, providers: Arc<Providers>) -> Self {
         let turns = (0..TURNS).map(|_| Semaphore::new(1)).collect();
-        Renewer { kept, http, providers, turns }
+        Renewer { kept, clients, providers, turns }
     }
 
     /// Renews a token, one at a time per owner: a refresh token is often good once. One that was rejected is
@@ -104,7 +104,7 @@ impl Renewer {
         let asked = async {
             let met = self.providers.meet_again(&owner.provider, token.issued.as_ref()).await?;
             let form = [("grant_type", "refresh_token"), ("refresh_token", refresh)];
-            let given = endpoint::token(&self.http, &met, &form).await;
+            let given = endpoint::token(&self.clients, &met, &form).await;
             if given.as_ref().is_err_and(EndpointError::is_stranger) {
                 // What the store says does not matter here: the provider turns us down again.
                 self.providers.forget_client(&met).await.ok();

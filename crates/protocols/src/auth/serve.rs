@@ -1,56 +1,113 @@
-//! `/auth/start`, `/auth/callback` for the user's browser, `/auth/check` for a client that polls, `/auth/client.json`
+//! Routes of the broker: pages for the user's browser, `/auth/check` for a client that polls, `/auth/client.json`
 //! for providers. They ask for no key: a browser has none, and the ids of challenges cannot be guessed.
 
 use std::sync::Arc;
 
-use axum::extract::{Path, Query, State};
+use axum::extract::{Query, Request, State};
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use toolmux_core::broker::{CameBack, ChallengeStatus, StartFrom};
+use tokio::time::timeout;
+use toolmux_core::broker::{Broker, CameBack, ChallengeStatus, ConsentRequest, StartFrom, Started};
+use toolmux_core::gateway::Credential;
 use toolmux_core::message::Message;
-use url::Url;
+use url::form_urlencoded;
 
+use super::consent_page::{FORM_TOKEN, PROOF, consent_page};
+use super::cookie::{Cookies, shown};
 use super::page::page;
 use super::registration::DOCUMENT;
 use crate::registry::Served;
 use crate::routes::{Access, Routes};
 use crate::version_header::stamp;
-use crate::web::{Web, json};
+use crate::web::{PathPart, Web, json};
 
-/// What a browser shows when it comes back.
-const COOKIE: &str = "toolmux_auth";
-/// How long a browser keeps it, in seconds.
-const COOKIE_LIFE: u32 = 3_600;
+/// The largest form, in bytes: tokens are some thousand long.
+const LARGEST_FORM: usize = 64 << 10;
 
 pub(crate) const SERVED: Served =
     Served { name: "authorization", path: "/auth", routes, try_it: |_, _| None };
 
 fn routes() -> Routes {
     Routes::default()
-        .get("/auth/start/{challenge}", Access::Anybody, start)
-        .get("/auth/callback", Access::Anybody, callback)
+        .get("/auth/start/{challenge}", Access::Anybody, show)
+        .post("/auth/start/{challenge}", Access::Anybody, start)
+        .get("/auth/callback/{provider}", Access::Anybody, callback)
         .get("/auth/check/{challenge}", Access::Anybody, check)
         .get(DOCUMENT, Access::Anybody, about_us)
 }
 
-async fn start(State(web): State<Arc<Web>>, Path(challenge): Path<String>, headers: HeaderMap) -> Response {
-    let from = StartFrom { challenge: &challenge, browser: cookie(&headers) };
-    let started = match web.gateway.broker() {
-        Some(broker) => broker.start(&from).await,
+/// Says who asks for what. It changes nothing: anybody can have a browser open an address.
+async fn show(State(web): State<Arc<Web>>, PathPart(challenge): PathPart) -> Response {
+    let asked = match web.gateway.broker() {
+        Some(broker) => broker.show(&challenge).await,
         None => Err(no_provider()),
     };
-    match started.and_then(|started| redirect(&started.url, started.browser.expose())) {
+    asked.and_then(|asked| asking(&web, &challenge, &asked)).unwrap_or_else(told)
+}
+
+fn asking(web: &Web, challenge: &str, asked: &ConsentRequest) -> Result<Response, Message> {
+    let cookie = Cookies::of(web).form(challenge, asked.browser.expose());
+    let mut response = consent_page(asked);
+    set_cookie(&mut response, &cookie)?;
+    Ok(response)
+}
+
+/// The user goes on from there.
+async fn start(State(web): State<Arc<Web>>, PathPart(challenge): PathPart, request: Request) -> Response {
+    let Some(broker) = web.gateway.broker() else { return told(no_provider()) };
+    match go_on(&web, &*broker, &challenge, request).await {
         Ok(response) => response,
         Err(message) => told(message),
     }
 }
 
+async fn go_on(
+    web: &Web,
+    broker: &dyn Broker,
+    challenge: &str,
+    request: Request,
+) -> Result<Response, Message> {
+    let (parts, body) = request.into_parts();
+    let unread = || Message::public("The form could not be read. Open the link again.");
+    let body = timeout(web.limits.body_timeout, axum::body::to_bytes(body, LARGEST_FORM)).await;
+    let body = body.map_err(|_| unread())?.map_err(|_| unread())?;
+    let field = |name: &str| {
+        let found = form_urlencoded::parse(&body).find(|(known, _)| known == name);
+        found.map(|(_, value)| value.into_owned()).unwrap_or_default()
+    };
+    let (form_token, proof) = (field(FORM_TOKEN), field(PROOF));
+    let proven = subject_of(web, &proof);
+    let from = StartFrom {
+        challenge,
+        form_token: &form_token,
+        form_browser: shown(&parts.headers, Cookies::FORM),
+        browser: shown(&parts.headers, Cookies::of(web).name()),
+        proven: proven.as_deref(),
+    };
+    redirect(web, &broker.start(&from).await?)
+}
+
+/// The subject of a token that is good here.
+fn subject_of(web: &Web, token: &str) -> Option<String> {
+    let token = token.trim();
+    let token = token.strip_prefix("Bearer ").unwrap_or(token);
+    let caller = web.gateway.admit(Credential::Bearer(token), None).ok()?;
+    caller.subject().map(str::to_owned)
+}
+
 async fn callback(
     State(web): State<Arc<Web>>,
+    PathPart(provider): PathPart,
     Query(parameters): Query<Vec<(String, String)>>,
     headers: HeaderMap,
 ) -> Response {
-    let came_back = CameBack { parameters: &parameters, browser: cookie(&headers) };
+    let issuer = web.gateway.entrance().issuer;
+    let came_back = CameBack {
+        callback: &provider,
+        parameters: &parameters,
+        browser: shown(&headers, Cookies::of(&web).name()),
+        token_issuer: issuer.as_deref(),
+    };
     let finished = match web.gateway.broker() {
         Some(broker) => broker.finish(&came_back).await,
         None => Err(no_provider()),
@@ -68,7 +125,7 @@ async fn callback(
     }
 }
 
-async fn check(State(web): State<Arc<Web>>, Path(challenge): Path<String>) -> Response {
+async fn check(State(web): State<Arc<Web>>, PathPart(challenge): PathPart) -> Response {
     let status = match web.gateway.broker() {
         Some(broker) => broker.status(&challenge).await,
         None => Ok(ChallengeStatus::Failed),
@@ -94,35 +151,18 @@ async fn about_us(State(web): State<Arc<Web>>) -> Response {
 }
 
 /// Sends the browser to the provider, with something to remember.
-fn redirect(url: &str, browser: &str) -> Result<Response, Message> {
+fn redirect(web: &Web, started: &Started) -> Result<Response, Message> {
     let mut response = page(StatusCode::SEE_OTHER, "Authorization", "You are being sent to the provider.");
-    let scope = cookie_scope(url);
-    let cookie = format!("{COOKIE}={browser}; {scope}; Max-Age={COOKIE_LIFE}; HttpOnly; SameSite=Lax");
     let wrong = |_| Message::public("The address of the provider cannot be sent.");
-    response.headers_mut().insert(header::LOCATION, HeaderValue::from_str(url).map_err(wrong)?);
-    response.headers_mut().insert(header::SET_COOKIE, HeaderValue::from_str(&cookie).map_err(wrong)?);
+    response.headers_mut().insert(header::LOCATION, HeaderValue::from_str(&started.url).map_err(wrong)?);
+    set_cookie(&mut response, &Cookies::of(web).callback(started.browser.expose()))?;
     Ok(response)
 }
 
-/// Where the browser shows its cookie: at our own pages only, as the browser sees their address, which the
-/// consent page is told to send it back to.
-fn cookie_scope(consent: &str) -> String {
-    let parameter = Url::parse(consent).ok().and_then(|consent| {
-        let mut pairs = consent.query_pairs();
-        pairs.find(|(name, _)| name == "redirect_uri").map(|(_, value)| value.into_owned())
-    });
-    let Some(back) = parameter.and_then(|address| Url::parse(&address).ok()) else {
-        return "Path=/auth".to_owned();
-    };
-    let path = back.path().strip_suffix("/callback").unwrap_or("/auth");
-    let secure = if back.scheme() == "https" { "; Secure" } else { "" };
-    format!("Path={path}{secure}")
-}
-
-fn cookie(headers: &HeaderMap) -> Option<&str> {
-    let sent = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = sent.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(name, _)| *name == COOKIE).map(|(_, value)| value)
+fn set_cookie(response: &mut Response, cookie: &str) -> Result<(), Message> {
+    let wrong = |_| Message::public("The address of this server cannot be sent.");
+    response.headers_mut().insert(header::SET_COOKIE, HeaderValue::from_str(cookie).map_err(wrong)?);
+    Ok(())
 }
 
 fn told(message: Message) -> Response {
@@ -132,22 +172,4 @@ fn told(message: Message) -> Response {
 
 fn no_provider() -> Message {
     Message::public("This server has no provider of tokens.")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(base: &str, expect: &str) {
-        let back = format!("{base}/auth/callback");
-        let consent = Url::parse_with_params("https://provider.test/consent", [("redirect_uri", &back)]);
-        assert_eq!(cookie_scope(consent.expect("an address").as_str()), expect);
-    }
-
-    #[test]
-    fn a_cookie_is_shown_at_our_public_pages_only() {
-        check("http://127.0.0.1:1", "Path=/auth");
-        check("https://tools.test", "Path=/auth; Secure");
-        check("https://tools.test/mux", "Path=/mux/auth; Secure");
-    }
 }

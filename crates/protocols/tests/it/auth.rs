@@ -21,11 +21,11 @@ use crate::auth_provider::{CLIENT, Provider, SECRET, Seen};
 use crate::oxp::{SETTLE, Scripted, Server};
 
 /// A server with a broker, a provider, and the store both keep their secrets in.
-struct Stage {
+pub(crate) struct Stage {
     server: Server,
-    provider: Provider,
-    broker: Arc<OAuthBroker>,
-    store: Arc<dyn Store>,
+    pub(crate) provider: Provider,
+    pub(crate) broker: Arc<OAuthBroker>,
+    pub(crate) store: Arc<dyn Store>,
 }
 
 fn settings(broker: Arc<OAuthBroker>) -> Settings {
@@ -61,7 +61,7 @@ fn broker(provider: &Provider, store: &Arc<dyn Store>, base: &Base) -> Arc<OAuth
     Arc::new(OAuthBroker::new(providers, store.clone(), SealingKey::new([1; 32]), base.clone()))
 }
 
-async fn stage() -> Stage {
+pub(crate) async fn stage() -> Stage {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
     let provider = Provider::start().await;
     let base: Base = Arc::new(OnceLock::new());
@@ -83,14 +83,14 @@ impl Stage {
     }
 
     /// The address of the challenge that a call meets.
-    async fn challenge(&self, caller: &str, user: Option<&str>) -> Value {
+    pub(crate) async fn challenge(&self, caller: &str, user: Option<&str>) -> Value {
         let (status, answer) = self.call(caller, "Kit.Needy", user).await;
         assert_eq!(status, StatusCode::BAD_REQUEST, "{answer}");
         answer["missing_requirements"]["authorization"][0].clone()
     }
 
     /// What `check_url` says.
-    async fn status(&self, challenge: &Value) -> String {
+    pub(crate) async fn status(&self, challenge: &Value) -> String {
         let (status, _, body) = get(&url(challenge, "check_url"), None).await;
         assert_eq!(status, StatusCode::OK);
         let answer: Value = serde_json::from_str(&body).expect("JSON");
@@ -103,32 +103,67 @@ impl Stage {
     }
 }
 
-fn url(challenge: &Value, member: &str) -> String {
+pub(crate) fn url(challenge: &Value, member: &str) -> String {
     challenge[member].as_str().unwrap_or_else(|| panic!("{challenge}")).to_owned()
 }
 
 pub(crate) async fn get(url: &str, cookie: Option<&str>) -> (StatusCode, HeaderMap, String) {
+    send(Method::GET, url, cookie, String::new()).await
+}
+
+async fn send(
+    method: Method,
+    url: &str,
+    cookie: Option<&str>,
+    body: String,
+) -> (StatusCode, HeaderMap, String) {
     let mut headers = HeaderMap::new();
     if let Some(cookie) = cookie {
         headers.insert("cookie", cookie.parse().expect("a cookie"));
     }
     let client = HttpClient::new(HttpLimits::default());
-    let answer = client.send(Method::GET, &url.parse().expect("url"), headers, "").await.expect("answers");
+    let answer = client.send(method, &url.parse().expect("url"), headers, body).await.expect("answers");
     let (status, headers) = (answer.status(), answer.headers().clone());
     let body = answer.body().await.expect("a body");
     (status, headers, String::from_utf8(body.to_vec()).expect("text"))
 }
 
-fn location(headers: &HeaderMap) -> String {
+pub(crate) fn location(headers: &HeaderMap) -> String {
     headers["location"].to_str().expect("text").to_owned()
+}
+
+fn cookie(headers: &HeaderMap) -> String {
+    let cookie = headers["set-cookie"].to_str().expect("text");
+    cookie.split(';').next().expect("a pair").to_owned()
+}
+
+/// The page that says who asks, as a browser keeps it: the value of its form, and its cookie.
+pub(crate) struct Shown {
+    pub(crate) form: String,
+    pub(crate) cookie: String,
+}
+
+/// Opens a link.
+pub(crate) async fn open(start: &str) -> Shown {
+    let (status, headers, page) = get(start, None).await;
+    assert_eq!(status, StatusCode::OK, "{page}");
+    assert!(headers.get("location").is_none());
+    let form = page.split("name=\"form\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
+    let form = form.unwrap_or_else(|| panic!("no form in {page}")).to_owned();
+    Shown { form, cookie: cookie(&headers) }
+}
+
+/// Goes on from there, with a token of the user where one is asked for.
+pub(crate) async fn go_on(start: &str, shown: &Shown, token: &str) -> (StatusCode, HeaderMap, String) {
+    let body = format!("form={}&token={token}", shown.form);
+    send(Method::POST, start, Some(&shown.cookie), body).await
 }
 
 /// Goes to the provider as a browser does; gives the address it is sent back to, and its cookie.
 async fn consent(start: &str) -> (String, String) {
-    let (status, headers, _) = get(start, None).await;
-    assert_eq!(status, StatusCode::SEE_OTHER);
-    let cookie = headers["set-cookie"].to_str().expect("text");
-    let cookie = cookie.split(';').next().expect("a pair").to_owned();
+    let (status, headers, page) = go_on(start, &open(start).await, "").await;
+    assert_eq!(status, StatusCode::SEE_OTHER, "{page}");
+    let cookie = cookie(&headers);
     let (_, headers, _) = get(&location(&headers), None).await;
     (location(&headers), cookie)
 }
@@ -202,7 +237,7 @@ async fn a_state_is_good_once_and_in_the_browser_that_began() {
     assert_eq!(stage.status(&challenge).await, "pending");
     assert_eq!(complete(&url(&challenge, "url")).await.0, StatusCode::OK, "the user may begin again");
     assert_eq!(get(&url(&challenge, "url"), None).await.0, StatusCode::BAD_REQUEST, "but not after the end");
-    let made_up = format!("{}/auth/callback?state=made-up&code=code0", stage.server.base);
+    let made_up = format!("{}/auth/callback/github?state=made-up&code=code0", stage.server.base);
     assert_eq!(get(&made_up, Some(&cookie)).await.0, StatusCode::BAD_REQUEST);
 }
 
@@ -258,7 +293,7 @@ async fn of_several_servers_one_renews_a_token_and_all_use_it() {
     let base: Base = Arc::new(OnceLock::new());
     let servers: Vec<_> = (0..8).map(|_| broker(&stage.provider, &stage.store, &base)).collect();
     let needed = Authorization::new("github", vec!["repo".into()]);
-    let wanted = Wanted { caller: "alice", user: "", needed: &needed };
+    let wanted = Wanted { caller: "alice", subject: None, needed_by: "Kit.Needy", user: "", needed: &needed };
     for token in futures_util::future::join_all(servers.iter().map(|server| server.token(&wanted))).await {
         match token {
             Ok(Brokered::Token(token)) => assert_eq!(token.expose(), "access2"),
@@ -338,7 +373,7 @@ async fn what_is_kept_is_sealed() {
 
 /// Lets the time of every challenge be over.
 async fn expire(store: &Arc<dyn Store>) {
-    for kind in ["challenge", "challenge_of", "state"] {
+    for kind in ["challenge", "challenge_of", "form", "state"] {
         for name in store.sealed_list(kind).await.unwrap_or_default() {
             let key = SealedKey { kind: kind.into(), name };
             let past = Some(SystemTime::UNIX_EPOCH);

@@ -45,6 +45,12 @@ pub(crate) struct Seen {
     pub(crate) says: Value,
     /// What it calls itself when it sends users back.
     pub(crate) iss: Option<String>,
+    /// Whose account a token is of, as an id token says it.
+    pub(crate) account: Option<String>,
+    /// Where it sent users back to.
+    pub(crate) redirect_uris: Vec<String>,
+    /// As whom clients came.
+    pub(crate) clients: Vec<String>,
 }
 
 impl Seen {
@@ -106,7 +112,9 @@ async fn register(State(seen): State<Shared>, body: String) -> (StatusCode, Stri
 
 async fn authorize(State(seen): State<Shared>, Query(asked): Query<HashMap<String, String>>) -> Redirect {
     let mut seen = seen.lock().expect("not poisoned");
-    assert_eq!((asked["client_id"].as_str(), asked["code_challenge_method"].as_str()), (CLIENT, "S256"));
+    assert_eq!(asked["code_challenge_method"], "S256");
+    seen.clients.push(asked["client_id"].clone());
+    seen.redirect_uris.push(asked["redirect_uri"].clone());
     seen.scopes_asked.push(asked.get("scope").cloned().unwrap_or_default());
     seen.resources.extend(asked.get("resource").cloned());
     let (back, state) = (&asked["redirect_uri"], &asked["state"]);
@@ -153,8 +161,13 @@ async fn token(
     seen.given += 1;
     let refresh = format!("refresh{}", seen.given);
     seen.refresh.push(refresh.clone());
-    let answer = json!({ "access_token": format!("access{}", seen.given), "token_type": "Bearer",
+    let mut answer = json!({ "access_token": format!("access{}", seen.given), "token_type": "Bearer",
         "expires_in": seen.life, "refresh_token": refresh });
+    if let Some(sub) = &seen.account {
+        let iss = format!("http://{}", headers["host"].to_str().expect("text"));
+        let claims = URL_SAFE_NO_PAD.encode(json!({ "iss": iss, "sub": sub }).to_string());
+        answer["id_token"] = json!(format!("e30.{claims}.c2ln"));
+    }
     answer.to_string().into_response()
 }
 

@@ -4,6 +4,7 @@ mod answer_memory;
 mod ats;
 mod ats_source;
 mod auth;
+mod auth_consent;
 mod auth_provider;
 mod body_memory;
 mod did_not_run;

@@ -40,7 +40,9 @@ async fn the_provider_that_a_server_names_knows_us_by_a_registration_of_our_own(
     let base = served.url.trim_end_matches("/mcp");
     let registered = provider.seen(|seen| seen.registered.clone());
     let [registered] = &registered[..] else { panic!("registered once: {registered:?}") };
-    assert_eq!(registered["redirect_uris"], json!([format!("{base}/auth/callback")]));
+    let redirect_uri = registered["redirect_uris"][0].as_str().expect("an address");
+    let last = redirect_uri.strip_prefix(&format!("{base}/auth/callback/")).expect("ours");
+    assert!(last.len() == 32 && last.bytes().all(|digit| digit.is_ascii_hexdigit()), "{last}");
     assert_eq!(registered["grant_types"], json!(["authorization_code", "refresh_token"]));
     assert_eq!(
         (&registered["token_endpoint_auth_method"], &registered["application_type"]),
@@ -172,5 +174,5 @@ async fn providers_can_read_who_we_are() {
         (status, &document["client_id"]),
         (StatusCode::OK, &json!(format!("{base}/auth/client.json")))
     );
-    assert_eq!(document["redirect_uris"], json!([format!("{base}/auth/callback")]));
+    assert_eq!(document["redirect_uris"], json!([format!("{base}/auth/callback/client.json")]));
 }

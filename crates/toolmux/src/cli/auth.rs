@@ -1,4 +1,4 @@
-//! `toolmux auth`: whose tokens are kept, and giving them back.
+//! `toolmux auth`: whose tokens are kept, giving them back, and what providers have to know.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Subcommand;
 use serde_json::{Value, json};
-use toolmux_protocols::auth::{Base, OAuthBroker, Owner};
+use toolmux_protocols::auth::{Base, OAuthBroker, Owner, redirect_uri};
 
 use super::failure::Failure;
 use super::table::Table;
@@ -15,7 +15,7 @@ use crate::assembly::store;
 use crate::authorization;
 use crate::config::Config;
 
-/// List and revoke tokens that users have allowed.
+/// List and revoke tokens that users have allowed, and show what to register at providers.
 ///
 /// Example: toolmux auth revoke github --user ann --config toolmux.toml
 #[derive(clap::Args)]
@@ -34,6 +34,17 @@ enum Action {
         #[arg(long)]
         json: bool,
         /// The configuration whose store keeps them.
+        #[arg(default_value = "toolmux.toml", value_name = "CONFIG")]
+        config: PathBuf,
+    },
+    /// The providers that are configured, and the redirect URI to register at each.
+    ///
+    /// Example: toolmux auth providers toolmux.toml
+    Providers {
+        /// Say it as JSON.
+        #[arg(long)]
+        json: bool,
+        /// The configuration.
         #[arg(default_value = "toolmux.toml", value_name = "CONFIG")]
         config: PathBuf,
     },
@@ -67,6 +78,18 @@ impl Auth {
                 }
                 Ok(ExitCode::SUCCESS)
             }
+            Action::Providers { json, config } => {
+                let providers = providers(&Config::load(&config)?);
+                if json {
+                    let one = |(name, uri)| json!({ "provider": name, "redirect_uri": uri });
+                    print_line(&format!("{:#}", providers.into_iter().map(one).collect::<Value>()));
+                } else {
+                    let mut table = Table::new(["PROVIDER", "REDIRECT URI"]);
+                    providers.iter().for_each(|(name, uri)| table.row([name, uri]));
+                    table.print(terminal);
+                }
+                Ok(ExitCode::SUCCESS)
+            }
             Action::Revoke { provider, caller, user, config } => {
                 let fits = |owner: &Owner| {
                     owner.provider == provider
@@ -79,12 +102,24 @@ impl Auth {
     }
 }
 
+/// Where browsers reach the server that the configuration is for.
+fn public_url(config: &Config) -> String {
+    config.public_url.clone().unwrap_or_else(|| format!("http://{}", config.listen))
+}
+
+/// The configured providers, each with its redirect URI.
+fn providers(config: &Config) -> Vec<(String, String)> {
+    let base = public_url(config);
+    let configured = config.auth.iter().flat_map(|auth| &auth.providers);
+    configured.map(|provider| (provider.name.clone(), redirect_uri(&base, &provider.name))).collect()
+}
+
 async fn broker(config: &Path) -> Result<Arc<OAuthBroker>, Failure> {
     let config = Config::load(config)?;
     let store = store(&config.store, config.retention).await?;
     // Providers that servers name know us by our address.
     let base = Base::default();
-    base.set(config.public_url.clone().unwrap_or_else(|| format!("http://{}", config.listen))).ok();
+    base.set(public_url(&config)).ok();
     authorization::broker(config.auth.as_ref(), &store, &base)?.ok_or_else(|| {
         Failure::refused(anyhow::anyhow!("no provider of tokens is configured"))
             .hint("add an [auth.providers.NAME] table, or `authorization = {}` to an MCP source")

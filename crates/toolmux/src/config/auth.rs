@@ -22,13 +22,13 @@ const SHORTEST_KEY: usize = 32;
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RawAuth {
-    /// Where browsers and callers reach this server; the address it listens on when absent. `/auth/callback`
-    /// below it is what a provider must know as redirect URI; `/mcp` below it is what MCP clients get tokens for.
+    /// Where browsers and callers reach this server; the address it listens on when absent. `/auth/callback/NAME`
+    /// below it is what the provider NAME must know as redirect URI; `/mcp` below it is what MCP clients get tokens for.
     public_url: Option<String>,
     /// What tokens are sealed with at rest: at least 32 characters. When absent, a key is made at the first
     /// start in the file `toolmux.key` beside the configuration.
     key: Option<SecretSetting>,
-    /// Providers by name.
+    /// Providers by name, which is the last part of their redirect URI: letters, digits, `_` and `-`.
     providers: BTreeMap<String, RawProvider>,
 }
 
@@ -53,7 +53,8 @@ struct RawProvider {
     /// Scopes asked for beside those of a tool, such as `offline_access`.
     #[serde(default)]
     scopes: Vec<String>,
-    /// More parameters of the consent page, such as `{ prompt = "consent" }`.
+    /// More parameters of the consent page. `{ prompt = "consent" }` has the provider ask the user each time, also for
+    /// what was allowed before.
     #[serde(default)]
     parameters: BTreeMap<String, String>,
 }
@@ -118,7 +119,6 @@ impl ProviderConfig {
 }
 
 impl Reader<'_> {
-    /// `None` when no provider is configured.
     /// None when nobody needs tokens of users: a source may ask its server for a provider itself.
     pub(super) fn auth(
         &self,
@@ -161,6 +161,10 @@ impl Reader<'_> {
 
     fn provider(&self, name: String, raw: RawProvider) -> Result<ProviderConfig, ConfigFault> {
         let path = ["auth", "providers", &name];
+        if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')) {
+            let what = "the name of a provider may have letters, digits, `_` and `-`: it is part of its redirect URI";
+            return Err(self.fault(&path, what.to_owned()));
+        }
         let place = ["auth", "providers", &name, "client_secret"];
         let secret = raw.client_secret.map(|setting| self.secret(&place, &setting)).transpose()?;
         let config = ProviderConfig {

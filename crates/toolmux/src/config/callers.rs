@@ -1,11 +1,11 @@
 //! `[keys]`, `[jwt]` and `developers`: who may call, as the program believes it.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use toolmux_core::gateway::{ApiKey, TokenToolset};
 use toolmux_core::nearest::nearest;
 use toolmux_core::toolset::Toolset;
+use toolmux_protocols::network_zone::is_this_machine_name;
 use toolmux_protocols::registry::SecretSetting;
 
 use super::believe::Reader;
@@ -112,10 +112,9 @@ impl Reader<'_> {
 /// True for an address that nobody on the way can answer for.
 fn is_safe(url: &str) -> bool {
     let Ok(uri) = url.parse::<http::Uri>() else { return false };
-    let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
     match uri.scheme_str() {
         Some("https") => true,
-        Some("http") => host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback()),
+        Some("http") => uri.host().is_some_and(is_this_machine_name),
         _ => false,
     }
 }

@@ -76,6 +76,7 @@ fn address(path: &str, task: &str) -> String {
         ("{tool}", "Shell_echoh"),
         ("{vendor}", "nobody"),
         ("{challenge}", "unknown"),
+        ("{provider}", "unknown"),
         ("{toolset}", "admin"),
         ("{*rest}", "else"),
     ];
@@ -282,7 +283,7 @@ fn a_web_page_elsewhere_reaches_no_route() {
     }
     // A link that a user follows, and a provider that leads back.
     let link = "sec-fetch-site: cross-site\r\nsec-fetch-mode: navigate\r\n";
-    for page in ["/auth/start/unknown", "/auth/callback"] {
+    for page in ["/auth/start/unknown", "/auth/callback/unknown"] {
         assert_ne!(serving.get(page, link).0, 403, "{page}");
     }
 }
