@@ -109,14 +109,16 @@ def listed(base, good=bool, patience=15):
 
 
 def allow(answer):
-    """Plays the user's browser: opens the address that an answer holds and follows it to the end. False when there
-    is none."""
+    """Plays the user's browser: opens the address that an answer holds, goes on by the form of the page, and follows
+    it to the end. False when there is none."""
     found = re.search(r'http://[^"\\s]+/auth/start/[0-9a-f]+', json.dumps(answer))
     if not found:
         return False
     browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
     try:
         with browser.open(found.group(0), timeout=60) as page:
+            form = re.search(r'name="form" value="([0-9a-f]+)"', page.read().decode()).group(1)
+        with browser.open(found.group(0), f"form={form}".encode(), timeout=60) as page:
             print("allowed:", page.status, file=sys.stderr)
     except urllib.error.HTTPError as error:
         print("not allowed:", error.read().decode()[-600:], file=sys.stderr)

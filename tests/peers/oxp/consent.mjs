@@ -1,7 +1,9 @@
-// A user allows a token in a real browser at a real OpenID provider; afterwards the same call succeeds.
+// A user allows a token in a real browser at a real OpenID provider; afterwards the same call succeeds. Whoever opens a
+// link of somebody else allows nothing by that.
 
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
+import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -18,6 +20,8 @@ const { Provider } = await import(pathToFileURL(join(NODE_PATH, 'oidc-provider/l
 
 const CLIENT = { client_id: 'toolmux', client_secret: 'client secret of toolmux' };
 const TOKEN_LIFE = 4;
+const KEYS = { alice: 'alice-alice-alice-alice-alice-al', bob: 'bob-bob-bob-bob-bob-bob-bob-bob-' };
+const JWT_SECRET = 'a secret that callers share with the issuer of tokens';
 
 async function startProvider() {
   const server = createServer((request, response) => server.answer(request, response));
@@ -26,9 +30,9 @@ async function startProvider() {
   return { server, issuer: `http://127.0.0.1:${server.address().port}` };
 }
 
-function know(server, issuer, callback) {
+function know(server, issuer, callbacks) {
   const provider = new Provider(issuer, {
-    clients: [{ ...CLIENT, redirect_uris: [callback], grant_types: ['authorization_code', 'refresh_token'], scope: 'openid offline_access' }],
+    clients: [{ ...CLIENT, redirect_uris: callbacks, grant_types: ['authorization_code', 'refresh_token'], scope: 'openid offline_access' }],
     cookies: { keys: ['a key for tests'] },
     features: { revocation: { enabled: true } },
     ttl: { AccessToken: TOKEN_LIFE, Grant: 600, IdToken: 600, Interaction: 600, RefreshToken: 600, Session: 600 },
@@ -41,15 +45,24 @@ async function startToolmux(issuer) {
   writeFileSync(config, `
 store = "sqlite:${join(TOOLMUX_SCRATCH, 'tokens.db')}"
 [keys.alice]
-key = "alice-alice-alice-alice-alice-al"
+key = "${KEYS.alice}"
 [keys.bob]
-key = "bob-bob-bob-bob-bob-bob-bob-bob-"
+key = "${KEYS.bob}"
+[jwt]
+secret = { env = "JWT_SECRET" }
+issuer = "${issuer}"
+audience = ["toolmux"]
+toolset = "*"
 [auth.providers.idp]
 issuer = "${issuer}"
 client_id = "${CLIENT.client_id}"
 client_secret = { env = "CLIENT_SECRET" }
 scopes = ["offline_access"]
 parameters = { prompt = "consent" }
+[auth.providers.quick]
+issuer = "${issuer}"
+client_id = "${CLIENT.client_id}"
+client_secret = { env = "CLIENT_SECRET" }
 [sources.Shop]
 kind = "command"
 [sources.Shop.tools.whoami]
@@ -58,9 +71,15 @@ command = ["sh", "-c", "printf %s $TOKEN"]
 [tools."Shop.whoami"]
 requires = { authorization = [{ id = "idp", scopes = ["openid"] }] }
 deliver = [{ token = "idp", env = "TOKEN" }]
+[sources.Shop.tools.order]
+description = "Shows the token it got"
+command = ["sh", "-c", "printf %s $TOKEN"]
+[tools."Shop.order"]
+requires = { authorization = [{ id = "quick", scopes = ["openid"] }] }
+deliver = [{ token = "quick", env = "TOKEN" }]
 `);
   const child = spawn(TOOLMUX_BIN, ['serve', config, '--listen', '127.0.0.1:0'], {
-    env: { ...process.env, CLIENT_SECRET: CLIENT.client_secret, RUST_LOG: 'trace' }, stdio: ['ignore', 'inherit', 'pipe'],
+    env: { ...process.env, ...secrets(), RUST_LOG: 'trace' }, stdio: ['ignore', 'inherit', 'pipe'],
   });
   const log = [];
   const base = await new Promise((resolve, reject) => {
@@ -74,46 +93,99 @@ deliver = [{ token = "idp", env = "TOKEN" }]
   return { child, base, log, config };
 }
 
-function caller(base, key) {
+function secrets() {
+  return { CLIENT_SECRET: CLIENT.client_secret, JWT_SECRET };
+}
+
+/** A token of a caller, as the issuer gives it. */
+function jwt(issuer, sub) {
+  const part = (value) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const claims = { iss: issuer, aud: 'toolmux', sub, exp: Math.floor(Date.now() / 1000) + 600 };
+  const signed = `${part({ alg: 'HS256', typ: 'JWT' })}.${part(claims)}`;
+  return `${signed}.${createHmac('sha256', JWT_SECRET).update(signed).digest('base64url')}`;
+}
+
+function caller(base, credential, tool = 'Shop.whoami') {
   return async (context) => {
     const answer = await fetch(`${base}/tools/call`, {
-      method: 'POST', headers: { 'OXP-API-Key': key }, body: JSON.stringify({ tool_id: 'Shop.whoami', context }),
+      method: 'POST', headers: { authorization: `Bearer ${credential}` }, body: JSON.stringify({ tool_id: tool, context }),
     });
     return { status: answer.status, body: await answer.json() };
   };
 }
 
-/** Opens the link, logs in, consents; gives what the last page says. */
-async function consent(browser, url) {
-  const page = await browser.newPage();
-  await page.goto(url);
-  await page.fill('input[name=login]', 'ann');
+/** The challenge that a call is refused with. */
+async function challenged(call) {
+  const { status, body } = await call();
+  assert.equal(status, 400, JSON.stringify(body));
+  return body.missing_requirements.authorization[0];
+}
+
+async function statusOf(challenge) {
+  return (await (await fetch(challenge.check_url)).json()).status;
+}
+
+/** Opens a link: the page says who asks for what, and nothing has happened yet. */
+async function open(context, url, told) {
+  const page = await context.newPage();
+  const answer = await page.goto(url);
+  assert.equal(answer.status(), 200);
+  assert.equal(page.url(), url, 'a link leads nowhere by itself');
+  assert.equal(answer.headers()['referrer-policy'], 'same-origin');
+  assert.match(answer.headers()['content-security-policy'], /default-src 'none'.*frame-ancestors 'none'/);
+  const said = await page.innerText('body');
+  for (const words of told) assert.ok(said.includes(words), `${words} is not in: ${said}`);
+  return page;
+}
+
+/** Signs in at the provider, where it asks. */
+async function signIn(page, name) {
+  await page.fill('input[name=login]', name);
   await page.fill('input[name=password]', 'any');
   await page.click('button[type=submit]');
   await page.waitForSelector('button[autofocus], button[type=submit]');
-  await Promise.all([page.waitForURL(/\/auth\/callback/), page.click('button[type=submit]')]);
+}
+
+/** Opens the link, goes on by its button, signs in, consents; gives what the last page says. */
+async function consent(context, url, told) {
+  const page = await open(context, url, told);
+  await pictures(page);
+  await page.click('text=Continue to');
+  await signIn(page, 'ann');
+  await Promise.all([page.waitForURL(/\/auth\/callback\/idp/), page.click('button[type=submit]')]);
   await page.screenshot({ path: join(TOOLMUX_SCRATCH, 'completed.png') });
   const said = await page.innerText('body');
   await page.close();
   return said;
 }
 
+/** How the page looks in light and dark, and on a phone. */
+async function pictures(page, name = 'page') {
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme });
+    await page.screenshot({ path: join(TOOLMUX_SCRATCH, `${name}-${colorScheme}.png`) });
+  }
+  const wide = page.viewportSize();
+  await page.setViewportSize({ width: 375, height: 740 });
+  await page.screenshot({ path: join(TOOLMUX_SCRATCH, `${name}-phone.png`) });
+  assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), 'it fits on a phone');
+  await page.setViewportSize(wide);
+}
+
 /** Runs the command line beside the server; gives what it prints. */
 async function toolmux(...command) {
-  const env = { ...process.env, CLIENT_SECRET: CLIENT.client_secret };
+  const env = { ...process.env, ...secrets() };
   return (await promisify(execFile)(TOOLMUX_BIN, command, { env })).stdout;
 }
 
-async function flow(browser, issuer, { base, log, config }) {
-  const [alice, bob] = [caller(base, 'alice-alice-alice-alice-alice-al'), caller(base, 'bob-bob-bob-bob-bob-bob-bob-bob-')];
-  const first = await alice();
-  assert.equal(first.status, 400);
-  const [challenge] = first.body.missing_requirements.authorization;
+async function flow(user, issuer, { base, log, config }) {
+  const [alice, bob] = [caller(base, KEYS.alice), caller(base, KEYS.bob)];
+  const challenge = await challenged(alice);
   assert.equal(challenge.id, 'idp');
-  const check = async () => (await (await fetch(challenge.check_url)).json()).status;
-  assert.equal(await check(), 'pending');
-  assert.match(await consent(browser, challenge.url), /Authorization completed/);
-  assert.equal(await check(), 'completed');
+  assert.equal(await statusOf(challenge), 'pending');
+  const told = ['alice', 'Shop.whoami', 'idp (127.0.0.1)', 'openid', 'offline_access', 'Go on only if you asked for this yourself'];
+  assert.match(await consent(user, challenge.url, told), /Authorization completed/);
+  assert.equal(await statusOf(challenge), 'completed');
 
   const token = async () => {
     const { status, body } = await alice();
@@ -147,17 +219,102 @@ async function flow(browser, issuer, { base, log, config }) {
   assert.equal((await alice()).status, 400, 'a revoked token is asked for again');
 }
 
+/** Bob makes a user who is signed in at the provider open his links; the provider asks that user nothing any more. */
+async function attack(browser, user, { base }) {
+  const alices = await open(user, (await challenged(caller(base, KEYS.alice, 'Shop.order'))).url, ['alice']);
+  await alices.click('text=Continue to');
+  await Promise.all([alices.waitForURL(/\/auth\/callback\/quick/), alices.click('button[type=submit]')]);
+  await alices.close();
+
+  const bob = caller(base, KEYS.bob, 'Shop.order');
+  const challenge = await challenged(bob);
+  const gained = async () => [(await bob()).status, await statusOf(challenge)];
+
+  const page = await open(user, challenge.url, ['bob', 'Shop.order']);
+  assert.deepEqual(await gained(), [400, 'pending'], 'to open a link gives nothing');
+  const value = await page.getAttribute('input[name=form]', 'value');
+  await page.close();
+
+  const evil = createServer((_, response) => {
+    response.setHeader('content-type', 'text/html').setHeader('referrer-policy', 'no-referrer');
+    response.end(`<form method="post" action="${challenge.url}"><input name="form" value="${value}"></form>
+<iframe src="${challenge.url}"></iframe><script>document.forms[0].submit()</script>`);
+  });
+  evil.listen(0, '127.0.0.1');
+  await once(evil, 'listening');
+  const lure = await user.newPage();
+  for (const host of ['127.0.0.1', 'localhost']) {
+    const posted = lure.waitForResponse((answer) => answer.request().method() === 'POST');
+    await lure.goto(`http://${host}:${evil.address().port}`);
+    assert.equal((await posted).status(), 403, 'a page of somebody else does not go on');
+  }
+  await lure.close();
+  evil.close();
+  evil.closeAllConnections();
+  assert.deepEqual(await gained(), [400, 'pending']);
+
+  // Bob goes on himself, and sends the user where he was led.
+  const own = await browser.newContext();
+  const his = await open(own, challenge.url, ['bob']);
+  const led = his.waitForRequest((request) => request.url().includes('code_challenge'));
+  await his.click('text=Continue to');
+  const elsewhere = await user.newPage();
+  await elsewhere.goto((await led).url());
+  assert.match(elsewhere.url(), /\/auth\/callback\/quick\?/, 'the provider asked nothing');
+  assert.match(await elsewhere.innerText('body'), /begun in another browser/);
+  await elsewhere.close();
+  await own.close();
+  assert.deepEqual(await gained(), [400, 'pending'], 'only the browser that went on comes back');
+
+  // What the user goes on with works, in the same browser and without another question.
+  const wanted = await open(user, challenge.url, ['bob']);
+  await Promise.all([wanted.waitForURL(/\/auth\/callback\/quick/), wanted.click('text=Continue to')]);
+  assert.match(await wanted.innerText('body'), /Authorization completed/);
+  await wanted.close();
+  assert.deepEqual(await gained(), [200, 'completed']);
+}
+
+/** Callers by token: only who shows a token of the same subject goes on, and only that subject's account is taken. */
+async function subjects(user, issuer, { base, log }) {
+  const [ann, carol] = [jwt(issuer, 'ann'), jwt(issuer, 'carol')];
+  const goOn = async (challenge, shown) => {
+    const page = await open(user, challenge.url, ['jwt:', 'A valid token of']);
+    await page.fill('input[name=token]', shown);
+    await pictures(page, 'subject');
+    await Promise.all([page.waitForNavigation(), page.click('text=Continue to')]);
+    await page.waitForSelector('h1');
+    const said = await page.innerText('body');
+    await page.close();
+    return said;
+  };
+  const asAnn = caller(base, ann, 'Shop.order');
+  const ofAnn = await challenged(asAnn);
+  for (const shown of ['nonsense', carol, KEYS.bob]) {
+    assert.match(await goOn(ofAnn, shown), /not a valid token/);
+  }
+  assert.equal(await statusOf(ofAnn), 'pending');
+  assert.match(await goOn(ofAnn, ann), /Authorization completed/);
+  assert.equal((await asAnn()).status, 200);
+  const asCarol = caller(base, carol, 'Shop.order');
+  assert.match(await goOn(await challenged(asCarol), carol), /signed in as somebody else/, 'the account is of ann');
+  assert.equal((await asCarol()).status, 400);
+  assert.deepEqual(log.filter((line) => line.includes(ann) || line.includes(carol)), [], 'no token is in the log');
+}
+
 const { server, issuer } = await startProvider();
 const running = await startToolmux(issuer);
 const { child, log } = running;
-know(server, issuer, `${running.base}/auth/callback`);
+know(server, issuer, ['idp', 'quick'].map((name) => `${running.base}/auth/callback/${name}`));
 const browser = await chromium.launch({
   executablePath: '/usr/bin/chromium',
   args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
 });
 try {
-  await flow(browser, issuer, running);
-  console.log('consent, use, renewal, revocation: good');
+  const user = await browser.newContext();
+  await flow(user, issuer, running);
+  await attack(browser, user, running);
+  await subjects(user, issuer, running);
+  console.log('consent, use, renewal, revocation, links of others, subjects: good');
 } catch (error) {
   console.error(log.filter((line) => /WARN|ERROR|authorization/.test(line)).join('\n'));
   throw error;

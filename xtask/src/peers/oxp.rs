@@ -29,7 +29,7 @@ pub(super) const FUZZ: Suite = Suite {
 
 pub(super) const CONSENT: Suite = Suite {
     name: "oxp-consent",
-    about: "a user allows a token in Chromium at an OpenID provider, and it is used and renewed",
+    about: "a user allows a token in Chromium at an OpenID provider; it is used and renewed; links of others give nothing",
     needs: &[NODE, CHROMIUM],
     python: &[],
     node: &["oidc-provider@9.13.3", "playwright-core@1.65.0"],
