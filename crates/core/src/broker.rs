@@ -62,8 +62,10 @@ pub enum Brokered {
 pub struct ConsentRequest {
     /// Who asks.
     pub caller: String,
-    /// Whom the user must prove to be, by a token that is good here. Absent where callers show no tokens.
+    /// Whom the user must prove to be. Absent where callers show no tokens.
     pub subject: Option<String>,
+    /// The host where the subject can sign in to prove it; otherwise it takes a token that is good here.
+    pub sign_in_host: Option<String>,
     /// For whom; empty when the caller acts for itself.
     pub user: String,
     /// The tool, or the source, that needs the token.
@@ -91,8 +93,19 @@ pub struct StartFrom<'a> {
     pub form_browser: Option<&'a str>,
     /// What the browser was given by an earlier start.
     pub browser: Option<&'a str>,
-    /// The subject of a token that the user showed, after it was checked.
-    pub proven: Option<&'a str>,
+    /// How the user proves who it is.
+    pub proof: Proof<'a>,
+}
+
+/// How a user proves to be the subject that asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof<'a> {
+    /// Not at all.
+    Nothing,
+    /// By a token that is good here, of this subject.
+    Token(&'a str),
+    /// By signing in at who issues such tokens, which comes first then.
+    SignIn,
 }
 
 /// A user on the way to the provider.
@@ -113,15 +126,18 @@ pub struct CameBack<'a> {
     pub parameters: &'a [(String, String)],
     /// What the browser was given at the start.
     pub browser: Option<&'a str>,
-    /// Who issues the tokens that callers show.
-    pub token_issuer: Option<&'a str>,
 }
 
-/// A challenge that the user has completed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finished {
-    /// The provider whose token is there now.
-    pub provider: String,
+/// What became of a user who came back.
+#[derive(Clone, Debug)]
+pub enum Finished {
+    /// The challenge is completed.
+    Completed {
+        /// The provider whose token is there now.
+        provider: String,
+    },
+    /// The user has signed in as the subject that asked, and goes on to the provider.
+    SignedIn(Started),
 }
 
 /// How a challenge stands.

@@ -87,7 +87,7 @@ impl Assembly {
             // Once set it stays: links that were handed out must not break.
             base.set(url.clone()).ok();
         }
-        let broker = broker(config.auth.as_ref(), &self.store, base)?;
+        let broker = broker(config, &self.store, base)?;
         Ok(broker.map(|broker| broker as Arc<dyn Broker>))
     }
 

@@ -10,22 +10,24 @@ use anyhow::{Context, bail};
 use toolmux_core::store::Store;
 use toolmux_protocols::auth::{Base, OAuthBroker, SealingKey};
 
-use crate::config::{AuthConfig, SealingKeyAt};
+use crate::config::{Config, SealingKeyAt};
 
 /// The broker, when a provider is configured.
 pub(crate) fn broker(
-    config: Option<&AuthConfig>,
+    config: &Config,
     store: &Arc<dyn Store>,
     base: &Base,
 ) -> anyhow::Result<Option<Arc<OAuthBroker>>> {
-    let Some(config) = config else { return Ok(None) };
-    let key = match &config.key {
+    let Some(auth) = &config.auth else { return Ok(None) };
+    let key = match &auth.key {
         SealingKeyAt::Text(secret) => SealingKey::new(secret.sha256()),
         SealingKeyAt::File(path) => key_file(path)?,
     };
-    let providers = config.providers.iter().map(|provider| Ok((provider.name.clone(), provider.provider()?)));
+    let providers = auth.providers.iter().map(|provider| Ok((provider.name.clone(), provider.provider()?)));
     let providers = providers.collect::<anyhow::Result<_>>()?;
-    Ok(Some(Arc::new(OAuthBroker::new(providers, Arc::clone(store), key, Arc::clone(base)))))
+    let broker = OAuthBroker::new(providers, Arc::clone(store), key, Arc::clone(base));
+    let issuer = config.jwt.as_ref().and_then(|jwt| jwt.issuer.clone());
+    Ok(Some(Arc::new(broker.with_token_issuer(issuer))))
 }
 
 /// The key in a file that only its owner can read; made when it is not there.

@@ -60,6 +60,8 @@ pub struct OAuthBroker {
     pub(super) clients: Arc<Clients>,
     pub(super) providers: Arc<Providers>,
     pub(super) base: Base,
+    /// Who issues the tokens that callers show.
+    pub(super) token_issuer: Option<String>,
     renewer: Arc<Renewer>,
     renewals: TaskTracker,
 }
@@ -86,7 +88,14 @@ impl OAuthBroker {
         let providers = Arc::new(providers);
         let renewer = Renewer::new(Arc::clone(&kept), Arc::clone(&clients), Arc::clone(&providers));
         let (renewer, renewals) = (Arc::new(renewer), TaskTracker::new());
-        OAuthBroker { kept, clients, providers, base, renewer, renewals }
+        OAuthBroker { kept, clients, providers, base, token_issuer: None, renewer, renewals }
+    }
+
+    /// With who issues the tokens that callers show. Where that is a configured provider too, callers sign in there to
+    /// prove who they are.
+    pub fn with_token_issuer(mut self, issuer: Option<String>) -> Self {
+        self.token_issuer = issuer;
+        self
     }
 
     /// Whose tokens are kept.

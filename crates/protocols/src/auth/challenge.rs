@@ -88,10 +88,20 @@ pub(super) struct FormRecord {
     pub(super) browser: [u8; 32],
 }
 
+/// What a browser is led to a provider for.
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) enum Step {
+    /// So that the user proves to be who asked.
+    SignIn,
+    /// So that the user allows a token.
+    Consent,
+}
+
 /// A browser on its way to the provider and back. Good once.
 #[derive(Serialize, Deserialize)]
 pub(super) struct StateRecord {
     pub(super) challenge: ChallengeKey,
+    pub(super) step: Step,
     pub(super) verifier: String,
     /// SHA-256 of what the browser must show when it comes back.
     pub(super) browser: [u8; 32],

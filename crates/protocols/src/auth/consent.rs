@@ -24,7 +24,12 @@ impl OAuthBroker {
         let form = FormRecord { challenge: key, browser: Secret::new(browser.as_str()).sha256() };
         self.kept.put(&form_place(&form_token), &form, after(LIFE)).await.map_err(|error| error.message)?;
         let scopes = asked(&record.scopes, &met);
+        let sign_in_host = match &record.subject {
+            Some(_) => self.sign_in_host().await,
+            None => None,
+        };
         Ok(ConsentRequest {
+            sign_in_host,
             caller: record.owner.caller,
             subject: record.subject,
             user: record.owner.user,

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq;
 use toolmux_core::audit::AuditAction;
-use toolmux_core::broker::{CameBack, Finished, StartFrom, Started};
+use toolmux_core::broker::{CameBack, Finished, Proof, StartFrom, Started};
 use toolmux_core::message::Message;
 use toolmux_core::secret::Secret;
 use url::Url;
@@ -12,10 +12,11 @@ use url::Url;
 use super::broker::{OAuthBroker, trouble};
 use super::callback;
 use super::challenge::{
-    ChallengeRecord, LIFE, REMEMBERED, StateRecord, Status, after, state_place, waiting_place,
+    ChallengeKey, ChallengeRecord, LIFE, REMEMBERED, StateRecord, Status, Step, after, state_place,
+    waiting_place,
 };
 use super::consent::asked;
-use super::endpoint::{self, EndpointError};
+use super::endpoint::{self, EndpointError, TokenResponse};
 use super::kept::KeptToken;
 use super::provider::Met;
 use super::seal::random_text;
@@ -25,31 +26,46 @@ impl OAuthBroker {
     pub(super) async fn open(&self, from: &StartFrom<'_>) -> Result<Started, Message> {
         let challenge = self.take_form(from).await?;
         let record = self.pending(&challenge).await?;
-        record.check_proof(from.proven)?;
-        let met = self.met(&record).await?;
+        if from.proof == Proof::SignIn && record.subject.is_some() {
+            return self.lead_to_sign_in(challenge, from.browser).await;
+        }
+        record.check_proof(from.proof)?;
+        self.lead_to_consent(challenge, &record, from.browser).await
+    }
+
+    /// Leads a browser to where the provider asks for consent. Its user has proved to be who asked by then.
+    pub(super) async fn lead_to_consent(
+        &self,
+        challenge: ChallengeKey,
+        record: &ChallengeRecord,
+        browser: Option<&str>,
+    ) -> Result<Started, Message> {
+        let met = self.met(record).await?;
         let scopes = asked(&record.scopes, &met);
+        let configured = self.providers.configured.get(&record.owner.provider);
+        let parameters = configured.map(|known| &known.parameters[..]).unwrap_or_default();
+        self.lead(Way { challenge, step: Step::Consent, met: &met, scopes, parameters }, browser).await
+    }
+
+    pub(super) async fn lead(&self, way: Way<'_>, browser: Option<&str>) -> Result<Started, Message> {
         let (state, verifier) = (random_text(), random_text());
-        let browser = from.browser.filter(|shown| shown.len() == 64).map_or_else(random_text, str::to_owned);
+        let browser = browser.filter(|shown| shown.len() == 64).map_or_else(random_text, str::to_owned);
+        let url = self.authorize_url(&way, &state, &verifier)?;
         let kept = StateRecord {
-            challenge,
-            verifier: verifier.clone(),
+            challenge: way.challenge,
+            step: way.step,
+            verifier,
             browser: Secret::new(browser.as_str()).sha256(),
-            scopes: scopes.clone(),
-            issued: met.issued.clone(),
-            callback: met.callback.clone(),
+            scopes: way.scopes,
+            issued: way.met.issued.clone(),
+            callback: way.met.callback.clone(),
         };
         self.kept.put(&state_place(&state), &kept, after(LIFE)).await.map_err(|error| error.message)?;
-        let url = self.consent_page(&met, &record.owner.provider, &scopes, (&state, &verifier))?;
         Ok(Started { url: url.into(), browser: Secret::new(browser) })
     }
 
-    fn consent_page(
-        &self,
-        met: &Met,
-        id: &str,
-        scopes: &[String],
-        (state, verifier): (&str, &str),
-    ) -> Result<Url, Message> {
+    fn authorize_url(&self, way: &Way<'_>, state: &str, verifier: &str) -> Result<Url, Message> {
+        let Way { met, scopes, parameters, .. } = way;
         let challenge = URL_SAFE_NO_PAD.encode(Secret::new(verifier).sha256());
         let mut url = met.endpoints.authorize.clone();
         url.query_pairs_mut()
@@ -65,7 +81,7 @@ impl OAuthBroker {
         if let Some(issued) = &met.issued {
             url.query_pairs_mut().append_pair("resource", &issued.resource);
         }
-        for (name, value) in self.providers.configured.get(id).iter().flat_map(|known| &known.parameters) {
+        for (name, value) in *parameters {
             url.query_pairs_mut().append_pair(name, value);
         }
         Ok(url)
@@ -90,6 +106,11 @@ impl OAuthBroker {
                 "This authorization was begun in another browser. Open the link again.",
             ));
         }
+        if state.step == Step::SignIn {
+            self.check_sign_in(&record, &state, came_back).await?;
+            let led = self.lead_to_consent(state.challenge, &record, came_back.browser).await?;
+            return Ok(Finished::SignedIn(led));
+        }
         // A challenge may have been opened several times; it is decided once.
         let decision: Option<()> =
             self.kept.take(&state.challenge.decision_place()).await.map_err(|error| error.message)?;
@@ -101,7 +122,7 @@ impl OAuthBroker {
         self.kept.store.sealed_take(&waiting).await.map_err(|error| error.message)?;
         ended?;
         self.audit(AuditAction::GrantCreated, &record.owner).await.map_err(|error| error.message)?;
-        Ok(Finished { provider: record.owner.provider })
+        Ok(Finished::Completed { provider: record.owner.provider })
     }
 
     /// Gets the token for a code, and keeps it.
@@ -111,7 +132,23 @@ impl OAuthBroker {
         state: &StateRecord,
         came_back: &CameBack<'_>,
     ) -> Result<(), Message> {
-        let id = &record.owner.provider;
+        let (met, given) = self.redeem(&record.owner.provider, state, came_back).await?;
+        if let Err(other) = record.check_account(given.id_token.as_deref(), self.token_issuer.as_deref()) {
+            // The token is of an account that nobody here may use. Whether the provider forgets it changes nothing.
+            endpoint::revoke(&self.clients, &met, &given.access_token).await.ok();
+            return Err(other);
+        }
+        let token = KeptToken::new(given, &state.scopes, state.issued.clone());
+        self.kept.put(&record.owner.place(), &token, None).await.map_err(|error| error.message)
+    }
+
+    /// Gets what a provider gives for the code that a browser brought.
+    pub(super) async fn redeem(
+        &self,
+        id: &str,
+        state: &StateRecord,
+        came_back: &CameBack<'_>,
+    ) -> Result<(Met, TokenResponse), Message> {
         let failed = |error: EndpointError| trouble(id, &error);
         // The one that the browser was sent to, whatever the server names by now.
         let met = self.providers.meet_again(id, state.issued.as_ref()).await.map_err(failed)?;
@@ -135,15 +172,18 @@ impl OAuthBroker {
         if given.as_ref().is_err_and(EndpointError::is_stranger) {
             self.providers.forget_client(&met).await.map_err(|error| error.message)?;
         }
-        let given = given.map_err(failed)?;
-        if let Err(other) = record.check_account(given.id_token.as_deref(), came_back.token_issuer) {
-            // The token is of an account that nobody here may use. Whether the provider forgets it changes nothing.
-            endpoint::revoke(&self.clients, &met, &given.access_token).await.ok();
-            return Err(other);
-        }
-        let token = KeptToken::new(given, &state.scopes, state.issued.clone());
-        self.kept.put(&record.owner.place(), &token, None).await.map_err(|error| error.message)
+        Ok((met, given.map_err(failed)?))
     }
+}
+
+/// Where a browser is led, and what for.
+pub(super) struct Way<'a> {
+    pub(super) challenge: ChallengeKey,
+    pub(super) step: Step,
+    pub(super) met: &'a Met,
+    pub(super) scopes: Vec<String>,
+    /// More parameters of the provider's page.
+    pub(super) parameters: &'a [(String, String)],
 }
 
 fn parameter<'a>(came_back: &CameBack<'a>, name: &str) -> Option<&'a str> {

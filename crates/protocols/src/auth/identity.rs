@@ -4,6 +4,8 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
+use serde_json::Value;
+use toolmux_core::broker::Proof;
 use toolmux_core::message::Message;
 
 use super::challenge::ChallengeRecord;
@@ -19,8 +21,9 @@ impl ChallengeRecord {
     }
 
     /// Refuses a user who did not show a token of the right subject.
-    pub(super) fn check_proof(&self, proven: Option<&str>) -> Result<(), Message> {
-        if self.subject.is_none() || proven.is_some_and(|proven| self.may_be_allowed_by(proven)) {
+    pub(super) fn check_proof(&self, proof: Proof<'_>) -> Result<(), Message> {
+        let proven = matches!(proof, Proof::Token(subject) if self.may_be_allowed_by(subject));
+        if self.subject.is_none() || proven {
             return Ok(());
         }
         let words =
@@ -39,22 +42,58 @@ impl ChallengeRecord {
         let (Some(id_token), Some(issuer), Some(_)) = (id_token, token_issuer, &self.subject) else {
             return Ok(());
         };
-        let words =
-            "At the provider you are signed in as somebody else than the one who asked. Nothing was allowed.";
-        let other = || Message::public(words);
-        let account = Account::read(id_token).ok_or_else(other)?;
-        let same_issuer = account.iss.trim_end_matches('/') == issuer.trim_end_matches('/');
-        if same_issuer && !self.may_be_allowed_by(&account.sub) { Err(other()) } else { Ok(()) }
+        let account = Account::read(id_token).ok_or_else(somebody_else)?;
+        if account.is_issued_by(issuer) && !self.may_be_allowed_by(&account.sub) {
+            return Err(somebody_else());
+        }
+        Ok(())
     }
+
+    /// Refuses a user who did not sign in as the one who asked, at who issues the tokens of callers.
+    pub(super) fn check_sign_in(&self, signed_in: &SignedIn<'_>) -> Result<(), Message> {
+        let account = signed_in.id_token.and_then(Account::read).ok_or_else(somebody_else)?;
+        let good = account.is_issued_by(signed_in.issuer)
+            && account.is_for(signed_in.client_id)
+            && self.may_be_allowed_by(&account.sub);
+        if good { Ok(()) } else { Err(somebody_else()) }
+    }
+}
+
+/// What a provider said of a user who signed in, and what it should have said.
+pub(super) struct SignedIn<'a> {
+    pub(super) id_token: Option<&'a str>,
+    pub(super) issuer: &'a str,
+    pub(super) client_id: &'a str,
+}
+
+fn somebody_else() -> Message {
+    Message::public(
+        "At the provider you are signed in as somebody else than the one who asked. Nothing was allowed.",
+    )
 }
 
 #[derive(Deserialize)]
 struct Account {
     iss: String,
     sub: String,
+    #[serde(default)]
+    aud: Value,
 }
 
 impl Account {
+    fn is_issued_by(&self, issuer: &str) -> bool {
+        self.iss.trim_end_matches('/') == issuer.trim_end_matches('/')
+    }
+
+    /// Whether it says this to us: one client, or a list of them.
+    fn is_for(&self, client_id: &str) -> bool {
+        match &self.aud {
+            Value::String(aud) => aud == client_id,
+            Value::Array(all) => all.iter().any(|aud| aud == client_id),
+            _ => false,
+        }
+    }
+
     fn read(id_token: &str) -> Option<Self> {
         let claims = URL_SAFE_NO_PAD.decode(id_token.split('.').nth(1)?).ok()?;
         serde_json::from_slice(&claims).ok()
@@ -75,14 +114,22 @@ mod tests {
     }
 
     fn check(record: &ChallengeRecord, somebody: &str, expect: bool) {
-        assert_eq!(record.check_proof(Some(somebody)).is_ok(), expect, "{somebody}");
-        let claims = URL_SAFE_NO_PAD.encode(format!(r#"{{"iss":"https://login.test/","sub":"{somebody}"}}"#));
+        assert_eq!(record.check_proof(Proof::Token(somebody)).is_ok(), expect, "{somebody}");
+        let claims = format!(r#"{{"iss":"https://login.test/","sub":"{somebody}","aud":["other","us"]}}"#);
+        let claims = URL_SAFE_NO_PAD.encode(claims);
         let id_token = format!("e30.{claims}.");
         let account = record.check_account(Some(&id_token), Some("https://login.test"));
         assert_eq!(account.is_ok(), expect, "{somebody}");
         assert!(record.check_account(Some(&id_token), Some("https://other.test")).is_ok());
         assert!(record.check_account(Some(&id_token), None).is_ok());
         assert!(record.check_account(None, Some("https://login.test")).is_ok());
+        let signed_in = |id_token, issuer, client_id| {
+            record.check_sign_in(&SignedIn { id_token, issuer, client_id }).is_ok()
+        };
+        assert_eq!(signed_in(Some(&id_token), "https://login.test", "us"), expect, "{somebody}");
+        assert!(!signed_in(Some(&id_token), "https://login.test", "them"));
+        assert!(!signed_in(Some(&id_token), "https://other.test", "us"));
+        assert!(!signed_in(None, "https://login.test", "us"));
     }
 
     #[test]
@@ -98,8 +145,9 @@ mod tests {
 
     #[test]
     fn who_shows_nothing_does_not_go_on_where_callers_show_tokens() {
-        assert!(record(Some("ann"), "ann").check_proof(None).is_err());
-        assert!(record(None, "ann").check_proof(None).is_ok());
+        assert!(record(Some("ann"), "ann").check_proof(Proof::Nothing).is_err());
+        assert!(record(Some("ann"), "ann").check_proof(Proof::SignIn).is_err(), "that is only begun");
+        assert!(record(None, "ann").check_proof(Proof::Nothing).is_ok());
         let garbled = record(Some("ann"), "").check_account(Some("garbled"), Some("https://login.test"));
         assert!(garbled.is_err());
     }

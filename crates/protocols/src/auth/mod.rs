@@ -20,6 +20,7 @@ mod renewal;
 mod renewal_lease;
 mod seal;
 mod serve;
+mod sign_in;
 
 pub use self::broker::{Base, OAuthBroker, Owner};
 pub use self::callback::address as redirect_uri;

@@ -145,6 +145,12 @@ impl Provider {
         Ok(self)
     }
 
+    /// True when it is configured as this issuer.
+    pub(super) fn is_issuer(&self, issuer: &str) -> bool {
+        let own = self.issuer.as_ref().map(|own| own.as_str().trim_end_matches('/'));
+        own == Some(issuer.trim_end_matches('/'))
+    }
+
     /// Where it is reached, asked once, and again after a failure; and who we are there.
     pub(super) async fn met(&self, name: &str, clients: &Clients) -> Result<Met, EndpointError> {
         let known = self.known.get_or_try_init(async || match &self.issuer {

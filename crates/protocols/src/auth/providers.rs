@@ -75,6 +75,12 @@ impl Providers {
         }
     }
 
+    /// The configured provider that is this issuer; the first by name when several are.
+    pub(super) fn of_issuer(&self, issuer: &str) -> Option<&str> {
+        let same = self.configured.iter().filter(|(_, provider)| provider.is_issuer(issuer));
+        same.map(|(name, _)| name.as_str()).min()
+    }
+
     /// Forgets who we are to a provider that no longer knows us: the next flow registers anew.
     pub(super) async fn forget_client(&self, met: &Met) -> Result<(), StoreError> {
         if let (Some(issuer), Some(_), Ok(base)) = (&met.endpoints.issuer, &met.issued, self.base()) {

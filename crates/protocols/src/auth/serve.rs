@@ -7,12 +7,14 @@ use axum::extract::{Query, Request, State};
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use tokio::time::timeout;
-use toolmux_core::broker::{Broker, CameBack, ChallengeStatus, ConsentRequest, StartFrom, Started};
+use toolmux_core::broker::{
+    Broker, CameBack, ChallengeStatus, ConsentRequest, Finished, Proof, StartFrom, Started,
+};
 use toolmux_core::gateway::Credential;
 use toolmux_core::message::Message;
 use url::form_urlencoded;
 
-use super::consent_page::{FORM_TOKEN, PROOF, consent_page};
+use super::consent_page::{FORM_TOKEN, PROOF, SIGN_IN, YES, consent_page};
 use super::cookie::{Cookies, shown};
 use super::page::page;
 use super::registration::DOCUMENT;
@@ -75,14 +77,19 @@ async fn go_on(
         let found = form_urlencoded::parse(&body).find(|(known, _)| known == name);
         found.map(|(_, value)| value.into_owned()).unwrap_or_default()
     };
-    let (form_token, proof) = (field(FORM_TOKEN), field(PROOF));
-    let proven = subject_of(web, &proof);
+    let form_token = field(FORM_TOKEN);
+    let subject = subject_of(web, &field(PROOF));
+    let proof = match &subject {
+        Some(subject) => Proof::Token(subject),
+        None if field(SIGN_IN) == YES => Proof::SignIn,
+        None => Proof::Nothing,
+    };
     let from = StartFrom {
         challenge,
         form_token: &form_token,
         form_browser: shown(&parts.headers, Cookies::FORM),
         browser: shown(&parts.headers, Cookies::of(web).name()),
-        proven: proven.as_deref(),
+        proof,
     };
     redirect(web, &broker.start(&from).await?)
 }
@@ -101,28 +108,27 @@ async fn callback(
     Query(parameters): Query<Vec<(String, String)>>,
     headers: HeaderMap,
 ) -> Response {
-    let issuer = web.gateway.entrance().issuer;
     let came_back = CameBack {
         callback: &provider,
         parameters: &parameters,
         browser: shown(&headers, Cookies::of(&web).name()),
-        token_issuer: issuer.as_deref(),
     };
     let finished = match web.gateway.broker() {
         Some(broker) => broker.finish(&came_back).await,
         None => Err(no_provider()),
     };
-    match finished {
-        Ok(finished) => page(
-            StatusCode::OK,
-            "Authorization completed",
-            &format!(
-                "Access to {} has been granted. You can close this page and go back to where you came from.",
-                finished.provider
-            ),
-        ),
-        Err(message) => told(message),
-    }
+    let answered = finished.and_then(|finished| match finished {
+        Finished::Completed { provider } => Ok(completed(&provider)),
+        Finished::SignedIn(started) => redirect(&web, &started),
+    });
+    answered.unwrap_or_else(told)
+}
+
+fn completed(provider: &str) -> Response {
+    let words = format!(
+        "Access to {provider} has been granted. You can close this page and go back to where you came from."
+    );
+    page(StatusCode::OK, "Authorization completed", &words)
 }
 
 async fn check(State(web): State<Arc<Web>>, PathPart(challenge): PathPart) -> Response {

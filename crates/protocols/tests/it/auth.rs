@@ -58,7 +58,8 @@ fn broker(provider: &Provider, store: &Arc<dyn Store>, base: &Base) -> Arc<OAuth
         .secret(Some(Secret::new(SECRET)))
         .scopes(vec!["offline_access".into()]);
     let providers = HashMap::from([("github".to_owned(), github)]);
-    Arc::new(OAuthBroker::new(providers, store.clone(), SealingKey::new([1; 32]), base.clone()))
+    let broker = OAuthBroker::new(providers, store.clone(), SealingKey::new([1; 32]), base.clone());
+    Arc::new(broker.with_token_issuer(Some(provider.base.clone())))
 }
 
 pub(crate) async fn stage() -> Stage {

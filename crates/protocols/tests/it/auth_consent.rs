@@ -6,7 +6,7 @@ use std::sync::Arc;
 use http::StatusCode;
 use serde_json::json;
 use toolmux_core::broker::{
-    Broker, Brokered, CameBack, ChallengeStatus, ConsentRequest, StartFrom, Started, Wanted,
+    Broker, Brokered, CameBack, ChallengeStatus, ConsentRequest, Finished, Proof, StartFrom, Started, Wanted,
 };
 use toolmux_core::message::Message;
 use toolmux_core::requirements::{Authorization, TokenServer};
@@ -94,7 +94,7 @@ async fn challenge(broker: &OAuthBroker, subject: &str, needed: &Authorization) 
 }
 
 /// Goes on from a page, with what the user proved.
-async fn start(broker: &OAuthBroker, id: &str, proven: Option<&str>) -> Result<Started, Message> {
+async fn start(broker: &OAuthBroker, id: &str, proof: Proof<'_>) -> Result<Started, Message> {
     let ConsentRequest { form_token, browser, subject, .. } = broker.show(id).await.expect("a page");
     assert!(subject.is_some(), "the page asks who it is");
     let from = StartFrom {
@@ -102,25 +102,26 @@ async fn start(broker: &OAuthBroker, id: &str, proven: Option<&str>) -> Result<S
         form_token: form_token.expose(),
         form_browser: Some(browser.expose()),
         browser: None,
-        proven,
+        proof,
     };
     broker.start(&from).await
 }
 
-/// Comes back with the provider's answer; what becomes of the challenge.
-async fn finish(stage: &Stage, id: &str, started: &Started, account: &str) -> (bool, ChallengeStatus) {
+/// Comes back with the provider's answer, which says whose account it is.
+async fn come_back(stage: &Stage, started: &Started, account: &str) -> Result<Finished, Message> {
     stage.provider.seen(|seen| seen.account = Some(account.to_owned()));
     let (_, headers, _) = get(&started.url, None).await;
     let back: Url = location(&headers).parse().expect("an address");
     let parameters: Vec<(String, String)> = back.query_pairs().into_owned().collect();
-    let came_back = CameBack {
-        callback: "github",
-        parameters: &parameters,
-        browser: Some(started.browser.expose()),
-        token_issuer: Some(&stage.provider.base),
-    };
-    let finished = stage.broker.finish(&came_back).await.is_ok();
-    (finished, stage.broker.status(id).await.expect("a status"))
+    let browser = Some(started.browser.expose());
+    stage.broker.finish(&CameBack { callback: "github", parameters: &parameters, browser }).await
+}
+
+/// The same; whether that was the end of it, and what became of the challenge.
+async fn finish(stage: &Stage, id: &str, started: &Started, account: &str) -> (bool, ChallengeStatus) {
+    let finished = come_back(stage, started, account).await;
+    let completed = matches!(finished, Ok(Finished::Completed { .. }));
+    (completed, stage.broker.status(id).await.expect("a status"))
 }
 
 #[tokio::test]
@@ -128,10 +129,10 @@ async fn who_cannot_prove_to_be_the_subject_does_not_go_on() {
     let stage = stage().await;
     let needed = Authorization::new("github", vec!["repo".into()]);
     let id = challenge(&stage.broker, "ann", &needed).await;
-    for proven in [None, Some(""), Some("eve"), Some("jwt:ann")] {
-        assert!(start(&stage.broker, &id, proven).await.is_err(), "{proven:?}");
+    for proof in [Proof::Nothing, Proof::Token(""), Proof::Token("eve"), Proof::Token("jwt:ann")] {
+        assert!(start(&stage.broker, &id, proof).await.is_err(), "{proof:?}");
     }
-    let started = start(&stage.broker, &id, Some("ann")).await.expect("it is ann");
+    let started = start(&stage.broker, &id, Proof::Token("ann")).await.expect("it is ann");
     assert_eq!(finish(&stage, &id, &started, "ann").await, (true, ChallengeStatus::Completed));
 }
 
@@ -140,10 +141,47 @@ async fn an_account_of_somebody_else_is_not_taken() {
     let stage = stage().await;
     let needed = Authorization::new("github", vec!["repo".into()]);
     let id = challenge(&stage.broker, "ann", &needed).await;
-    let started = start(&stage.broker, &id, Some("ann")).await.expect("it is ann");
+    let started = start(&stage.broker, &id, Proof::Token("ann")).await.expect("it is ann");
     assert_eq!(finish(&stage, &id, &started, "eve").await, (false, ChallengeStatus::Failed));
     assert_eq!(stage.broker.owners().await.map(|owners| owners.len()).unwrap_or(1), 0);
     assert_eq!(stage.provider.seen(|seen| seen.revoked.clone()), ["access1"], "nobody here may use it");
+}
+
+#[tokio::test]
+async fn signing_in_at_who_issues_tokens_proves_who_it_is() {
+    let stage = stage().await;
+    let needed = Authorization::new("github", vec!["repo".into()]);
+    let id = challenge(&stage.broker, "ann", &needed).await;
+    let shown = stage.broker.show(&id).await.expect("a page");
+    assert_eq!(shown.sign_in_host.as_deref(), Some("127.0.0.1"));
+    let started = start(&stage.broker, &id, Proof::SignIn).await.expect("a place to sign in at");
+    assert!(come_back(&stage, &started, "eve").await.is_err(), "somebody else signed in");
+    let started = start(&stage.broker, &id, Proof::SignIn).await.expect("a place to sign in at");
+    let Ok(Finished::SignedIn(led)) = come_back(&stage, &started, "ann").await else { panic!("it is ann") };
+    assert_eq!(stage.broker.status(&id).await, Ok(ChallengeStatus::Pending), "nothing is allowed by that");
+    assert_eq!(stage.broker.owners().await.map(|owners| owners.len()).unwrap_or(1), 0);
+    assert_eq!(finish(&stage, &id, &led, "ann").await, (true, ChallengeStatus::Completed));
+    assert_eq!(
+        stage.provider.seen(|seen| seen.scopes_asked.clone()),
+        ["openid", "openid", "repo offline_access"]
+    );
+}
+
+#[tokio::test]
+async fn without_a_place_to_sign_in_at_a_token_is_asked_for() {
+    let protected = Protected::start("https://issuer.example").await;
+    let base = Base::default();
+    base.set("http://127.0.0.1:1".to_owned()).expect("set once");
+    let provider = Provider::start().await;
+    protected.seen(|seen| seen.issuer.clone_from(&provider.base));
+    let broker =
+        OAuthBroker::new(HashMap::new(), Arc::new(MemoryStore::default()), SealingKey::new([1; 32]), base)
+            .with_token_issuer(Some(provider.base.clone()));
+    let mut needed = Authorization::new("Up", Vec::new());
+    needed.server = Some(Arc::new(TokenServer::new(format!("{}/mcp", protected.base))));
+    let id = challenge(&broker, "ann", &needed).await;
+    assert_eq!(broker.show(&id).await.expect("a page").sign_in_host, None);
+    assert!(start(&broker, &id, Proof::SignIn).await.is_err(), "a server's own provider signs nobody in");
 }
 
 /// How toolmux makes itself known to a provider that a server names: the client and the redirect URI.
@@ -158,7 +196,7 @@ async fn known_as(says: serde_json::Value, public_url: &str) -> (String, String)
     let mut needed = Authorization::new("Up", Vec::new());
     needed.server = Some(Arc::new(TokenServer::new(format!("{}/mcp", protected.base))));
     let id = challenge(&broker, "ann", &needed).await;
-    let started = start(&broker, &id, Some("ann")).await.expect("the provider is good");
+    let started = start(&broker, &id, Proof::Token("ann")).await.expect("the provider is good");
     get(&started.url, None).await;
     provider.seen(|seen| (seen.clients.remove(0), seen.redirect_uris.remove(0)))
 }

@@ -165,7 +165,7 @@ async fn token(
         "expires_in": seen.life, "refresh_token": refresh });
     if let Some(sub) = &seen.account {
         let iss = format!("http://{}", headers["host"].to_str().expect("text"));
-        let claims = URL_SAFE_NO_PAD.encode(json!({ "iss": iss, "sub": sub }).to_string());
+        let claims = URL_SAFE_NO_PAD.encode(json!({ "iss": iss, "sub": sub, "aud": CLIENT }).to_string());
         answer["id_token"] = json!(format!("e30.{claims}.c2ln"));
     }
     answer.to_string().into_response()

@@ -120,7 +120,7 @@ async fn broker(config: &Path) -> Result<Arc<OAuthBroker>, Failure> {
     // Providers that servers name know us by our address.
     let base = Base::default();
     base.set(public_url(&config)).ok();
-    authorization::broker(config.auth.as_ref(), &store, &base)?.ok_or_else(|| {
+    authorization::broker(&config, &store, &base)?.ok_or_else(|| {
         Failure::refused(anyhow::anyhow!("no provider of tokens is configured"))
             .hint("add an [auth.providers.NAME] table, or `authorization = {}` to an MCP source")
     })

@@ -180,3 +180,21 @@ fn a_source_that_cannot_be_opened_is_shown_in_its_place() {
     assert_eq!(served.status.code(), Some(2), "{told}");
     assert!(told.contains("toolmux.toml:1:10") && told.contains("hint: command = ["), "{told}");
 }
+
+#[test]
+fn the_redirect_uri_of_a_provider_ends_with_its_name() {
+    let provider = |name: &str| {
+        format!(
+            "[auth.providers.\"{name}\"]\nissuer = \"https://login.example.com\"\nclient_id = \"toolmux\"\n"
+        )
+    };
+    for name in ["a.b", "a/b", "client.json", "a b"] {
+        check(&provider(name), &["may have letters, digits, `_` and `-`: it is part of its redirect URI"]);
+    }
+    let public = "[auth]\npublic_url = \"https://tools.example.com/gate/\"\n";
+    let folder = folder(&format!("{public}{}", provider("git-hub_1")));
+    let told = stdout(&toolmux(folder.path(), &["auth", "providers", "--json"]));
+    let uri = "https://tools.example.com/gate/auth/callback/git-hub_1";
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap_or_else(|_| panic!("{told}"));
+    assert_eq!(told, json!([{ "provider": "git-hub_1", "redirect_uri": uri }]));
+}
