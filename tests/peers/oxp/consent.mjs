@@ -274,14 +274,18 @@ async function attack(browser, user, { base }) {
   assert.deepEqual(await gained(), [200, 'completed']);
 }
 
-/** Callers by token: only who shows a token of the same subject goes on, and only that subject's account is taken. */
-async function subjects(user, issuer, { base, log }) {
+/** Callers by token: only who shows a token of the same subject or signs in goes on, and only that subject's account is
+ * taken. */
+async function subjects(user, issuer, { base, log, config }) {
   const [ann, carol] = [jwt(issuer, 'ann'), jwt(issuer, 'carol')];
   const goOn = async (challenge, shown) => {
-    const page = await open(user, challenge.url, ['jwt:', 'A valid token of']);
-    await page.fill('input[name=token]', shown);
-    await pictures(page, 'subject');
-    await Promise.all([page.waitForNavigation(), page.click('text=Continue to')]);
+    const page = await open(user, challenge.url, ['(by token)', 'Sign in at']);
+    if (shown) {
+      await page.click('summary');
+      await page.fill('input[name=token]', shown);
+      await pictures(page, 'subject');
+    }
+    await Promise.all([page.waitForNavigation(), page.click(shown ? 'text=Continue to' : 'text=Sign in at')]);
     await page.waitForSelector('h1');
     const said = await page.innerText('body');
     await page.close();
@@ -296,8 +300,15 @@ async function subjects(user, issuer, { base, log }) {
   assert.match(await goOn(ofAnn, ann), /Authorization completed/);
   assert.equal((await asAnn()).status, 200);
   const asCarol = caller(base, carol, 'Shop.order');
-  assert.match(await goOn(await challenged(asCarol), carol), /signed in as somebody else/, 'the account is of ann');
+  const ofCarol = await challenged(asCarol);
+  assert.match(await goOn(ofCarol), /signed in as somebody else/, 'it is ann who signs in');
+  assert.equal(await statusOf(ofCarol), 'pending');
+  assert.match(await goOn(ofCarol, carol), /signed in as somebody else/, 'the account is of ann');
   assert.equal((await asCarol()).status, 400);
+
+  await toolmux('auth', 'revoke', 'quick', '--caller', 'jwt:ann', '--config', config);
+  assert.match(await goOn(await challenged(asAnn)), /Authorization completed/, 'it is ann who signs in');
+  assert.equal((await asAnn()).status, 200);
   assert.deepEqual(log.filter((line) => line.includes(ann) || line.includes(carol)), [], 'no token is in the log');
 }
 
