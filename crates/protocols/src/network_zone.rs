@@ -80,8 +80,7 @@ fn embedded_v4(ip: Ipv6Addr) -> Option<Ipv4Addr> {
     let segments = ip.segments();
     let v4 = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));
     match segments {
-        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => Some(v4(high, low)),
-        [0x2002, high, low, ..] => Some(v4(high, low)),
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => Some(v4(high, low)),
         _ => ip.to_ipv4_mapped(),
     }
 }

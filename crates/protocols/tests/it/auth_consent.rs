@@ -143,7 +143,7 @@ async fn an_account_of_somebody_else_is_not_taken() {
     let id = challenge(&stage.broker, "ann", &needed).await;
     let started = start(&stage.broker, &id, Proof::Token("ann")).await.expect("it is ann");
     assert_eq!(finish(&stage, &id, &started, "eve").await, (false, ChallengeStatus::Failed));
-    assert_eq!(stage.broker.owners().await.map(|owners| owners.len()).unwrap_or(1), 0);
+    assert_eq!(stage.broker.owners().await.map_or(1, |owners| owners.len()), 0);
     assert_eq!(stage.provider.seen(|seen| seen.revoked.clone()), ["access1"], "nobody here may use it");
 }
 
@@ -159,7 +159,7 @@ async fn signing_in_at_who_issues_tokens_proves_who_it_is() {
     let started = start(&stage.broker, &id, Proof::SignIn).await.expect("a place to sign in at");
     let Ok(Finished::SignedIn(led)) = come_back(&stage, &started, "ann").await else { panic!("it is ann") };
     assert_eq!(stage.broker.status(&id).await, Ok(ChallengeStatus::Pending), "nothing is allowed by that");
-    assert_eq!(stage.broker.owners().await.map(|owners| owners.len()).unwrap_or(1), 0);
+    assert_eq!(stage.broker.owners().await.map_or(1, |owners| owners.len()), 0);
     assert_eq!(finish(&stage, &id, &led, "ann").await, (true, ChallengeStatus::Completed));
     assert_eq!(
         stage.provider.seen(|seen| seen.scopes_asked.clone()),

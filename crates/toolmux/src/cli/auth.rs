@@ -81,12 +81,9 @@ impl Auth {
             Action::Providers { json, config } => {
                 let providers = providers(&Config::load(&config)?);
                 if json {
-                    let one = |(name, uri)| json!({ "provider": name, "redirect_uri": uri });
-                    print_line(&format!("{:#}", providers.into_iter().map(one).collect::<Value>()));
+                    print_providers_json(&providers);
                 } else {
-                    let mut table = Table::new(["PROVIDER", "REDIRECT URI"]);
-                    providers.iter().for_each(|(name, uri)| table.row([name, uri]));
-                    table.print(terminal);
+                    print_providers(&providers, terminal);
                 }
                 Ok(ExitCode::SUCCESS)
             }
@@ -112,6 +109,19 @@ fn providers(config: &Config) -> Vec<(String, String)> {
     let base = public_url(config);
     let configured = config.auth.iter().flat_map(|auth| &auth.providers);
     configured.map(|provider| (provider.name.clone(), redirect_uri(&base, &provider.name))).collect()
+}
+
+fn print_providers(providers: &[(String, String)], terminal: &Terminal) {
+    let mut table = Table::new(["PROVIDER", "REDIRECT URI"]);
+    for (name, uri) in providers {
+        table.row([name, uri]);
+    }
+    table.print(terminal);
+}
+
+fn print_providers_json(providers: &[(String, String)]) {
+    let one = |(name, uri): &(String, String)| json!({ "provider": name, "redirect_uri": uri });
+    print_line(&format!("{:#}", providers.iter().map(one).collect::<Value>()));
 }
 
 async fn broker(config: &Path) -> Result<Arc<OAuthBroker>, Failure> {
