@@ -26,7 +26,7 @@ use toolmux_core::schema::Schema;
 use toolmux_core::source::{FailureScope, Listing, Source, SourceError};
 use toolmux_core::tool::{Hints, Tool};
 
-use super::template::{fill, placeholders};
+use super::template::{fill, option_made_by, placeholders};
 use crate::child::ChildGroup;
 use crate::exit_status;
 use crate::registry::{OpenError, Opening, SourceKind};
@@ -72,6 +72,10 @@ struct CommandTool {
     /// The tool changes nothing.
     #[serde(default)]
     read_only: Option<bool>,
+    /// Lets words that begin with an argument begin with `-`, also where no word `--` stands before them. Only for
+    /// programs that do not take such a word as an option.
+    #[serde(default)]
+    dashes: bool,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Deserialize, JsonSchema)]
@@ -161,6 +165,25 @@ impl CommandTool {
         map.extend(absent.map(|(name, default)| (name.clone(), default.clone())));
         Cow::Owned(Arguments::from_map(map))
     }
+
+    /// The words of the command. The arguments are not looked into by a word that names none: they may be long.
+    fn command_line(&self, arguments: &Arguments) -> Result<Vec<String>, SourceError> {
+        let mut argv = Vec::with_capacity(self.command.len());
+        let mut options_ended = self.dashes;
+        for word in &self.command {
+            options_ended |= word == "--";
+            if placeholders(word).next().is_none() {
+                argv.push(word.clone());
+                continue;
+            }
+            let Some(filled) = fill(word, arguments.map()) else { continue };
+            if !options_ended && let Some(parameter) = option_made_by(word, &filled, arguments.map()) {
+                return Err(taken_for_option(parameter));
+            }
+            argv.push(filled);
+        }
+        Ok(argv)
+    }
 }
 
 impl Source for Commands {
@@ -186,7 +209,7 @@ impl Commands {
             SourceError::NotReached(Message::public(format!("There is no command `{}`", call.tool_name())))
         })?;
         let arguments = tool.completed(call.arguments());
-        let argv: Vec<String> = tool.command.iter().filter_map(|word| filled(word, &arguments)).collect();
+        let argv = tool.command_line(&arguments)?;
         let mut env = Cow::Borrowed(&self.settings.env);
         for (name, secret) in call.environment() {
             env.to_mut().insert(name.to_owned(), secret.expose().to_owned());
@@ -218,9 +241,12 @@ impl Commands {
     }
 }
 
-/// A word with its parameters filled in. The arguments are not looked into where it names none: they may be long.
-fn filled(word: &str, arguments: &Arguments) -> Option<String> {
-    if placeholders(word).next().is_none() { Some(word.to_owned()) } else { fill(word, arguments.map()) }
+fn taken_for_option(parameter: &str) -> SourceError {
+    let message = "must not begin with `-`: the command would take it for an option; whoever configures the tool can \
+                   put a word `--` before it in `command`, or set `dashes = true`"
+        .to_owned();
+    let parameters = vec![ParameterError { parameter: parameter.to_owned(), message }];
+    SourceError::Refused(Refusal::Invalid { parameters })
 }
 
 /// Words that no command line can hold are the caller's; anything else is the command's.

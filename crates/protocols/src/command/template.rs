@@ -31,6 +31,23 @@ pub(super) fn fill(word: &str, arguments: &Map<String, Value>) -> Option<String>
     Some(filled)
 }
 
+/// The parameter whose argument makes an option of a word: the word begins with a parameter, and with `-` once it is
+/// filled in. Words that begin with letters of their own, such as `--name={name}`, say themselves what they are.
+pub(super) fn option_made_by<'w>(
+    word: &'w str,
+    filled: &str,
+    arguments: &Map<String, Value>,
+) -> Option<&'w str> {
+    if !filled.starts_with('-') {
+        return None;
+    }
+    let (leading, _) = word.strip_prefix('{')?.split_once('}')?;
+    let first = placeholders(word).next().filter(|name| *name == leading)?;
+    // `{a}{b}`: where `a` is empty, the `-` is that of `b`.
+    let is_dash = |name: &&str| arguments.get(*name).is_some_and(|value| written(value).starts_with('-'));
+    Some(placeholders(word).find(is_dash).unwrap_or(first))
+}
+
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
@@ -60,6 +77,25 @@ mod tests {
     #[test]
     fn a_word_without_its_argument_is_left_out() {
         check("--b={b}", None);
+    }
+
+    fn check_option(word: &str, expect: Option<&str>) {
+        let arguments = json!({ "x": "-o", "empty": "", "a": "b", "n": -2 });
+        let arguments = arguments.as_object().expect("object");
+        let filled = fill(word, arguments).expect("every argument is there");
+        assert_eq!(option_made_by(word, &filled, arguments), expect, "{word}");
+    }
+
+    #[test]
+    fn an_argument_that_makes_an_option_of_a_word_is_found() {
+        for (word, parameter) in
+            [("{x}", "x"), ("{n}", "n"), ("{x}{a}", "x"), ("{empty}{x}", "x"), ("{empty}-a", "empty")]
+        {
+            check_option(word, Some(parameter));
+        }
+        for word in ["{a}", "{a}{x}", "--b={x}", "-{x}", "./{x}", "{empty}", "{ {x}"] {
+            check_option(word, None);
+        }
     }
 
     #[test]
