@@ -81,11 +81,12 @@ pub struct Enforced {
     pub system_calls: Degree,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// In order, the least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Degree {
-    Fully,
+    Not,
     /// The kernel is older than the rules.
     Partly,
-    Not,
+    Fully,
 }

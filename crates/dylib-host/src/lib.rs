@@ -1,4 +1,5 @@
-//! The child-process side of C libraries: plans, the pipe protocol, the call engine and the worker.
+//! The child-process side of C libraries: plans, the pipe protocol, the call engine and the worker. And the launcher,
+//! which starts programs in a sandbox.
 //! The only crate of the workspace with `unsafe`. Reads no documents and no JSON values: the OpenDyn
 //! source checks and encodes, this crate only sees binary values.
 
@@ -7,6 +8,7 @@ mod environment;
 pub mod fault;
 pub mod frame;
 pub mod hello;
+pub mod launcher;
 pub mod limits;
 mod load;
 pub mod plan;

@@ -1,5 +1,10 @@
-//! A worker as an executable of its own, for the tests and the bench of this crate.
+//! A worker and a launcher as an executable of their own, for the tests and the bench of this crate.
+
+use toolmux_dylib_host::{launcher, worker};
 
 fn main() {
-    toolmux_dylib_host::worker::run()
+    if std::env::args_os().nth(1).is_some_and(|argument| argument == launcher::ARGUMENT) {
+        launcher::run();
+    }
+    worker::run()
 }

@@ -20,7 +20,7 @@ pub enum LoadError {
     WrongArchitecture { path: PathBuf, found: String, needed: &'static str },
     #[error("the loader refused `{}`", path.display())]
     Refused { path: PathBuf, source: libloading::Error },
-    #[error("cannot restrict the worker")]
+    #[error("the sandbox of the library cannot be enforced on this machine")]
     Sandbox(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("cannot prepare the worker")]
     Worker(#[source] io::Error),

@@ -60,20 +60,24 @@ pub(super) const COMPUTING_OLD: &[c_long] = &[libc::SYS_poll, libc::SYS_time, li
 pub(super) const COMPUTING_OLD: &[c_long] = &[];
 
 /// All that `deny` refuses, whatever the arguments.
-pub(super) const DENIED: &[&[c_long]] = &[PROCESSES, NETWORK, OTHERS, MOUNTS, KERNEL, MARKS, RECENT, OLD];
-
-/// Making processes, and leaving the group that the server kills.
-const PROCESSES: &[c_long] = &[
-    libc::SYS_execve,
-    libc::SYS_execveat,
-    libc::SYS_unshare,
-    libc::SYS_setns,
-    libc::SYS_setsid,
-    libc::SYS_setpgid,
+pub(super) const DENIED: &[&[c_long]] = &[
+    STARTING, LEAVING, SOCKETS, IPC, TRACING, SIGNALS, PRIORITIES, MOUNTS, KERNEL, LIMITS, MARKS, RECENT, OLD,
+    FORKS,
 ];
 
-/// The network, and channels to other processes.
-const NETWORK: &[c_long] = &[
+/// All that programs in a sandbox are refused, whatever the arguments. They start processes, end them and read their
+/// own limits: what of that reaches beyond the sandbox is refused by its arguments, or by landlock.
+pub(super) const DENIED_TO_PROGRAMS: &[&[c_long]] =
+    &[LEAVING, IPC, TRACING, PRIORITIES, MOUNTS, KERNEL, MARKS, RECENT, OLD];
+
+/// Making a process another program.
+const STARTING: &[c_long] = &[libc::SYS_execve, libc::SYS_execveat];
+
+/// Leaving the group that the server kills, and the namespaces that the server is in.
+const LEAVING: &[c_long] = &[libc::SYS_unshare, libc::SYS_setns, libc::SYS_setsid, libc::SYS_setpgid];
+
+/// The network.
+const SOCKETS: &[c_long] = &[
     libc::SYS_socket,
     libc::SYS_socketpair,
     libc::SYS_connect,
@@ -81,6 +85,10 @@ const NETWORK: &[c_long] = &[
     libc::SYS_listen,
     libc::SYS_accept,
     libc::SYS_accept4,
+];
+
+/// Channels to other processes that are not files.
+const IPC: &[c_long] = &[
     libc::SYS_shmget,
     libc::SYS_shmat,
     libc::SYS_shmctl,
@@ -94,21 +102,37 @@ const NETWORK: &[c_long] = &[
     libc::SYS_mq_open,
 ];
 
-/// Other processes.
-const OTHERS: &[c_long] = &[
+/// Reading and changing other processes.
+const TRACING: &[c_long] = &[
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
     libc::SYS_process_madvise,
     libc::SYS_process_mrelease,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+];
+
+/// Signals to other processes.
+const SIGNALS: &[c_long] = &[
     libc::SYS_kill,
     libc::SYS_tkill,
     libc::SYS_rt_sigqueueinfo,
     libc::SYS_rt_tgsigqueueinfo,
     libc::SYS_pidfd_open,
-    libc::SYS_pidfd_getfd,
     libc::SYS_pidfd_send_signal,
-    libc::SYS_kcmp,
+];
+
+/// How much of the processor and the disks a process gets: any process of the user can be named.
+const PRIORITIES: &[c_long] = &[
+    libc::SYS_setpriority,
+    libc::SYS_ioprio_set,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_setscheduler,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setattr,
+    libc::SYS_migrate_pages,
+    libc::SYS_move_pages,
 ];
 
 /// What is mounted where, and ways to a file around its path.
@@ -157,8 +181,12 @@ const KERNEL: &[c_long] = &[
     libc::SYS_clock_adjtime,
     libc::SYS_sethostname,
     libc::SYS_setdomainname,
-    libc::SYS_setrlimit,
+    libc::SYS_fanotify_init,
+    libc::SYS_vhangup,
 ];
+
+/// The limits of this process, which root could raise again.
+const LIMITS: &[c_long] = &[libc::SYS_setrlimit];
 
 /// Marks on files, which landlock does not cover.
 const MARKS: &[c_long] = &[
@@ -182,8 +210,6 @@ const RECENT: &[c_long] = &[452, 463, 466, 467, 469];
 /// Older calls of the kinds above that only this architecture has.
 #[cfg(target_arch = "x86_64")]
 const OLD: &[c_long] = &[
-    libc::SYS_fork,
-    libc::SYS_vfork,
     libc::SYS_chmod,
     libc::SYS_chown,
     libc::SYS_lchown,
@@ -197,3 +223,28 @@ const OLD: &[c_long] = &[
 ];
 #[cfg(not(target_arch = "x86_64"))]
 const OLD: &[c_long] = &[];
+
+/// Ways to make a process other than `clone`.
+#[cfg(target_arch = "x86_64")]
+pub(super) const FORKS: &[c_long] = &[libc::SYS_fork, libc::SYS_vfork];
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) const FORKS: &[c_long] = &[];
+
+/// Commands of `ioctl` that act for whoever sits at the terminal: typing for them, the console, the line discipline.
+/// The last two are `F_SETOWN` for sockets, `FIOSETOWN` and `SIOCSPGRP`.
+pub(super) const IOCTLS: &[u64] = &[libc::TIOCSTI as u64, libc::TIOCLINUX as u64, libc::TIOCSETD as u64, 0x8901, 0x8902];
+
+/// Commands of `fcntl` that have the kernel send a signal of our choice to a process of our choice: `F_SETOWN`,
+/// `F_SETSIG` and `F_SETOWN_EX`.
+pub(super) const FCNTLS: &[u64] = &[libc::F_SETOWN as u64, 10, 15];
+
+/// What `clone` makes new namespaces by, in which a user without rights has some.
+pub(super) const NAMESPACES: &[u64] = &[
+    libc::CLONE_NEWNS as u64,
+    libc::CLONE_NEWCGROUP as u64,
+    libc::CLONE_NEWUTS as u64,
+    libc::CLONE_NEWIPC as u64,
+    libc::CLONE_NEWUSER as u64,
+    libc::CLONE_NEWPID as u64,
+    libc::CLONE_NEWNET as u64,
+];

@@ -1,72 +1,58 @@
-//! Seccomp: which system calls the library may make. A refused call answers EPERM, it does not kill:
-//! libraries handle errors better than death.
+//! Which system calls a library may make. What `deny` refuses is refused under `pure` too while the library loads: its
+//! constructors run then, and the loader needs more calls than `pure` allows.
 
-use std::collections::BTreeMap;
 use std::process;
 
-use libc::c_long;
-use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-    TargetArch, apply_filter_all_threads,
-};
+use seccompiler::{BpfProgram, Error, SeccompCmpOp};
 
-use super::call_numbers::{COMPUTING, COMPUTING_OLD, DENIED};
+use super::call_numbers::{COMPUTING, COMPUTING_OLD, DENIED, FCNTLS, IOCTLS};
+use super::filter::{self, all, allowing, int, long, one_of, refusing, unconditional};
 use crate::hello::{Degree, Profile};
 use crate::load::LoadError;
 
-type Rules = BTreeMap<c_long, Vec<SeccompRule>>;
+/// For every thread, before any code of the library runs.
+pub(crate) fn restrict_calls_of_loading(profile: Profile) -> Result<(), LoadError> {
+    match profile {
+        Profile::Off => Ok(()),
+        Profile::Pure | Profile::Deny => applied(deny()),
+    }
+}
 
-/// Applies the profile to every thread, the one that watches the pipe among them.
+/// For every thread, the one that watches the pipe among them, before the first call.
 pub(crate) fn restrict_calls(profile: Profile) -> Result<Degree, LoadError> {
-    let filters = match profile {
-        Profile::Off => return Ok(Degree::Not),
-        Profile::Pure => pure(),
-        Profile::Deny => deny(),
-    };
-    let applied = filters.and_then(|filters| {
-        filters.iter().try_for_each(|filter| apply_filter_all_threads(filter))?;
-        Ok(Degree::Fully)
-    });
+    match profile {
+        Profile::Off => Ok(Degree::Not),
+        Profile::Deny => Ok(Degree::Fully),
+        Profile::Pure => applied(pure()).map(|()| Degree::Fully),
+    }
+}
+
+fn applied(filters: Result<Vec<BpfProgram>, Error>) -> Result<(), LoadError> {
+    let applied = filters.and_then(|filters| filter::apply(&filters));
     applied.map_err(|error| LoadError::Sandbox(Box::new(error)))
 }
 
-fn pure() -> Result<Vec<BpfProgram>, seccompiler::Error> {
+fn pure() -> Result<Vec<BpfProgram>, Error> {
     let mut rules = unconditional(COMPUTING.iter().chain(COMPUTING_OLD));
-    rules.insert(libc::SYS_tgkill, vec![when(0, SeccompCmpOp::Eq, u64::from(process::id()))?]);
+    let own = u64::from(process::id());
+    rules.insert(libc::SYS_tgkill, vec![all([long(0, SeccompCmpOp::Eq, own)?])?]);
     // Reading limits is fine, setting them is not: root could raise them again.
-    rules.insert(libc::SYS_prlimit64, vec![when(2, SeccompCmpOp::Eq, 0)?]);
-    let refuse = SeccompAction::Errno(libc::EPERM as u32);
-    Ok(vec![program(rules, refuse, SeccompAction::Allow)?])
+    rules.insert(libc::SYS_prlimit64, vec![all([long(2, SeccompCmpOp::Eq, 0)?])?]);
+    Ok(vec![allowing(rules)?])
 }
 
-fn deny() -> Result<Vec<BpfProgram>, seccompiler::Error> {
+fn deny() -> Result<Vec<BpfProgram>, Error> {
     let mut rules = unconditional(DENIED.iter().copied().flatten());
-    let thread = libc::CLONE_THREAD as u64;
-    rules.insert(libc::SYS_clone, vec![when(0, SeccompCmpOp::MaskedEq(thread), 0)?]);
-    rules.insert(libc::SYS_tgkill, vec![when(0, SeccompCmpOp::Ne, u64::from(process::id()))?]);
-    rules.insert(libc::SYS_prlimit64, vec![when(2, SeccompCmpOp::Ne, 0)?]);
-    let refuse = program(rules, SeccompAction::Allow, SeccompAction::Errno(libc::EPERM as u32))?;
-    // The flags of clone3 lie in memory that a filter cannot read. "Not implemented" makes the C library
-    // fall back to clone.
-    let newer = unconditional([libc::SYS_clone3].iter());
-    let absent = program(newer, SeccompAction::Allow, SeccompAction::Errno(libc::ENOSYS as u32))?;
-    Ok(vec![refuse, absent])
-}
-
-fn unconditional<'a>(calls: impl Iterator<Item = &'a c_long>) -> Rules {
-    calls.map(|call| (*call, Vec::new())).collect()
-}
-
-fn when(argument: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompRule, seccompiler::Error> {
-    let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Qword, operator, value)?;
-    Ok(SeccompRule::new(vec![condition])?)
-}
-
-fn program(
-    rules: Rules,
-    otherwise: SeccompAction,
-    matched: SeccompAction,
-) -> Result<BpfProgram, seccompiler::Error> {
-    let target = TargetArch::try_from(std::env::consts::ARCH)?;
-    Ok(BpfProgram::try_from(SeccompFilter::new(rules, otherwise, matched, target)?)?)
+    let (thread, own) = (libc::CLONE_THREAD as u64, u64::from(process::id()));
+    rules.insert(libc::SYS_clone, vec![all([long(0, SeccompCmpOp::MaskedEq(thread), 0)?])?]);
+    rules.insert(libc::SYS_tgkill, vec![all([int(0, SeccompCmpOp::Ne, own)?])?]);
+    rules.insert(libc::SYS_prlimit64, vec![all([long(2, SeccompCmpOp::Ne, 0)?])?]);
+    rules.insert(libc::SYS_ioctl, one_of(1, IOCTLS)?);
+    rules.insert(libc::SYS_fcntl, one_of(1, FCNTLS)?);
+    Ok(vec![
+        refusing(rules)?,
+        filter::without_clone3()?,
+        #[cfg(target_arch = "x86_64")]
+        filter::without_x32(),
+    ])
 }

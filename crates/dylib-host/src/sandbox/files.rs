@@ -11,7 +11,7 @@ use landlock::{
 use crate::hello::{Degree, Profile, Sandbox};
 use crate::load::{LoadError, system_folders};
 
-const RULES: ABI = ABI::V6;
+pub(super) const RULES: ABI = ABI::V6;
 
 /// What the loader and nearly every library read.
 const ALWAYS_READABLE: [&str; 5] =
@@ -29,20 +29,28 @@ pub(crate) fn restrict_files(sandbox: &Sandbox, library: &Path) -> Result<Degree
 fn enforce(sandbox: &Sandbox, library: &Path) -> Result<Degree, RulesetError> {
     // `AccessFs::from_read` includes the right to execute, which `dlopen` does not need.
     let reading = AccessFs::ReadFile | AccessFs::ReadDir;
-    let writing: BitFlags<AccessFs> = AccessFs::from_all(RULES) & !BitFlags::from(AccessFs::Execute);
     let status = Ruleset::default()
         .handle_access(AccessFs::from_all(RULES))?
         .handle_access(AccessNet::from_all(RULES))?
         .scope(Scope::from_all(RULES))?
         .create()?
         .add_rules(path_beneath_rules(readable(sandbox, library), reading))?
-        .add_rules(path_beneath_rules(&sandbox.writable, writing))?
+        .add_rules(path_beneath_rules(&sandbox.writable, writing()))?
         .restrict_self()?;
-    Ok(match status.ruleset {
+    Ok(degree(&status.ruleset))
+}
+
+/// What may be done where writing is allowed. Not making devices, by which root reaches every disk.
+pub(super) fn writing() -> BitFlags<AccessFs> {
+    AccessFs::from_all(RULES) & !(AccessFs::Execute | AccessFs::MakeChar | AccessFs::MakeBlock)
+}
+
+pub(super) fn degree(status: &RulesetStatus) -> Degree {
+    match status {
         RulesetStatus::FullyEnforced => Degree::Fully,
         RulesetStatus::PartiallyEnforced => Degree::Partly,
         RulesetStatus::NotEnforced => Degree::Not,
-    })
+    }
 }
 
 fn readable(sandbox: &Sandbox, library: &Path) -> Vec<PathBuf> {

@@ -6,6 +6,9 @@ use std::{fs, io};
 use crate::limits::Limits;
 use crate::load::LoadError;
 
+/// The number of a resource.
+pub(super) type Resource = libc::__rlimit_resource_t;
+
 /// Bytes of addresses that this process has; none are known where the system does not say.
 pub(crate) fn addresses() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -21,7 +24,8 @@ pub(crate) fn restrict_resources(limits: &Limits, own: u64) -> Result<(), LoadEr
         .map_err(LoadError::Worker)
 }
 
-fn set(resource: libc::__rlimit_resource_t, limit: u64) -> io::Result<()> {
+/// Sets both the limit and the one up to which it can be raised.
+pub(super) fn set(resource: Resource, limit: u64) -> io::Result<()> {
     let mut current = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the struct is a valid place to write to.
     if unsafe { libc::getrlimit(resource, &raw mut current) } != 0 {

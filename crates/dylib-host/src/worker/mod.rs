@@ -13,7 +13,9 @@ use std::io::{self, Write};
 use crate::call::Library;
 use crate::hello::{Abi, Enforced, Hello, Ready};
 use crate::load::{LoadError, locate};
-use crate::sandbox::{addresses, restrict_calls, restrict_files, restrict_resources};
+use crate::sandbox::{
+    addresses, restrict_calls, restrict_calls_of_loading, restrict_files, restrict_resources,
+};
 use channel::{Answers, Broken, Requests};
 use descriptors::Descriptors;
 use ending::{Ending, end, leave};
@@ -54,17 +56,18 @@ fn complain(broken: &Broken) {
     let _ = writeln!(io::stderr(), "dyn-worker: {broken}");
 }
 
-/// The order matters: no code of the library runs before landlock, and none but the loading runs before
-/// seccomp.
+/// The order matters: no code of the library runs before landlock, the rlimits and the filter for loading, and none but
+/// the loading before the last filter. The rlimits come before the filters, which forbid to set them.
 fn prepare(hello: &Hello, descriptors: Descriptors) -> Result<(Library, Ready), LoadError> {
     let plan = &hello.plan;
     let path = locate(&plan.library)?;
     let own = addresses();
     let files = restrict_files(&hello.sandbox, &path)?;
     hang_up::watch(descriptors.requests).map_err(LoadError::Worker)?;
+    restrict_resources(&plan.limits, own)?;
+    restrict_calls_of_loading(hello.sandbox.profile)?;
     let library = Library::open_file(&path, plan)?;
     crash::report_to(descriptors.answers, library.ranges()).map_err(LoadError::Worker)?;
-    restrict_resources(&plan.limits, own)?;
     let system_calls = restrict_calls(hello.sandbox.profile)?;
     let enforced = Enforced { files, system_calls };
     let ready = Ready { functions: library.readiness(), abi: Abi::HOST, enforced };

@@ -9,6 +9,7 @@ mod endings;
 mod fixture;
 mod handles;
 mod hang;
+mod launcher;
 mod loading;
 mod numbers;
 mod orphans;

@@ -12,7 +12,7 @@ use toolmux_dylib_host::hello::{Hello, Profile, Sandbox};
 use toolmux_dylib_host::plan::{Function, Plan};
 
 use crate::fixture;
-use crate::plans::{A_INT, INT, PATH, Values, function, plan};
+use crate::plans::{A_INT, INT, PATH, Values, function, hello, plan};
 use crate::worker::Worker;
 
 const NOBODY: u32 = 65534;
@@ -147,6 +147,31 @@ fn deny_lets_a_library_use_listed_files_and_threads() {
         assert_eq!(worker.result(KILL, &parent()), errno(EPERM));
     }
     assert!(!place.path("new").exists());
+}
+
+/// Every way out is tried by a constructor, which runs while the library is loaded.
+fn escapes_while_loading(profile: Profile) -> Vec<u8> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dyn-worker"));
+    let mut worker = Worker::spawn_by(command.env("FIXTURE_ESCAPE_ON_LOAD", "1"));
+    worker.greet(&hello(plan(vec![function("escapes_while_loading", &[], INT)]), profile));
+    let escapes = worker.result(0, &Values::none());
+    worker.kill_group();
+    escapes
+}
+
+#[test]
+fn a_library_gets_out_neither_while_it_is_loaded_nor_later() {
+    for profile in [Profile::Pure, Profile::Deny] {
+        assert_eq!(escapes_while_loading(profile), Values::none().int(0).0, "{profile:?}");
+    }
+}
+
+#[test]
+fn a_library_disturbs_no_other_process() {
+    for profile in [Profile::Pure, Profile::Deny] {
+        let mut worker = Worker::start(&hello(plan(vec![function("disturbs", &[A_INT], INT)]), profile));
+        assert_eq!(worker.result(0, &parent()), Values::none().int(0).0, "{profile:?}");
+    }
 }
 
 #[test]
