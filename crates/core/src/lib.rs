@@ -30,6 +30,7 @@ pub mod requirements;
 pub mod schema;
 mod schema_repair;
 pub mod secret;
+pub mod size;
 pub mod source;
 mod source_names;
 pub mod store;

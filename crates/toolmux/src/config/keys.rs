@@ -8,12 +8,13 @@ use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use toolmux_core::nearest::nearest;
+use toolmux_core::size::SIZE;
 use toolmux_protocols::SOURCES;
 
 use super::expected::{find_misfit, joined, must_be};
 use super::fault::Found;
 use super::raw::{Raw, RawSource};
-use super::{deliver, duration, size};
+use super::{deliver, duration};
 
 /// Where each key stands, by its path.
 pub(super) struct Spans(HashMap<Vec<String>, Range<usize>>);
@@ -105,8 +106,7 @@ pub(super) fn misread(text: &str, span: &Range<usize>, said: &str) -> String {
 
 /// True for the words of our own readers, none of which quotes a value.
 fn is_plain(said: &str) -> bool {
-    [duration::TIME, duration::SOME_TIME, size::SIZE, deliver::ONE_CREDENTIAL, deliver::ONE_PLACE]
-        .contains(&said)
+    [duration::TIME, duration::SOME_TIME, SIZE, deliver::ONE_CREDENTIAL, deliver::ONE_PLACE].contains(&said)
 }
 
 /// The innermost value around a place, by its path.
