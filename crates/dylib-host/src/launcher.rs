@@ -13,8 +13,8 @@ use thiserror::Error as ErrorEnum;
 
 use crate::hello::Degree;
 use crate::sandbox::{
-    count_own_processes, program_filters, restrict_program_calls, restrict_program_files,
-    restrict_program_resources,
+    count_own_processes, give_up_capabilities, program_filters, restrict_program_calls,
+    restrict_program_files, restrict_program_resources,
 };
 
 /// The argument that makes the server's own executable the launcher. Behind it stand a [`Confinement`] as JSON, the
@@ -102,6 +102,7 @@ fn launch(confinement: &Confinement, command: &[OsString]) -> Result<Held, Launc
     let path = program.clone().map(|path| c_string(path.into_os_string()));
     let filters = program_filters(confinement).map_err(LaunchError::Calls)?;
     count_own_processes(confinement).map_err(LaunchError::Processes)?;
+    give_up_capabilities();
     let (files, landlock) =
         restrict_program_files(confinement, program.as_deref()).map_err(LaunchError::Files)?;
     restrict_program_resources(confinement).map_err(LaunchError::Resources)?;

@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 
 use crate::child_family;
+use crate::child_sandbox::{ChildSandbox, Sandboxed};
 use crate::child_watch::{self, Watched};
 
 /// What a child inherits of our environment; nothing else, so that our secrets stay ours.
@@ -26,6 +27,8 @@ pub(crate) struct ChildGroup {
     group: Option<Pid>,
     /// Who is looked for outside the group when this is dropped.
     search: Search,
+    /// What was made for it alone, removed after the group was killed.
+    sandboxed: Option<Sandboxed>,
     /// Taken back after the group was killed.
     _watched: Watched,
 }
@@ -37,43 +40,51 @@ enum Search {
     Family(String),
 }
 
+/// A program to start, all three streams piped.
+pub(crate) struct Program<'a> {
+    /// The program and its arguments.
+    pub(crate) argv: &'a [String],
+    /// Its environment, beside what is inherited.
+    pub(crate) env: &'a BTreeMap<String, String>,
+    /// Where it runs.
+    pub(crate) folder: &'a Path,
+    /// What it may do; whatever the user of this process may without.
+    pub(crate) sandbox: Option<&'a ChildSandbox>,
+}
+
 impl ChildGroup {
-    /// Starts a program in `folder`, all three streams piped.
-    pub(crate) fn start(argv: &[String], env: &BTreeMap<String, String>, folder: &Path) -> io::Result<Self> {
-        ChildGroup::spawn(argv, env, folder, Search::Nobody)
+    /// Starts a program that does one thing and ends.
+    pub(crate) fn start(program: &Program<'_>) -> io::Result<Self> {
+        ChildGroup::spawn(program, Search::Nobody)
     }
 
-    /// The same for a program that lives long: descendants that made a session of their own end with it too.
-    /// Finding them costs a look at every process of the machine.
-    pub(crate) fn start_family(
-        argv: &[String],
-        env: &BTreeMap<String, String>,
-        folder: &Path,
-    ) -> io::Result<Self> {
-        ChildGroup::spawn(argv, env, folder, Search::Family(child_family::of_child()))
+    /// Starts a program that lives long: descendants that made a session of their own end with it too. Finding them
+    /// costs a look at every process of the machine.
+    pub(crate) fn start_family(program: &Program<'_>) -> io::Result<Self> {
+        ChildGroup::spawn(program, Search::Family(child_family::of_child()))
     }
 
-    fn spawn(
-        argv: &[String],
-        env: &BTreeMap<String, String>,
-        folder: &Path,
-        search: Search,
-    ) -> io::Result<Self> {
-        let (program, arguments) = argv
-            .split_first()
-            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the command is empty"))?;
+    fn spawn(program: &Program<'_>, search: Search) -> io::Result<Self> {
+        if program.argv.is_empty() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "the command is empty"));
+        }
         let inherited = INHERITED.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
         let mark = match &search {
             Search::Family(mark) => mark,
             Search::Nobody => &*child_family::OF_PROCESS,
         };
         child_watch::start();
-        let child = Command::new(program)
-            .args(arguments)
-            .current_dir(folder)
+        let sandboxed = program.sandbox.map(ChildSandbox::prepare).transpose()?;
+        let mut command = match &sandboxed {
+            Some(sandboxed) => sandboxed.launcher(program.argv),
+            None => plain(program.argv),
+        };
+        let child = command
+            .current_dir(program.folder)
             .env_clear()
             .envs(inherited)
-            .envs(env)
+            .envs(sandboxed.as_ref().map(Sandboxed::variable))
+            .envs(program.env)
             .env(child_family::VARIABLE, mark)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -81,7 +92,12 @@ impl ChildGroup {
             .process_group(0)
             .kill_on_drop(true)
             .spawn()?;
-        Ok(ChildGroup::of(child, search))
+        Ok(ChildGroup::of(child, search, sandboxed))
+    }
+
+    /// Why the launcher of a sandbox did not start the program; none when the program ran.
+    pub(crate) fn not_launched(&self, status: ExitStatus, stderr: &[u8]) -> Option<String> {
+        self.sandboxed.as_ref()?.failure(status, stderr)
     }
 
     /// Starts a program that talks over its standard input and output: an environment of these variables
@@ -102,12 +118,12 @@ impl ChildGroup {
             .process_group(0)
             .kill_on_drop(true)
             .spawn()?;
-        Ok(ChildGroup::of(child, Search::Nobody))
+        Ok(ChildGroup::of(child, Search::Nobody, None))
     }
 
-    fn of(child: Child, search: Search) -> Self {
+    fn of(child: Child, search: Search, sandboxed: Option<Sandboxed>) -> Self {
         let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-        ChildGroup { child, group, search, _watched: Watched::new(group) }
+        ChildGroup { child, group, search, sandboxed, _watched: Watched::new(group) }
     }
 
     /// Asks the whole group to end.
@@ -117,6 +133,12 @@ impl ChildGroup {
             kill_process_group(group, signal).ok();
         }
     }
+}
+
+fn plain(argv: &[String]) -> Command {
+    let mut command = Command::new(&argv[0]);
+    command.args(&argv[1..]);
+    command
 }
 
 impl Drop for ChildGroup {

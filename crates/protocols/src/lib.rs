@@ -6,6 +6,8 @@ pub mod ats;
 pub mod auth;
 mod child;
 mod child_family;
+mod child_sandbox;
+mod child_sandbox_setting;
 #[cfg_attr(not(target_os = "linux"), path = "child_unwatched.rs")]
 mod child_watch;
 #[cfg(target_os = "linux")]
@@ -42,6 +44,8 @@ pub mod workflow;
 pub use self::child_watch::become_watcher_if_asked;
 #[cfg(target_os = "linux")]
 pub use self::child_watcher::become_watcher_if_asked;
+
+pub use self::child_sandbox::{Held, become_launcher_if_asked, sandbox_here};
 
 use crate::registry::{DocumentKind, Served, SourceKind};
 

@@ -35,10 +35,12 @@ pub use self::server::{Running, Server};
 pub use self::toolkit::{Context, Toolkit};
 
 /// Turns this process into one of those that toolmux starts from its own program, if it was started as one, and does
-/// not return then: the worker of a C library, or the watcher that kills the children of a process that was killed.
+/// not return then: the worker of a C library, the launcher of a program in a sandbox, or the watcher that kills the
+/// children of a process that was killed.
 /// Call it first in `main`, before anything starts threads or opens files.
 pub fn become_worker_if_asked() {
     toolmux_protocols::opendyn::become_worker_if_asked();
+    toolmux_protocols::become_launcher_if_asked();
     toolmux_protocols::become_watcher_if_asked();
 }
 

@@ -61,8 +61,8 @@ pub(super) const COMPUTING_OLD: &[c_long] = &[];
 
 /// All that `deny` refuses, whatever the arguments.
 pub(super) const DENIED: &[&[c_long]] = &[
-    STARTING, LEAVING, SOCKETS, IPC, TRACING, SIGNALS, PRIORITIES, MOUNTS, KERNEL, LIMITS, MARKS, RECENT, OLD,
-    FORKS,
+    STARTING, LEAVING, SOCKETS, IPC, TRACING, SIGNALS, PRIORITIES, MOUNTS, KERNEL, LIMITS, MARKS, RECENT,
+    OLD, FORKS,
 ];
 
 /// All that programs in a sandbox are refused, whatever the arguments. They start processes, end them and read their
@@ -232,7 +232,7 @@ pub(super) const FORKS: &[c_long] = &[];
 
 /// Commands of `ioctl` that act for whoever sits at the terminal: typing for them, the console, the line discipline.
 /// The last two are `F_SETOWN` for sockets, `FIOSETOWN` and `SIOCSPGRP`.
-pub(super) const IOCTLS: &[u64] = &[libc::TIOCSTI as u64, libc::TIOCLINUX as u64, libc::TIOCSETD as u64, 0x8901, 0x8902];
+pub(super) const IOCTLS: &[u64] = &[libc::TIOCSTI, libc::TIOCLINUX, libc::TIOCSETD, 0x8901, 0x8902];
 
 /// Commands of `fcntl` that have the kernel send a signal of our choice to a process of our choice: `F_SETOWN`,
 /// `F_SETSIG` and `F_SETOWN_EX`.

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use libc::c_long;
+#[cfg(target_arch = "x86_64")]
+use seccompiler::sock_filter;
 use seccompiler::{
     BpfProgram, Error, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule, TargetArch, apply_filter_all_threads,
 };
-#[cfg(target_arch = "x86_64")]
-use seccompiler::sock_filter;
 
 /// Calls, each with the conditions of which one must hold; none means always.
 pub(super) type Rules = BTreeMap<c_long, Vec<SeccompRule>>;

@@ -3,6 +3,7 @@
 
 mod call_numbers;
 mod calls;
+mod capabilities;
 mod files;
 mod filter;
 mod program_calls;
@@ -11,6 +12,7 @@ mod program_resources;
 mod resources;
 
 pub(crate) use calls::{restrict_calls, restrict_calls_of_loading};
+pub(crate) use capabilities::give_up_capabilities;
 pub(crate) use files::restrict_files;
 pub(crate) use program_calls::{program_filters, restrict_program_calls};
 pub(crate) use program_files::restrict_program_files;

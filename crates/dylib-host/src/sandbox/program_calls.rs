@@ -39,9 +39,8 @@ fn sockets(rules: &mut Rules, network: Network) -> Result<(), Error> {
     match network {
         Network::Denied => rules.insert(libc::SYS_socket, Vec::new()),
         // The C library asks the kernel for its addresses by netlink.
-        Network::Allowed => {
-            rules.insert(libc::SYS_socket, vec![other_than(&[libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK])?])
-        }
+        Network::Allowed => rules
+            .insert(libc::SYS_socket, vec![other_than(&[libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK])?]),
     };
     Ok(())
 }

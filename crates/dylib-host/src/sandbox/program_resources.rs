@@ -40,7 +40,9 @@ fn own_user_namespace() -> io::Result<()> {
     // SAFETY: these only read identities.
     let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
     if user == 0 {
-        return Err(io::Error::other("the kernel does not limit the processes of root: run the server as another user"));
+        return Err(io::Error::other(
+            "the kernel does not limit the processes of root: run the server as another user",
+        ));
     }
     // SAFETY: touches no memory; this process has one thread.
     if unsafe { libc::unshare(libc::CLONE_NEWUSER) } != 0 {

@@ -32,7 +32,14 @@ impl Place {
         let place = Place(tempfile::tempdir().unwrap());
         let launcher = place.path("launcher");
         // By a process of its own: a program that we have open for writing cannot be run.
-        assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_dyn-worker")).arg(launcher).status().unwrap().success());
+        assert!(
+            Command::new("cp")
+                .arg(env!("CARGO_BIN_EXE_dyn-worker"))
+                .arg(launcher)
+                .status()
+                .unwrap()
+                .success()
+        );
         for folder in ["", "read", "write", "other"] {
             fs::create_dir_all(place.path(folder)).unwrap();
             fs::set_permissions(place.path(folder), fs::Permissions::from_mode(0o777)).unwrap();
@@ -47,7 +54,11 @@ impl Place {
     }
 
     fn confinement(&self) -> Confinement {
-        Confinement { read: vec![self.path("read")], write: vec![self.path("write")], ..Confinement::default() }
+        Confinement {
+            read: vec![self.path("read")],
+            write: vec![self.path("write")],
+            ..Confinement::default()
+        }
     }
 
     fn run(&self, user: User, confinement: &Confinement, command: &[&str]) -> Output {
@@ -78,7 +89,9 @@ fn a_program_reads_and_writes_what_is_listed_and_nothing_else() {
     let place = Place::new();
     for user in users() {
         let confinement = place.confinement();
-        for script in ["cat read/file", "cat write/file", "echo x > write/new; cat write/new", "true > /dev/null"] {
+        for script in
+            ["cat read/file", "cat write/file", "echo x > write/new; cat write/new", "true > /dev/null"]
+        {
             assert!(place.can(user, &confinement, script), "{user:?} {script}");
         }
         for script in [
@@ -109,6 +122,7 @@ fn a_program_reaches_no_network_and_no_other_process() {
     let named = "import socket; socket.socket(socket.AF_UNIX)";
     let pair = "import socket; a, b = socket.socketpair(); a.send(b'x'); assert b.recv(1) == b'x'";
     let parent = "import os; os.kill(os.getppid(), 0)";
+    let powerless = "assert 'CapEff:\\t0000000000000000' in open('/proc/self/status').read()";
     let own = "import subprocess; child = subprocess.Popen(['sleep', '60']); child.kill(); child.wait()";
     for user in users() {
         let allowed = |network, script| {
@@ -118,7 +132,9 @@ fn a_program_reaches_no_network_and_no_other_process() {
         assert!(!allowed(Network::Denied, &dialled) && allowed(Network::Allowed, &dialled), "{user:?}");
         for network in [Network::Denied, Network::Allowed] {
             assert!(!allowed(network, named), "{user:?} {network:?}");
-            assert!(allowed(network, pair) && allowed(network, own), "{user:?} {network:?}");
+            for script in [pair, own, powerless] {
+                assert!(allowed(network, script), "{user:?} {network:?} {script}");
+            }
             assert!(!allowed(network, parent), "{user:?} {network:?}");
             assert!(!allowed(network, "import os; os.setsid()"), "{user:?} {network:?}");
             assert!(!allowed(network, "import ctypes; assert ctypes.CDLL(None).unshare(1 << 28) == 0"));
@@ -129,8 +145,7 @@ fn a_program_reaches_no_network_and_no_other_process() {
 #[test]
 fn a_program_has_the_memory_and_the_time_it_was_given() {
     let place = Place::new();
-    let confinement =
-        Confinement { memory: Some(256 << 20), cpu_seconds: Some(1), ..place.confinement() };
+    let confinement = Confinement { memory: Some(256 << 20), cpu_seconds: Some(1), ..place.confinement() };
     let shared = "import mmap; mmap.mmap(-1, 1 << 12, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)";
     let raised = "import resource as r; r.setrlimit(r.RLIMIT_DATA, (1 << 30, 1 << 30))";
     for user in users() {
@@ -181,7 +196,10 @@ fn a_program_that_cannot_be_started_is_told_with_the_mark() {
         let output = place.run(User::Own, &confinement, &[program]);
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(FAILED), "{told}");
-        assert!(told.starts_with(&format!("a mark cannot start `{program}`")) && told.contains(reason), "{told}");
+        assert!(
+            told.starts_with(&format!("a mark cannot start `{program}`")) && told.contains(reason),
+            "{told}"
+        );
     }
     let typed = Command::new(place.path("launcher")).args([ARGUMENT, "help"]).output().unwrap();
     assert_eq!(typed.status.code(), Some(FAILED));

@@ -27,7 +27,8 @@ use toolmux_core::source::{FailureScope, Listing, Source, SourceError};
 use toolmux_core::tool::{Hints, Tool};
 
 use super::template::{fill, option_made_by, placeholders};
-use crate::child::ChildGroup;
+use crate::child::{ChildGroup, Program};
+use crate::child_sandbox::{ChildSandbox, SandboxSetting};
 use crate::exit_status;
 use crate::registry::{OpenError, Opening, SourceKind};
 
@@ -46,6 +47,10 @@ struct CommandSettings {
     /// The largest output, in bytes.
     #[serde(default = "most_output")]
     max_output: usize,
+    /// What the commands may do: `off` whatever the user of the server may, `deny` nothing beside computing and reading
+    /// the system's programs, or a table of what is allowed beyond `deny`. `off` unless given.
+    #[serde(default)]
+    sandbox: SandboxSetting,
 }
 
 /// One command as a tool.
@@ -107,6 +112,7 @@ fn most_output() -> usize {
 struct Commands {
     settings: CommandSettings,
     folder: PathBuf,
+    sandbox: Option<ChildSandbox>,
 }
 
 fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
@@ -114,7 +120,8 @@ fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
     for (name, tool) in &settings.tools {
         check(name, tool)?;
     }
-    Ok(Arc::new(Commands { settings, folder: opening.folder.to_owned() }))
+    let sandbox = settings.sandbox.open(opening.folder)?;
+    Ok(Arc::new(Commands { settings, folder: opening.folder.to_owned(), sandbox }))
 }
 
 fn check(name: &str, tool: &CommandTool) -> Result<(), OpenError> {
@@ -188,8 +195,13 @@ impl CommandTool {
 
 impl Source for Commands {
     fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
-        let tools: Vec<Tool> = self.settings.tools.iter().map(describe).collect();
-        Box::pin(std::future::ready(Ok(tools.into())))
+        Box::pin(async {
+            if let Some(sandbox) = &self.sandbox {
+                sandbox.check().await.map_err(SourceError::NotReached)?;
+            }
+            let tools: Vec<Tool> = self.settings.tools.iter().map(describe).collect();
+            Ok(tools.into())
+        })
     }
 
     fn call<'a>(&'a self, call: &'a Call, _: &'a Progress) -> BoxFuture<'a, Result<Outcome, SourceError>> {
@@ -214,15 +226,26 @@ impl Commands {
         for (name, secret) in call.environment() {
             env.to_mut().insert(name.to_owned(), secret.expose().to_owned());
         }
-        let mut group = ChildGroup::start(&argv, &env, &self.folder).map_err(|error| not_started(&error))?;
+        let (folder, sandbox) = (&*self.folder, self.sandbox.as_ref());
+        let program = Program { argv: &argv, env: &env, folder, sandbox };
+        let mut group = ChildGroup::start(&program).map_err(|error| not_started(&error))?;
         let input = (tool.input == Input::Json).then(|| arguments.text().get().as_bytes());
         let ended = self.finish(&mut group, input.unwrap_or_default()).await;
         // Descendants that outlive the command do not outlive the call.
         group.signal(Signal::KILL);
-        Ok(match ended {
-            Ok(ended) => outcome(&argv[0], tool.output, &ended),
-            Err(error) => Outcome::Failed(ToolError::new(format!("`{}` failed: {error}", argv[0]))),
-        })
+        let ended = match ended {
+            Ok(ended) => ended,
+            Err(error) => {
+                return Ok(Outcome::Failed(ToolError::new(format!("`{}` failed: {error}", argv[0]))));
+            }
+        };
+        match group.not_launched(ended.status, &ended.stderr) {
+            Some(why) => {
+                let message = Message::public("The command cannot be started in its sandbox").developer(why);
+                Err(SourceError::NotReached(message))
+            }
+            None => Ok(outcome(&argv[0], tool.output, &ended)),
+        }
     }
 
     async fn finish(&self, group: &mut ChildGroup, input: &[u8]) -> std::io::Result<Ended> {
@@ -242,9 +265,10 @@ impl Commands {
 }
 
 fn taken_for_option(parameter: &str) -> SourceError {
-    let message = "must not begin with `-`: the command would take it for an option; whoever configures the tool can \
+    let message =
+        "must not begin with `-`: the command would take it for an option; whoever configures the tool can \
                    put a word `--` before it in `command`, or set `dashes = true`"
-        .to_owned();
+            .to_owned();
     let parameters = vec![ParameterError { parameter: parameter.to_owned(), message }];
     SourceError::Refused(Refusal::Invalid { parameters })
 }

@@ -7,6 +7,7 @@ mod direct;
 mod document;
 mod encode;
 mod encode_element;
+mod enforcement;
 mod handle;
 pub mod header;
 mod in_process;

@@ -37,6 +37,18 @@ fn a_good_configuration_is_told_to_be_good() {
 }
 
 #[test]
+fn it_is_told_what_of_a_sandbox_holds() {
+    let sandboxed = ECHO.replace("kind = \"command\"", "kind = \"command\"\nsandbox = \"deny\"");
+    let expect = [
+        "C libraries: files (landlock)",
+        "programs: files (landlock ",
+        "Shell: `sandbox` is on",
+        "Shell: 1 tools",
+    ];
+    check(&format!("{FREE}\n{sandboxed}"), 0, "ok", &expect);
+}
+
+#[test]
 fn what_would_keep_it_from_serving_is_told_with_the_remedy() {
     check("lisen = 1\n", 2, "bad", &["unknown key `lisen`", "did you mean `listen`?"]);
     check(&format!("listen = \"0.0.0.0:0\"\n{ECHO}"), 2, "bad", &["no key is configured", "[keys.NAME]"]);

@@ -316,6 +316,9 @@ async fn by_command(name: &str, place: &Place, era: EraSetting) -> Result<(Chann
         });
         child.map(Channel::Child)
     };
+    if let Address::Command { sandbox: Some(sandbox), .. } = &place.address {
+        sandbox.check().await.map_err(Broken::NotReached)?;
+    }
     let channel = start()?;
     match greet(&channel, era, &place.capabilities).await {
         Ok(greeting) => Ok((channel, greeting)),

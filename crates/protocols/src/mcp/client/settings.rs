@@ -12,6 +12,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::authorization::{Authorization, AuthorizationSetting};
+use crate::child_sandbox::{ChildSandbox, SandboxSetting};
 use crate::registry::{OpenError, Opening, SecretSetting};
 
 /// An MCP server: a command that speaks on its standard streams, or an address.
@@ -27,6 +28,10 @@ pub(super) struct McpSettings {
     /// Where it runs; relative to the configuration file, whose folder is the default.
     #[serde(default)]
     folder: Option<PathBuf>,
+    /// What the command may do: `off` whatever the user of the server may, `deny` nothing beside computing and reading
+    /// the system's programs, or a table of what is allowed beyond `deny`. `off` unless given.
+    #[serde(default)]
+    sandbox: SandboxSetting,
     /// The address of a server over HTTP.
     #[serde(default)]
     url: Option<String>,
@@ -95,8 +100,18 @@ impl Place {
 }
 
 pub(super) enum Address {
-    Command { argv: Vec<String>, env: BTreeMap<String, String>, folder: PathBuf, idle: Option<Duration> },
-    Url { url: Url, headers: HeaderMap, authorization: Option<Arc<Authorization>> },
+    Command {
+        argv: Vec<String>,
+        env: BTreeMap<String, String>,
+        folder: PathBuf,
+        idle: Option<Duration>,
+        sandbox: Option<ChildSandbox>,
+    },
+    Url {
+        url: Url,
+        headers: HeaderMap,
+        authorization: Option<Arc<Authorization>>,
+    },
 }
 
 impl McpSettings {
@@ -106,6 +121,11 @@ impl McpSettings {
             read.map_err(|why| OpenError::new(format!("`{name}` cannot be read: {why}")))
         };
         let address = match (&self.url, self.command.is_empty()) {
+            (Some(_), true) if self.sandbox.is_on() => {
+                return Err(OpenError::new(
+                    "`sandbox` is for a source with a `command`, this one has a `url`",
+                ));
+            }
             (Some(url), true) => {
                 let url: Url = url
                     .parse()
@@ -122,6 +142,7 @@ impl McpSettings {
             (None, false) => {
                 let env = self.env.iter().map(|(name, value)| Ok((name.clone(), secret(name, value)?)));
                 Address::Command {
+                    sandbox: self.sandbox.open(opening.folder)?,
                     env: env.collect::<Result<_, OpenError>>()?,
                     folder: opening.folder.join(self.folder.unwrap_or_default()),
                     idle: self.idle_stop_ms.map(Duration::from_millis),

@@ -16,7 +16,7 @@ use super::line::Line;
 use super::outgoing::{Cut, Outgoing};
 use super::settings::Address;
 use super::stderr::LastWords;
-use crate::child::ChildGroup;
+use crate::child::{ChildGroup, Program};
 use crate::mcp::lines::{self, Lines};
 
 /// How long a child may take to end after its input was closed, and again after it was asked to.
@@ -36,10 +36,10 @@ pub(super) struct Child {
 impl Child {
     /// Starts the program. `name` is the source's, for logs.
     pub(super) fn start(name: &str, address: &Address, most: usize) -> std::io::Result<Self> {
-        let Address::Command { argv, env, folder, idle } = address else {
+        let Address::Command { argv, env, folder, idle, sandbox } = address else {
             return Err(std::io::Error::other("there is no command"));
         };
-        let mut group = ChildGroup::start_family(argv, env, folder)?;
+        let mut group = ChildGroup::start_family(&Program { argv, env, folder, sandbox: sandbox.as_ref() })?;
         let (line, written) = Line::new();
         let (last_words, stop) = (LastWords::default(), CancellationToken::new());
         let mut tasks = JoinSet::new();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use crate::child::ChildGroup;
+use crate::child::{ChildGroup, Program};
 
 /// Where compilers look for headers beside the folders of the system.
 const COMPILER_VARIABLES: [&str; 2] = ["CPATH", "C_INCLUDE_PATH"];
@@ -46,7 +46,8 @@ pub(super) async fn preprocess(header: &Path) -> Result<Preprocessed, HeaderErro
     let argv: Vec<String> = words.chain([header.to_string_lossy().into_owned()]).collect();
     let set = |name: &str| Some((name.to_owned(), std::env::var(name).ok()?));
     let env: BTreeMap<String, String> = COMPILER_VARIABLES.into_iter().filter_map(set).collect();
-    let mut cc = ChildGroup::start(&argv, &env, Path::new(".")).map_err(HeaderError::NoCompiler)?;
+    let program = Program { argv: &argv, env: &env, folder: Path::new("."), sandbox: None };
+    let mut cc = ChildGroup::start(&program).map_err(HeaderError::NoCompiler)?;
     drop(cc.child.stdin.take());
     let (stdout, stderr) = (cc.child.stdout.take(), cc.child.stderr.take());
     let (stdout, stderr) = tokio::try_join!(read(stdout), read(stderr)).map_err(HeaderError::NoCompiler)?;

@@ -16,6 +16,7 @@ use toolmux_dylib_host::worker::ARGUMENT;
 
 use crate::child::ChildGroup;
 use crate::exit_status;
+use crate::opendyn::enforcement;
 
 /// How long a library may take to load.
 const LOAD_PATIENCE: Duration = Duration::from_secs(10);
@@ -84,6 +85,7 @@ impl Launch {
         if ready.abi != Abi::HOST || ready.functions.len() != self.hello.plan.functions.len() {
             return Err(StartError::Confused);
         }
+        enforcement::check(self.hello.sandbox.profile, ready.enforced).map_err(StartError::Load)?;
         Ok(Worker {
             group,
             requests: Arc::new(requests),

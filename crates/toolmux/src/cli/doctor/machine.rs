@@ -1,11 +1,10 @@
-//! This machine: what its kernel grants to a sandbox, its clock, and how many files may be open.
+//! This machine: what may be read of this process, its clock, and how many files may be open.
 
 use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, Method, header};
 use rustix::process::{Resource, getrlimit};
 use toolmux_protocols::http_client::{HttpClient, HttpLimits};
-use toolmux_protocols::opendyn::{Degree, Enforced, enforced_here};
 
 use super::Finding;
 use crate::config::Config;
@@ -19,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const OTHER_FILES: u64 = 64;
 
 pub(super) async fn examine(config: Option<&Config>) -> Vec<Finding> {
-    let mut findings = vec![sandbox().await, clock()];
+    let mut findings = vec![clock()];
     findings.extend(children_can_trace().then(|| {
         let what = "commands run as root with CAP_SYS_PTRACE, and can read the secrets of this server";
         Finding::warning("secret", what, "run it as a user of its own, or without that capability")
@@ -29,35 +28,6 @@ pub(super) async fn examine(config: Option<&Config>) -> Vec<Finding> {
         findings.push(open_files(config.connections.connections as u64));
     }
     findings
-}
-
-/// Found out by a worker that gives up what it can.
-async fn sandbox() -> Finding {
-    let area = "sandbox";
-    let remedy =
-        "C libraries run with fewer walls; Linux 6.12 or newer has all of them, containers may forbid some";
-    let Ok(worker) = std::env::current_exe() else {
-        return Finding::warning(area, "this program does not know its own file", remedy);
-    };
-    match enforced_here(worker).await {
-        Ok(Enforced { files: Degree::Fully, system_calls: Degree::Fully }) => {
-            Finding::good(area, "files (landlock) and system calls (seccomp) are fully enforced")
-        }
-        Ok(Enforced { files, system_calls }) => {
-            let words = |degree| match degree {
-                Degree::Fully => "fully",
-                Degree::Partly => "partly",
-                Degree::Not => "not",
-            };
-            let what = format!(
-                "files (landlock) are {} enforced, system calls (seccomp) {}",
-                words(files),
-                words(system_calls)
-            );
-            Finding::warning(area, what, remedy)
-        }
-        Err(error) => Finding::warning(area, error.message().public, remedy),
-    }
 }
 
 /// The time cannot be before that of our own file.

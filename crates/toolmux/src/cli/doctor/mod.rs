@@ -2,6 +2,7 @@
 
 mod listening;
 mod machine;
+mod sandbox;
 mod secrets;
 mod sources;
 mod storage;
@@ -134,6 +135,7 @@ impl Doctor {
                 let remedy =
                     fault.hint.clone().unwrap_or_else(|| format!("toolmux check {name} shows the line"));
                 findings.insert(0, Finding::bad("config", fault.located(), remedy));
+                findings.extend(until_signal(sandbox::examine(None)).await?);
                 findings.extend(until_signal(machine::examine(None)).await?);
             }
             Ok(config) => {
@@ -142,6 +144,7 @@ impl Doctor {
                 findings.extend(listening::examine(&config).await);
                 findings.extend(storage::examine(&config, mending).await);
                 findings.extend(sources::examine(&config, terminal).await?);
+                findings.extend(until_signal(sandbox::examine(Some(&config))).await?);
                 findings.extend(until_signal(machine::examine(Some(&config))).await?);
             }
         }

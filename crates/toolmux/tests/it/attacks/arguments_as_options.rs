@@ -87,7 +87,11 @@ fn an_argument_behind_two_dashes_or_a_name_is_no_option() {
     let serving = Serving::start(folder.path());
     assert_eq!(call(&serving, "ended", json!({ "file": "-dash" })).1["value"], "3\n4");
     let option = format!("--output={}", folder.path().join("owned").display());
-    assert_eq!(call(&serving, "ended", json!({ "file": option })).1["success"], false, "there is no such file");
+    assert_eq!(
+        call(&serving, "ended", json!({ "file": option })).1["success"],
+        false,
+        "there is no such file"
+    );
     assert_eq!(call(&serving, "named", json!({ "separator": "-" })).1["value"], "1\n2");
     assert_eq!(call(&serving, "plain", json!({ "file": "numbers" })).1["value"], "1\n2");
     assert!(!owned(folder.path()));
