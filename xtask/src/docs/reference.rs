@@ -93,6 +93,15 @@ impl<'a> Table<'a> {
         } else if shape["items"].is_object() {
             let inner = self.shape(&shape["items"]);
             self.members(&format!("{key}[]."), inner);
+        } else if let Some(choices) = shape["anyOf"].as_array()
+            && self.kind(shape) != "secret"
+        {
+            for choice in choices {
+                let table = self.shape(choice);
+                if table["properties"].is_object() {
+                    self.below(key, table);
+                }
+            }
         }
     }
 
@@ -116,8 +125,12 @@ impl<'a> Table<'a> {
         if let Some(choices) = words(&shape["enum"]).or_else(|| words(&shape["oneOf"])) {
             return choices;
         }
-        if shape["anyOf"].is_array() {
-            return "secret".to_owned();
+        if let Some(choices) = shape["anyOf"].as_array() {
+            let choices: Vec<&Value> = choices.iter().map(|choice| self.shape(choice)).collect();
+            if choices.iter().any(|choice| choice["properties"]["file"].is_object()) {
+                return "secret".to_owned();
+            }
+            return choices.into_iter().map(|choice| self.kind(choice)).collect::<Vec<_>>().join(" or ");
         }
         let kind = shape["type"].as_str().or_else(|| shape["type"][0].as_str());
         match kind {
@@ -154,16 +167,20 @@ mod tests {
         let schemas = json!({ "file": {
             "properties": {
                 "listen": { "type": ["string", "null"], "description": "Where." },
+                "box": { "$ref": "#/$defs/Box", "description": "How." },
                 "keys": { "type": "object", "additionalProperties": { "$ref": "#/$defs/Key" }, "description": "Who." },
             },
             "required": ["listen"],
-            "$defs": { "Key": { "type": "object", "properties": {
+            "$defs": { "Box": { "anyOf": [{ "enum": ["off"] }, { "type": "object", "properties": {
+                "read": { "type": "array", "items": { "type": "string" }, "description": "What." },
+            } }] }, "Key": { "type": "object", "properties": {
                 "sort": { "enum": ["a", "b"], "description": "Which.", "default": "a" },
             } } },
         } });
         let page = "before\n<!-- reference: file -->\nold\n<!-- /reference -->\nafter\n";
         let expect = "before\n<!-- reference: file -->\n| key | value | meaning |\n|---|---|---|\n\
-                      | `listen` | text | **Required.** Where. |\n| `keys` | table of table | Who. |\n\
+                      | `listen` | text | **Required.** Where. |\n| `box` | `off` or table | How. |\n\
+                      | `box.read` | list of text | What. |\n| `keys` | table of table | Who. |\n\
                       | `keys.NAME.sort` | `a`, `b` | Which. Default `\"a\"`. |\n<!-- /reference -->\nafter\n";
         assert_eq!(renewed(page, &schemas).unwrap(), expect);
         assert!(renewed("<!-- reference: none --><!-- /reference -->", &schemas).is_err());
