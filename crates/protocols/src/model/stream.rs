@@ -21,7 +21,7 @@ impl Assemble for Blocks {
     fn take(&mut self, data: &Value) -> Option<String> {
         let place = usize::try_from(data["index"].as_u64().unwrap_or_default()).unwrap_or_default();
         match data["type"].as_str()? {
-            "content_block_start" if place == self.0.len() => {
+            "content_block_start" if place == self.0.len() && data["content_block"].is_object() => {
                 self.0.push((data["content_block"].clone(), String::new()));
                 word(&data["content_block"], "text").filter(|text| !text.is_empty())
             }
@@ -33,9 +33,8 @@ impl Assemble for Blocks {
                     return None;
                 }
                 for member in ["text", "thinking", "signature"] {
-                    if let Some(part) = word(delta, member) {
-                        let so_far = block[member].as_str().unwrap_or_default().to_owned();
-                        block[member] = json!(so_far + &part);
+                    if let (Some(part), Some(block)) = (word(delta, member), block.as_object_mut()) {
+                        extend(block.entry(member).or_insert(Value::Null), &part);
                     }
                 }
                 word(delta, "text")
@@ -79,9 +78,7 @@ impl Assemble for Chunks {
                 call["id"] = json!(id);
             }
             for member in ["name", "arguments"] {
-                let so_far = call["function"][member].as_str().unwrap_or_default().to_owned();
-                let more = piece["function"][member].as_str().unwrap_or_default();
-                call["function"][member] = json!(so_far + more);
+                extend(&mut call["function"][member], piece["function"][member].as_str().unwrap_or_default());
             }
         }
         if let Some(more) = word(delta, "reasoning_content") {
@@ -102,5 +99,52 @@ impl Assemble for Chunks {
             message["tool_calls"] = Value::Array(self.calls);
         }
         message
+    }
+}
+
+/// Adds to a text in its place: pieces are many and short, and to copy what there is for each would be quadratic.
+fn extend(text: &mut Value, more: &str) {
+    match text {
+        Value::String(so_far) => so_far.push_str(more),
+        other => *other = Value::from(more),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The whole answer of these events.
+    fn check(mut assembler: impl Assemble + 'static, events: Value, expect: Value) {
+        for event in events.as_array().into_iter().flatten() {
+            assembler.take(event);
+        }
+        assert_eq!(Box::new(assembler).whole(), expect);
+    }
+
+    #[test]
+    fn a_block_that_is_no_object_is_passed_over() {
+        check(
+            Blocks::default(),
+            json!([
+                { "type": "content_block_start", "index": 0, "content_block": "text" },
+                { "type": "content_block_delta", "index": 0, "delta": { "text": "x" } },
+                { "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": null } },
+                { "type": "content_block_delta", "index": 0, "delta": { "text": "hel" } },
+                { "type": "content_block_delta", "index": 0, "delta": { "text": "lo" } },
+            ]),
+            json!({ "role": "assistant", "content": [{ "type": "text", "text": "hello" }] }),
+        );
+    }
+
+    #[test]
+    fn pieces_of_a_call_are_put_together() {
+        let piece = |function: Value| json!({ "choices": [{ "delta": { "tool_calls": [{ "index": 0, "id": "c", "function": function }] } }] });
+        check(
+            Chunks::default(),
+            json!([piece(json!({ "name": "add", "arguments": "{\"a\"" })), piece(json!({ "name": 5, "arguments": ":1}" })), { "choices": [] }]),
+            json!({ "role": "assistant", "content": null, "tool_calls": [
+                { "id": "c", "type": "function", "function": { "name": "add", "arguments": "{\"a\":1}" } }] }),
+        );
     }
 }
