@@ -41,7 +41,9 @@ pub(super) fn result(whole: RawJson) -> Called {
         input_requests: Value,
         request_state: Option<String>,
     }
-    let said: Said = serde_json::from_str(whole.get()).unwrap_or_default();
+    // A result that cannot be read whole still says whether the tool failed: a failure is never told as a success.
+    let unreadable = || Said { is_error: says_error(&whole), ..Said::default() };
+    let said: Said = serde_json::from_str(whole.get()).unwrap_or_else(|_| unreadable());
     if said.result_type.as_deref() == Some("input_required") {
         return Called::InputRequired { whole, requests: said.input_requests, state: said.request_state };
     }
@@ -59,6 +61,11 @@ pub(super) fn result(whole: RawJson) -> Called {
         _ => to_raw(&content).expect("content is writable"),
     });
     Called::Ended(Outcome::Returned(Output { value, content, extra }))
+}
+
+fn says_error(result: &RawValue) -> bool {
+    Members::read(result)
+        .is_some_and(|members| members.get("isError").is_some_and(|said| said.get() == "true"))
 }
 
 /// A result without the name of the software that made it: to our callers that would say who we are.
@@ -183,6 +190,17 @@ mod tests {
     fn check(came: &str, expect: &str) {
         let came = came.replace("INFO", SERVER_INFO);
         assert_eq!(unsigned(serde_json::from_str(&came).unwrap()).get(), expect.replace("INFO", SERVER_INFO));
+    }
+
+    #[test]
+    fn a_failure_that_cannot_be_read_whole_is_a_failure() {
+        let failed = |text: &str| {
+            matches!(result(serde_json::from_str(text).unwrap()), Called::Ended(Outcome::Failed(_)))
+        };
+        assert!(failed(r#"{"isError":true,"content":"no"}"#));
+        assert!(failed(r#"{"isError":true,"content":{"type":"text"},"resultType":5}"#));
+        assert!(!failed(r#"{"isError":false,"content":"no"}"#));
+        assert!(!failed(r#"{"content":[{"isError":true}]}"#));
     }
 
     #[test]
