@@ -13,6 +13,8 @@ mod coercion;
 pub mod delivery;
 pub mod duty_cycle;
 pub mod example;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz_targets;
 pub mod gateway;
 pub mod json_text;
 pub mod limits;

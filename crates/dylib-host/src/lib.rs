@@ -7,6 +7,8 @@ mod call;
 mod environment;
 pub mod fault;
 pub mod frame;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz_targets;
 pub mod hello;
 pub mod launcher;
 pub mod limits;

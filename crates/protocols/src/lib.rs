@@ -16,6 +16,8 @@ mod command;
 mod curl;
 mod exit_status;
 pub mod fault;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz_targets;
 pub mod http_client;
 mod http_connect;
 mod http_error;

@@ -10,6 +10,8 @@ mod authorization;
 pub mod cli;
 pub mod config;
 mod environment;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz_targets;
 mod host_rules;
 mod jwks;
 pub mod listener;

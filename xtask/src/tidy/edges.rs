@@ -12,6 +12,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("toolmux-protocols", &["toolmux-core", "toolmux-dylib-host"]),
     ("toolmux-store", &["toolmux-core"]),
     ("toolmux-dylib-host", &[]),
+    ("toolmux-fuzzing", &[]),
     ("toolmux", &["toolmux-core", "toolmux-protocols", "toolmux-store", "toolmux-dylib-host"]),
     ("xtask", &["toolmux", "toolmux-core", "toolmux-protocols", "toolmux-store", "toolmux-dylib-host"]),
 ];

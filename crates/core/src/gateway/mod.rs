@@ -9,6 +9,8 @@ mod breaker;
 mod definitions;
 mod dispatch;
 mod fair_queue;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzz_targets;
 mod gate;
 mod onward;
 mod permit;

@@ -3,6 +3,8 @@
 mod client;
 mod ended;
 mod follow;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzz_targets;
 mod serve;
 mod source;
 mod wire;

@@ -4,6 +4,8 @@
 
 mod beside;
 mod client;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzz_targets;
 mod lines;
 mod members;
 mod mirror;

@@ -4,6 +4,8 @@ mod adapt;
 mod anthropic;
 mod bridge;
 mod client;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzz_targets;
 mod gemini;
 mod openai;
 mod plain;

@@ -8,6 +8,8 @@ mod document;
 mod encode;
 mod encode_element;
 mod enforcement;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzz_targets;
 mod handle;
 pub mod header;
 mod in_process;

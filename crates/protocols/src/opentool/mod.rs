@@ -5,6 +5,8 @@ mod client_wire;
 mod document;
 mod error_data;
 mod exception;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzz_targets;
 mod interface;
 mod relay;
 mod serve;

@@ -1,6 +1,8 @@
 //! OXP 1.0, the Open eXecution Protocol: health, tools, calls, in both published body forms.
 
 mod client;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzz_targets;
 mod list;
 mod serve;
 mod source;

@@ -1,6 +1,8 @@
 //! OpenWorkflow: a straight line of calls, each with what earlier ones gave, served as one tool.
 
 mod document;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzz_targets;
 mod order;
 mod reference;
 mod run;

@@ -21,9 +21,13 @@ pub(crate) fn is_clients_file(path: &Path) -> bool {
 
 /// Every server of a file, in its order; those switched off are left out.
 pub(crate) fn read(path: &Path) -> Result<Vec<SourceConfig>, String> {
+    sources(&document(path)?, path)
+}
+
+/// The same of what stands in the file.
+pub(super) fn sources(document: &Value, path: &Path) -> Result<Vec<SourceConfig>, String> {
     let within = |what: String| format!("`{}`: {what}", path.display());
-    let document = document(path)?;
-    let servers = servers(&document).ok_or_else(|| within("there is no `mcpServers` in it".to_owned()))?;
+    let servers = servers(document).ok_or_else(|| within("there is no `mcpServers` in it".to_owned()))?;
     let folder = path.parent().unwrap_or(Path::new("."));
     let wanted = servers.iter().filter(|(_, server)| is_on(server));
     let within_server = |name: &str, what: String| within(format!("server `{name}`: {what}"));
@@ -33,13 +37,18 @@ pub(crate) fn read(path: &Path) -> Result<Vec<SourceConfig>, String> {
 }
 
 fn document(path: &Path) -> Result<Value, String> {
-    let within = |what: String| format!("`{}`: {what}", path.display());
     // What names no file may be anything else, even a secret.
     let text = std::fs::read_to_string(path).map_err(|error| format!("the file cannot be read: {error}"))?;
+    parsed(&text, path)
+}
+
+/// What a text says, by the kind of its file.
+pub(super) fn parsed(text: &str, path: &Path) -> Result<Value, String> {
+    let within = |what: String| format!("`{}`: {what}", path.display());
     if path.extension().is_some_and(|extension| extension == "toml") {
-        return toml::from_str(&text).map_err(|error| within(error.message().to_owned()));
+        return toml::from_str(text).map_err(|error| within(error.message().to_owned()));
     }
-    serde_json::from_str(&without_comments(&text)).map_err(|error| within(error.to_string()))
+    serde_json::from_str(&without_comments(text)).map_err(|error| within(error.to_string()))
 }
 
 fn servers(document: &Value) -> Option<&Map<String, Value>> {
@@ -120,7 +129,7 @@ fn variable_named(name: &str) -> Result<String, String> {
 }
 
 /// Editors allow comments in their JSON; texts may hold what looks like one.
-fn without_comments(text: &str) -> String {
+pub(super) fn without_comments(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
     let mut quoted = false;
@@ -143,6 +152,8 @@ fn without_comments(text: &str) -> String {
                     .skip(1)
                     .take_while(|c| !(std::mem::replace(&mut last, *c) == '*' && *c == '/'))
                     .for_each(drop);
+                // What stands before and behind a comment are two words.
+                kept.push(' ');
                 continue;
             }
             _ => {}
@@ -190,6 +201,11 @@ mod tests {
             "{ // servers\n \"servers\": { /* one */ \"a\": { \"type\": \"stdio\", \"command\": \"x//y\", \"cwd\": \"${workspaceFolder}/b\" } } }",
             &[("a", "a", json!({ "command": ["x//y"], "env": {}, "folder": "./b" }))],
         );
+    }
+
+    #[test]
+    fn a_comment_does_not_join_what_is_around_it() {
+        assert_eq!(without_comments("[1/**/2, \"/* */\"/* x */]// y"), "[1 2, \"/* */\" ]\n");
     }
 
     #[test]

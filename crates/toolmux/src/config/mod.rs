@@ -10,6 +10,8 @@ mod duration;
 mod excerpt;
 mod expected;
 mod fault;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzz_targets;
 mod import;
 mod kept;
 mod keys;

@@ -9,6 +9,8 @@ mod connection;
 mod decode;
 mod discover;
 mod follow;
+#[cfg(any(test, fuzzing))]
+pub(super) mod fuzz_targets;
 mod greet;
 mod line;
 mod listing;

@@ -7,6 +7,8 @@ mod conversation;
 mod desk;
 mod encode;
 mod exchange;
+#[cfg(any(test, fuzzing))]
+pub(super) mod fuzz_targets;
 mod http;
 mod http_sse;
 mod instructions;

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::c_type::CType;
-use super::preprocess::{HeaderError, preprocess};
+use super::preprocess::{HeaderError, Preprocessed, preprocess};
 use super::syntax::{Declaration, Declared, declarations};
 use crate::opendyn::document::{C_TYPES, Kind};
 
@@ -49,10 +49,18 @@ pub async fn describe(
     comments: Comments,
     wanted: &(dyn Fn(&str) -> bool + Sync),
 ) -> Result<Described, HeaderError> {
-    let preprocessed = preprocess(header).await?;
+    classified(&preprocess(header).await?, comments, wanted)
+}
+
+/// The same from what the preprocessor wrote.
+pub(super) fn classified(
+    preprocessed: &Preprocessed,
+    comments: Comments,
+    wanted: &dyn Fn(&str) -> bool,
+) -> Result<Described, HeaderError> {
     let mut described = Described { ready: Vec::new(), undecided: Vec::new(), impossible: Vec::new() };
     let mut names = std::collections::HashSet::new();
-    for declaration in declarations(&preprocessed)? {
+    for declaration in declarations(preprocessed)? {
         if !wanted(&declaration.name) || !names.insert(declaration.name.clone()) {
             continue;
         }

@@ -3,6 +3,8 @@
 
 mod c_type;
 mod classify;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzz_targets;
 mod preprocess;
 mod syntax;
 

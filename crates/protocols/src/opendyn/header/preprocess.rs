@@ -67,7 +67,7 @@ async fn read(stream: Option<impl AsyncRead + Unpin>) -> std::io::Result<Vec<u8>
 }
 
 /// Markers may stand within a declaration, so they are taken out and kept beside the text.
-fn separate(output: &str, header: &str) -> Preprocessed {
+pub(super) fn separate(output: &str, header: &str) -> Preprocessed {
     let mut preprocessed = Preprocessed { text: String::with_capacity(output.len()), own: Vec::new() };
     let mut files = Files { header, own: vec![false] };
     for line in output.lines() {
