@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::bench;
 use crate::chaos;
+use crate::fuzz;
 use crate::steps::Step;
 use crate::tidy;
 
@@ -46,6 +47,10 @@ pub(crate) enum Task {
     ///
     /// Run by hand: the packages take gigabytes below target/ and up to an hour to install.
     World,
+    /// Fuzz targets for longer than the tests run them: cargo-fuzz where it is installed, else the tests' own harness
+    ///
+    /// Run by hand. `cargo test` runs every target for a bounded number of cases.
+    Fuzz(fuzz::Options),
     /// Measure the server against a bare handler, in the same run
     #[command(after_help = bench::list())]
     Bench(bench::Options),
@@ -89,6 +94,7 @@ Examples:
   cargo xtask bench                  every benchmark
   cargo xtask bench oxp-add --generator built-in
   cargo xtask bench opentool-add --seconds 5 --rounds 7 --json numbers.json
+  cargo xtask fuzz mcp_params --seconds 300
   cargo xtask chaos sqlite-kill --seconds 20
   cargo xtask chaos --short --binary target/debug/toolmux";
 

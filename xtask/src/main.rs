@@ -5,6 +5,7 @@ mod chaos;
 mod cli;
 mod deny;
 mod docs;
+mod fuzz;
 mod need;
 mod peers;
 mod process;
@@ -59,6 +60,10 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         }
         Task::World => {
             peers::world(&Workspace::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Task::Fuzz(options) => {
+            fuzz::run(&Workspace::find()?, &options)?;
             Ok(ExitCode::SUCCESS)
         }
         Task::Bench(options) => bench::run(&Workspace::find()?, &options),

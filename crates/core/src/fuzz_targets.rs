@@ -226,16 +226,17 @@ fn secret_examples() -> Vec<Vec<u8>> {
 fn redaction(data: &[u8]) {
     static KNOWN: Once = Once::new();
     KNOWN.call_once(|| SECRETS.into_iter().for_each(know));
-    let mut text = String::new();
-    for character in String::from_utf8_lossy(data).chars() {
+    let written = |character: char| {
         let code = (character as usize).wrapping_sub(1);
-        match (SECRETS.get(code % SECRETS.len()), code / SECRETS.len()) {
-            (Some(secret), 0) => text.push_str(secret),
-            (Some(secret), 1) => text.push_str(&Value::from(*secret).to_string()),
-            (Some(secret), 2) => text += &format!("{secret:?}"),
-            _ => text.push(character),
+        let secret = SECRETS[code % SECRETS.len()];
+        match code / SECRETS.len() {
+            0 => secret.to_owned(),
+            1 => Value::from(secret).to_string(),
+            2 => format!("{secret:?}"),
+            _ => character.to_string(),
         }
-    }
+    };
+    let text: String = String::from_utf8_lossy(data).chars().map(written).collect();
     let shown = redacted(&text);
     for secret in SECRETS {
         assert!(!shown.contains(secret), "{shown}");

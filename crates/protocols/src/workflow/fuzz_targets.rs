@@ -14,7 +14,7 @@ pub(crate) const TARGETS: &[Target] = &[("workflow_document", document_examples,
 fn document_examples() -> Vec<Vec<u8>> {
     examples(&[
         r##"{"openworkflow":"1.0.0","info":{"title":"a","version":"1.0.0"},"workflow":{"start":{"function":"Kit.add","arguments":{"a":1},"results":{"sum":0},"next":"end"},"end":{"function":"Kit.add","arguments":{"a":"#/start/results/sum","b":["#/start/arguments/a"]},"results":{"l":[{"x":""}]},"next":null}}}"##,
-        r##"{"openworkflow":"1.0.0","info":{},"workflow":{"start":{"function":"sleep","arguments":{"ms":5},"next":"start"}}}"##,
+        r#"{"openworkflow":"1.0.0","info":{},"workflow":{"start":{"function":"sleep","arguments":{"ms":5},"next":"start"}}}"#,
         r##"{"workflow":{"start":{"function":"f","arguments":{"a":"#/start/results/x"},"results":{"x~y":1},"next":"b/c"},"b/c":{"function":"g","arguments":{"a":"#/start/results/x~0y","b":"#/b~1c/arguments"}}}}"##,
     ])
 }

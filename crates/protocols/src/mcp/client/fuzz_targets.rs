@@ -2,6 +2,7 @@
 
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use toolmux_core::json_text::RawJson;
 use toolmux_core::outcome::Outcome;
 
@@ -56,7 +57,7 @@ fn listed_tool(data: &[u8]) {
     match tool(&raw) {
         Ok(tool) => {
             assert!(said.is_null() || !said.is_object() || said["name"] == *tool.name);
-            assert_eq!(tool.extra.said_by(crate::mcp::MCP).map(|kept| kept.get()), Some(raw.get()));
+            assert_eq!(tool.extra.said_by(crate::mcp::MCP).map(RawValue::get), Some(raw.get()));
         }
         Err((name, reason)) => assert!(!reason.is_empty() && name.len() <= data.len() + 1),
     }
@@ -79,7 +80,7 @@ fn results(data: &[u8]) {
     match result(raw.clone()) {
         Called::Ended(Outcome::Returned(output)) => {
             assert_ne!(said["isError"], true, "a failure is taken as a success");
-            assert_eq!(output.extra.said_by(crate::mcp::MCP).map(|kept| kept.get()), Some(raw.get()));
+            assert_eq!(output.extra.said_by(crate::mcp::MCP).map(RawValue::get), Some(raw.get()));
         }
         Called::Ended(Outcome::Failed(_)) => assert_eq!(said["isError"], true),
         Called::InputRequired { whole, .. } => assert!(asks && whole.get() == raw.get()),
