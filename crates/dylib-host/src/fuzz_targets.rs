@@ -62,7 +62,9 @@ fn frames(data: &[u8]) {
     if let Ok(Some((request, end))) = Request::decode(data) {
         let mut again = Vec::new();
         request.encode(&mut again).expect("it was decoded");
-        assert_eq!(&data[..end], again, "{request:?}");
+        // STOP has no use for its id.
+        assert!(matches!(request, Request::Stop) || data[..end] == again[..], "{request:?}");
+        assert_eq!(Request::decode(&again), Ok(Some((request, end))));
         assert_eq!(Request::decode(&data[..end - 1]), Ok(None));
     }
     if let Ok(Some((answer, end))) = Answer::decode(data) {
