@@ -172,6 +172,11 @@ impl Call {
         &self.caller
     }
 
+    /// For whom the call acts: the user that the request names, or the caller's own.
+    pub fn user(&self) -> Option<&str> {
+        self.request.grants.user_id.as_deref().or(self.caller.user.as_deref())
+    }
+
     /// The caller's trace.
     pub fn trace(&self) -> Option<&str> {
         self.request.trace.as_deref()

@@ -64,6 +64,10 @@ pub trait Source: Send + Sync {
         FailureScope::Source
     }
 
+    /// The rules of admission have changed. `has_left` says of a caller, by its name, whether it is let in no more or
+    /// by another key than before: what the source keeps for it is to be released. Must not block.
+    fn callers_left(&self, _has_left: &dyn Fn(&str) -> bool) {}
+
     /// Ends what the source runs: connections, child processes. Calls in flight are over by then.
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))

@@ -50,6 +50,11 @@ impl Fault {
         Self::LoadFailed,
     ];
 
+    /// Whether the function ran all the same: what it was told to close is closed.
+    pub const fn has_run(self) -> bool {
+        matches!(self, Self::TooLong | Self::BadLength | Self::MemorySmashed)
+    }
+
     pub const fn number(self) -> u16 {
         self as u16
     }

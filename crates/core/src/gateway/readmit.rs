@@ -77,6 +77,19 @@ fn readmit(admission: &Admission, caller: &Caller) -> Option<Caller> {
     (admission.jwt.is_some() && is_token).then(|| caller.clone())
 }
 
+/// Whether a caller is let in no more, or by another key than before: whoever has the new one may be somebody else.
+pub(super) fn has_left(before: &Admission, now: &Admission, caller: &str) -> bool {
+    let digest =
+        |admission: &Admission| admission.keys.iter().find(|key| *key.name == *caller).map(|key| key.sha256);
+    if before.is_open() || now.is_open() {
+        return before.is_open() != now.is_open();
+    }
+    match digest(before) {
+        Some(key) => digest(now) != Some(key),
+        None => now.jwt.is_none(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,6 +117,28 @@ mod tests {
         check(vec![key("alice", Some("home"))], "alice", Some(&["home", "asked"]));
         check(vec![key("bob", None)], "alice", None);
         check(vec![key("bob", None)], "jwt:alice", None);
+    }
+
+    #[test]
+    fn a_caller_whose_key_is_another_or_none_has_left() {
+        let (alice, bob) = (key("alice", None), key("bob", None));
+        let replaced = ApiKey { sha256: [1; 32], ..alice.clone() };
+        let fenced = ApiKey { toolset: Some("home".into()), ..alice.clone() };
+        let admission =
+            |keys: &[&ApiKey]| Admission { keys: keys.iter().copied().cloned().collect(), jwt: None };
+        let before = admission(&[&alice, &bob]);
+        for (now, expect) in [
+            (vec![&alice, &bob], false),
+            (vec![&alice], false),
+            (vec![&fenced], false),
+            (vec![&bob], true),
+            (vec![&replaced, &bob], true),
+            (vec![], true),
+        ] {
+            assert_eq!(has_left(&before, &admission(&now), "alice"), expect, "{now:?}");
+        }
+        assert!(has_left(&admission(&[]), &before, "anonymous"));
+        assert!(!has_left(&admission(&[]), &admission(&[]), "anonymous"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::{Gateway, Settings, definitions};
+use super::{Gateway, Settings, definitions, readmit};
 use crate::BoxFuture;
 use crate::audit::{AuditAction, AuditRecord};
 use crate::call::Caller;
@@ -191,8 +191,13 @@ impl Gateway {
                 (shelf.entries, shelf.unserved) = shelf.mount.shelve(&shelf.listing, &settings, None);
             }
             self.memory.resize(settings.limits.memory);
-            self.settings.store(Arc::new(settings));
+            let before = self.settings.swap(Arc::new(settings));
             self.admission_changes.changed();
+            let now = self.settings.load();
+            for shelf in shelves.iter() {
+                let has_left = |caller: &str| readmit::has_left(&before.admission, &now.admission, caller);
+                shelf.mount.source.callers_left(&has_left);
+            }
             self.swap(shelves);
         });
     }

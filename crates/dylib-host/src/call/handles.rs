@@ -75,6 +75,20 @@ impl Handles {
         u64::from(self.generation) << 32 | u64::from(id)
     }
 
+    /// A place in time: what is opened later can be forgotten.
+    pub(super) fn mark(&self) -> u32 {
+        self.last
+    }
+
+    /// Forgets the objects that were opened since then. Nobody was told of them, so that nobody could close them.
+    pub(super) fn forget_since(&mut self, mark: u32) {
+        for id in mark + 1..=self.last {
+            if let Some(object) = self.open.remove(&id) {
+                self.ids.remove(&object);
+            }
+        }
+    }
+
     /// Forgets an object that the library was told to close.
     pub(super) fn close(&mut self, tag: Tag, address: usize) {
         if let Some(id) = self.ids.remove(&Object { tag, address }) {
@@ -119,6 +133,20 @@ mod tests {
         assert_eq!(error, Fault::BadHandle.because("the handle `statement#3.1` is a `db`"));
         let error = handles.address(db, 2 << 32 | 1).unwrap_err();
         assert_eq!(error.text, "the handle `db#2.1` was lost when the library was restarted");
+    }
+
+    #[test]
+    fn what_nobody_was_told_of_is_forgotten() {
+        let mut handles = Handles::new(1, 2);
+        let tag = handles.tag("db");
+        let kept = handles.open(tag, 0x1000);
+        let mark = handles.mark();
+        handles.open(tag, 0x1000);
+        let untold = handles.open(tag, 0x2000);
+        handles.forget_since(mark);
+        assert_eq!(handles.address(tag, kept), Ok(0x1000));
+        assert!(handles.address(tag, untold).is_err());
+        assert_eq!(handles.make_room(1), Ok(()));
     }
 
     #[test]

@@ -86,13 +86,14 @@ impl Library {
         }
         self.arena.set_live(self.arguments.placed);
         let (returned, errno) = invoke(function, &mut self.arguments.words);
-        let start = output.len();
+        let (start, mark) = (output.len(), self.handles.mark());
         let (arguments, limits) = (&self.arguments, &self.limits);
         let results = Results { function, arguments, limits, returned, errno };
         let written =
             results.check_canaries(&self.arena).and_then(|()| results.write(&mut self.handles, output));
         if written.is_err() {
             output.truncate(start);
+            self.handles.forget_since(mark);
         }
         self.arena.give_back(self.arguments.placed);
         written

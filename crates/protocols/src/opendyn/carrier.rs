@@ -3,6 +3,7 @@
 use toolmux_dylib_host::scalar::{Class, Scalar};
 
 use super::document::{Encoding, Form, Kind};
+use super::handles::Slot;
 
 /// What stands for a value among the bytes.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +18,7 @@ pub(super) enum Carrier {
     Text,
     /// Bytes that may hold a NUL.
     Bytes(Encoding),
-    /// An object of the library, which the JSON side knows as `tag#generation.id`.
+    /// An object of the library, which the JSON side knows as `tag#…`, with random bits.
     Handle(String),
 }
 
@@ -44,6 +45,17 @@ pub(super) enum Look {
 pub(super) enum Range {
     Integer(i128, i128),
     Float(f64, f64),
+}
+
+impl Carrier {
+    /// What stands for it in a RESULT.
+    pub(super) fn slot(&self) -> Slot {
+        match self {
+            Carrier::Word(_) => Slot::Word,
+            Carrier::Handle(tag) => Slot::Handle(tag.clone()),
+            Carrier::One(_) | Carrier::Many(_) | Carrier::Text | Carrier::Bytes(_) => Slot::Bytes,
+        }
+    }
 }
 
 impl Element {

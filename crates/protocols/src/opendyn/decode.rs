@@ -11,7 +11,7 @@ use toolmux_dylib_host::value::{Reader, ValueError};
 
 use super::carrier::{Carrier, Element, Look};
 use super::document::{Encoding, Success};
-use super::handle;
+use super::handles::Opened;
 use super::plan::{Output, Planned, Role};
 
 /// What came of a function.
@@ -30,12 +30,15 @@ pub(super) enum DecodeError {
     Value(#[from] ValueError),
     #[error("the result has {0} bytes where elements of {1} belong")]
     Elements(usize, usize),
+    #[error("the result has an object that is not of this worker")]
+    Object,
 }
 
 impl Planned {
     pub(super) fn decode(
         &self,
         result: &[u8],
+        opened: Option<&Opened>,
         codes: &HashMap<String, String>,
     ) -> Result<Decoded, DecodeError> {
         let mut reader = Reader::new(result);
@@ -43,7 +46,7 @@ impl Planned {
         json.push(b'{');
         let mut verdict = Verdict::default();
         for output in &self.outputs {
-            let returned = write_output(output, &mut reader, &mut json)?;
+            let returned = write_output(output, &mut reader, opened, &mut json)?;
             if output.role == Role::Return {
                 verdict = self.judge(returned, codes);
                 if let Some(meaning) = &verdict.meaning {
@@ -141,6 +144,7 @@ impl Success {
 fn write_output(
     output: &Output,
     reader: &mut Reader<'_>,
+    opened: Option<&Opened>,
     json: &mut Vec<u8>,
 ) -> Result<Returned, DecodeError> {
     let mut hidden = Vec::new();
@@ -161,7 +165,10 @@ fn write_output(
             let word = reader.word()?;
             match word {
                 0 => out.extend_from_slice(b"null"),
-                _ => write_text(out, &handle::text(tag, word)),
+                _ => {
+                    let text = opened.and_then(|opened| opened.text(tag, word));
+                    write_text(out, &text.ok_or(DecodeError::Object)?);
+                }
             }
             return Ok(if word == 0 { Returned::Null } else { Returned::Pointer });
         }

@@ -1,17 +1,27 @@
 //! A described library for Rust programs: loaded into the process, called with JSON, without a gateway.
 
+use std::collections::HashSet;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 use toolmux_dylib_host::Library;
 use toolmux_dylib_host::limits::Limits;
 use toolmux_dylib_host::plan::Plan;
 
+use super::handles::{HandleTable, Owner, TableSettings, UsedHandles};
 use super::plan::{Book, read};
+
+/// The one program that calls the library has all its objects.
+const PROGRAM: Owner<'_> = Owner { caller: "", user: None };
+/// It is loaded once.
+const GENERATION: u32 = 1;
 
 /// A library in this process, by its document. It can take the process down: only for what is trusted.
 pub struct Direct {
     book: Book,
     library: Library,
+    handles: Arc<HandleTable>,
     scratch: Vec<u8>,
     values: Vec<u8>,
     result: Vec<u8>,
@@ -48,9 +58,11 @@ impl Direct {
         let book = read(document).0.ok_or(DirectError::Document)?;
         let functions = book.functions.iter().map(|planned| planned.function.clone()).collect();
         let library = library.to_string_lossy().into_owned();
-        let plan = Plan { library, generation: 1, limits: Limits::default(), functions };
+        let plan = Plan { library, generation: GENERATION, limits: Limits::default(), functions };
         let library = Library::open(&plan).map_err(DirectError::Load)?;
-        Ok(Direct { book, library, scratch: Vec::new(), values: Vec::new(), result: Vec::new() })
+        let settings = TableSettings { quota: usize::MAX, idle: Duration::MAX, closable: HashSet::new() };
+        let handles = HandleTable::new(settings);
+        Ok(Direct { book, library, handles, scratch: Vec::new(), values: Vec::new(), result: Vec::new() })
     }
 
     /// Calls a function with an object of arguments; gives the object of its results.
@@ -59,16 +71,22 @@ impl Direct {
         let index = found.ok_or_else(|| DirectError::Function(function.to_owned()))?;
         let planned = &self.book.functions[index];
         self.values.clear();
+        let mut used = UsedHandles::new(&self.handles, PROGRAM);
         planned
-            .encode(arguments, &mut self.scratch, &mut self.values)
+            .encode(arguments, &mut used, &mut self.scratch, &mut self.values)
             .map_err(|fault| DirectError::Argument { parameter: fault.parameter, message: fault.message })?;
+        let ticket = self.handles.reserve(used, planned.opens, &planned.slots);
+        let ticket = ticket.map_err(|_| DirectError::Failed("too many objects are open".to_owned()))?;
         self.result.clear();
-        self.library
-            .call(index, &self.values, &mut self.result)
-            .map_err(|error| DirectError::Failed(error.text))?;
+        if let Err(error) = self.library.call(index, &self.values, &mut self.result) {
+            ticket.failed(error.fault);
+            return Err(DirectError::Failed(error.text));
+        }
+        let opened = ticket.returned(&self.result, GENERATION);
         let decoded = planned
-            .decode(&self.result, &self.book.codes)
+            .decode(&self.result, Some(&opened), &self.book.codes)
             .map_err(|error| DirectError::Failed(error.to_string()))?;
+        opened.claim();
         decoded.failure.map_or(Ok(decoded.json), |failure| Err(DirectError::Failed(failure)))
     }
 }

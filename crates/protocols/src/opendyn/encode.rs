@@ -6,28 +6,29 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use toolmux_core::refusal::ParameterError;
 use toolmux_dylib_host::plan::MAX_PARAMETERS;
-use toolmux_dylib_host::value::Reader;
 
 use super::carrier::Carrier;
 use super::encode_element::CarrierSeed;
+use super::handles::UsedHandles;
 use super::plan::{Feed, Input, Planned};
 
 /// Where the bytes of each argument are.
 type Spans = [Option<(usize, usize)>; MAX_PARAMETERS];
 
 impl Planned {
-    /// Appends the payload of CALL; `scratch` is overwritten. Tells which generation of the library made the
-    /// objects among the arguments, if there are any.
+    /// Appends the payload of CALL; `scratch` is overwritten.
     pub(super) fn encode(
         &self,
         arguments: &str,
+        handles: &mut UsedHandles<'_>,
         scratch: &mut Vec<u8>,
         out: &mut Vec<u8>,
-    ) -> Result<Option<u32>, ParameterError> {
+    ) -> Result<(), ParameterError> {
         scratch.clear();
         let mut spans: Spans = [None; MAX_PARAMETERS];
         let mut current = None;
-        let seed = Arguments { planned: self, spans: &mut spans, current: &mut current, out: scratch };
+        let seed =
+            Arguments { planned: self, spans: &mut spans, current: &mut current, handles, out: scratch };
         let mut deserializer = serde_json::Deserializer::from_str(arguments);
         let read = seed.deserialize(&mut deserializer).and_then(|()| deserializer.end());
         read.map_err(|error| fault(current.unwrap_or_default(), &error))?;
@@ -35,13 +36,7 @@ impl Planned {
     }
 
     /// Puts the arguments into the order of the document, and what nobody gives between them.
-    fn assemble(
-        &self,
-        spans: &Spans,
-        scratch: &[u8],
-        out: &mut Vec<u8>,
-    ) -> Result<Option<u32>, ParameterError> {
-        let mut generation = None;
+    fn assemble(&self, spans: &Spans, scratch: &[u8], out: &mut Vec<u8>) -> Result<(), ParameterError> {
         for feed in &self.feeds {
             let bytes = match feed {
                 Feed::Fixed(bytes) => bytes,
@@ -54,15 +49,9 @@ impl Planned {
                     }
                 },
             };
-            if let Feed::Input(index) = feed
-                && matches!(self.inputs[*index].carrier, Carrier::Handle(_))
-                && let Ok(handle @ 1..) = Reader::new(bytes).word()
-            {
-                generation = Some((handle >> 32) as u32);
-            }
             out.extend_from_slice(bytes);
         }
-        Ok(generation)
+        Ok(())
     }
 }
 
@@ -70,7 +59,7 @@ impl Planned {
 pub(super) fn encode_value(carrier: &Carrier, json: &str) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let mut deserializer = serde_json::Deserializer::from_str(json);
-    CarrierSeed { carrier, nullable: false, out: &mut bytes }
+    CarrierSeed { carrier, nullable: false, handles: None, out: &mut bytes }
         .deserialize(&mut deserializer)
         .map_err(|error| fault(String::new(), &error).message)?;
     Ok(bytes)
@@ -88,14 +77,15 @@ fn fault(parameter: String, error: &serde_json::Error) -> ParameterError {
     ParameterError { parameter, message }
 }
 
-struct Arguments<'a> {
+struct Arguments<'a, 'h> {
     planned: &'a Planned,
     spans: &'a mut Spans,
     current: &'a mut Option<String>,
+    handles: &'a mut UsedHandles<'h>,
     out: &'a mut Vec<u8>,
 }
 
-impl<'de> DeserializeSeed<'de> for Arguments<'_> {
+impl<'de> DeserializeSeed<'de> for Arguments<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -103,7 +93,7 @@ impl<'de> DeserializeSeed<'de> for Arguments<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Arguments<'_> {
+impl<'de> Visitor<'de> for Arguments<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -125,11 +115,16 @@ impl<'de> Visitor<'de> for Arguments<'_> {
                 *self.current = Some(input.name.clone());
                 return Err(A::Error::custom("is given twice"));
             }
-            let start = self.out.len();
-            let seed = CarrierSeed { carrier: &input.carrier, nullable: input.nullable, out: self.out };
+            let (start, known) = (self.out.len(), self.handles.count());
+            let handles = Some(&mut *self.handles);
+            let seed =
+                CarrierSeed { carrier: &input.carrier, nullable: input.nullable, handles, out: self.out };
             if let Err(error) = members.next_value_seed(seed) {
                 *self.current = Some(input.name.clone());
                 return Err(error);
+            }
+            if input.closes {
+                self.handles.close_since(known);
             }
             self.spans[index] = Some((start, self.out.len()));
         }

@@ -10,7 +10,7 @@ use toolmux_dylib_host::value::{put_bytes, put_word};
 
 use super::carrier::{Carrier, Element, Look, Range};
 use super::document::{Encoding, c_word};
-use super::handle;
+use super::handles::UsedHandles;
 
 /// How much of a given text is quoted in a message.
 const MOST_QUOTED: usize = 40;
@@ -21,14 +21,16 @@ const LEAST_READ: f64 = i64::MIN as f64;
 const MOST_READ: f64 = u64::MAX as f64;
 
 /// Reads one argument and appends its bytes.
-pub(super) struct CarrierSeed<'a> {
+pub(super) struct CarrierSeed<'a, 'h> {
     pub(super) carrier: &'a Carrier,
     /// Whether `null` is a NULL pointer.
     pub(super) nullable: bool,
+    /// Where handles lead; nothing for a value of a document, which no caller gave.
+    pub(super) handles: Option<&'a mut UsedHandles<'h>>,
     pub(super) out: &'a mut Vec<u8>,
 }
 
-impl<'de> DeserializeSeed<'de> for CarrierSeed<'_> {
+impl<'de> DeserializeSeed<'de> for CarrierSeed<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -39,7 +41,7 @@ impl<'de> DeserializeSeed<'de> for CarrierSeed<'_> {
     }
 }
 
-impl CarrierSeed<'_> {
+impl CarrierSeed<'_, '_> {
     fn some<'de, D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         match self.carrier {
             Carrier::Word(element) => {
@@ -54,14 +56,15 @@ impl CarrierSeed<'_> {
             }
             Carrier::Many(element) => deserializer.deserialize_seq(Many { element: *element, out: self.out }),
             Carrier::Text | Carrier::Bytes(_) | Carrier::Handle(_) => {
-                deserializer.deserialize_str(Text { carrier: self.carrier, out: self.out })
+                let text = Text { carrier: self.carrier, handles: self.handles, out: self.out };
+                deserializer.deserialize_str(text)
             }
         }
     }
 }
 
 /// Only asked when `null` is allowed.
-impl<'de> Visitor<'de> for CarrierSeed<'_> {
+impl<'de> Visitor<'de> for CarrierSeed<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -131,17 +134,18 @@ impl<'de> Visitor<'de> for Many<'_> {
     }
 }
 
-struct Text<'a> {
+struct Text<'a, 'h> {
     carrier: &'a Carrier,
+    handles: Option<&'a mut UsedHandles<'h>>,
     out: &'a mut Vec<u8>,
 }
 
-impl Visitor<'_> for Text<'_> {
+impl Visitor<'_> for Text<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.carrier {
-            Carrier::Handle(tag) => write!(f, "a handle such as `{tag}#1.0`"),
+            Carrier::Handle(tag) => write!(f, "a handle such as `{tag}#…`"),
             Carrier::Bytes(Encoding::Hex) => f.write_str("a text of hexadecimal digits"),
             Carrier::Bytes(Encoding::Base64) => f.write_str("a text in base64"),
             Carrier::Bytes(Encoding::Utf8)
@@ -156,7 +160,9 @@ impl Visitor<'_> for Text<'_> {
         let decoded;
         let bytes = match self.carrier {
             Carrier::Handle(tag) => {
-                put_word(self.out, handle::parse(tag, text).map_err(E::custom)?);
+                let handles =
+                    self.handles.ok_or_else(|| E::custom("cannot be written down: handles are given"))?;
+                put_word(self.out, handles.word(tag, text).map_err(E::custom)?);
                 return Ok(());
             }
             Carrier::Text if text.contains('\0') => {

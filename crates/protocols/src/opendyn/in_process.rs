@@ -7,7 +7,7 @@ use toolmux_dylib_host::Library;
 use toolmux_dylib_host::hello::Readiness;
 use toolmux_dylib_host::plan::Plan;
 
-use super::supervise::{Answered, Rejected};
+use super::supervise::{Answered, Job, Rejected};
 
 pub(super) struct InProcess {
     plan: Plan,
@@ -43,12 +43,14 @@ impl InProcess {
     }
 
     /// Runs the function on this very thread: handing it to another costs more than a worker process.
-    pub(super) fn call(&self, function: usize, values: &[u8]) -> Result<Answered, Rejected> {
+    pub(super) fn call(&self, job: Job) -> Result<Answered, Rejected> {
         let mut library = self.library()?.lock().unwrap_or_else(PoisonError::into_inner);
         let mut result = Vec::new();
-        Ok(match library.call(function, values, &mut result) {
-            Ok(()) => Answered::Values(result),
+        let answered = match library.call(usize::from(job.function), &job.values, &mut result) {
+            Ok(()) => Answered::Values(result, None),
             Err(error) => Answered::Fault(error.fault, error.text),
-        })
+        };
+        // With the library still locked: the next call must find in the table what this one closed.
+        Ok(job.settle(answered, self.plan.generation))
     }
 }

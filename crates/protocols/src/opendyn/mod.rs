@@ -10,7 +10,8 @@ mod encode_element;
 mod enforcement;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzz_targets;
-mod handle;
+mod engine;
+mod handles;
 pub mod header;
 mod in_process;
 mod plan;

@@ -127,7 +127,7 @@ fn carried(carrier: &Carrier, side: Side) -> Value {
             json!({ "type": "string", "contentEncoding": "base64", "description": "base64" })
         }
         Carrier::Handle(tag) => {
-            json!({ "type": "string", "description": format!("a handle such as `{tag}#1.1`") })
+            json!({ "type": "string", "description": format!("a handle such as `{tag}#…`") })
         }
     }
 }

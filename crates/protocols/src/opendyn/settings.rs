@@ -13,6 +13,12 @@ use crate::registry::OpenError;
 
 /// How long an unused worker stays.
 const IDLE: Duration = Duration::from_mins(5);
+/// How long an object stays that nobody uses.
+const HANDLE_IDLE: Duration = Duration::from_hours(1);
+/// One caller may have this part of all objects open when `handles_per_caller` is absent, and at least
+/// [`LEAST_HANDLES`] of them.
+const SHARE_OF_HANDLES: usize = 4;
+const LEAST_HANDLES: usize = 8;
 /// Calls that may wait for one worker.
 const QUEUE: usize = 64;
 /// The checking allocator of the C library, and where it is installed.
@@ -54,6 +60,10 @@ pub(super) struct OpenDynSettings {
     /// How long an unused worker stays, such as `5m`.
     #[serde(default)]
     idle: Option<String>,
+    /// How long an object stays open that its caller does not use, such as `30m`; one hour when absent. Then the
+    /// function that the document names with `closes` is called.
+    #[serde(default)]
+    handle_idle: Option<String>,
 }
 
 /// Where a document is.
@@ -91,6 +101,8 @@ struct LimitSettings {
     descriptors: Option<u64>,
     /// Objects that may be open; 1024 when absent.
     handles: Option<usize>,
+    /// Objects that one caller may have open; a quarter of `handles` when absent, and at least 8.
+    handles_per_caller: Option<usize>,
 }
 
 fn one() -> usize {
@@ -140,9 +152,16 @@ impl OpenDynSettings {
     }
 
     pub(super) fn idle(&self) -> Result<Duration, OpenError> {
-        let Some(text) = &self.idle else { return Ok(IDLE) };
-        humantime::parse_duration(text)
-            .map_err(|_| OpenError::new("`idle` must be a time").hint("write it as `5m` or `30s`"))
+        duration("idle", self.idle.as_deref(), IDLE)
+    }
+
+    pub(super) fn handle_idle(&self) -> Result<Duration, OpenError> {
+        duration("handle_idle", self.handle_idle.as_deref(), HANDLE_IDLE)
+    }
+
+    pub(super) fn handles_per_caller(&self) -> usize {
+        let share = (self.limits().handles / SHARE_OF_HANDLES).max(LEAST_HANDLES);
+        self.limits.handles_per_caller.unwrap_or(share)
     }
 
     pub(super) fn env(&self) -> BTreeMap<String, String> {
@@ -153,6 +172,12 @@ impl OpenDynSettings {
         }
         env
     }
+}
+
+fn duration(key: &str, text: Option<&str>, absent: Duration) -> Result<Duration, OpenError> {
+    let Some(text) = text else { return Ok(absent) };
+    humantime::parse_duration(text)
+        .map_err(|_| OpenError::new(format!("`{key}` must be a time")).hint("write it as `5m` or `30s`"))
 }
 
 fn absolute(folder: &Path, path: &Path) -> PathBuf {

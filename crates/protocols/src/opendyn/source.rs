@@ -2,32 +2,39 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde_json::value::RawValue;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
 use toolmux_core::message::Message;
-use toolmux_core::outcome::{Content, Outcome, Output, ToolError};
+use toolmux_core::outcome::{Content, Outcome, Output, Retry, ToolError};
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::{ParameterError, Refusal};
 use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_core::version::Version;
 use toolmux_dylib_host::fault::Fault;
 use toolmux_dylib_host::hello::{Enforced, Hello, Readiness};
-use toolmux_dylib_host::plan::{Pass, Plan, Return};
+use toolmux_dylib_host::plan::Plan;
 
+use super::carrier::Carrier;
+use super::engine::Engine;
+use super::handles::{
+    Closers, HandleTable, NOT_OPEN, Opened, Owner, QuotaExceeded, TableSettings, Ticket, UsedHandles,
+    close_released, closing,
+};
 use super::in_process::InProcess;
-use super::plan::{Book, Planned, read};
+use super::plan::{Book, Input, Planned, read};
 use super::settings::{DocumentSetting, OpenDynSettings};
 use super::supervise::{ALLOCATOR_KEEPS, Answered, Death, Job, Launch, MARK, Pool, PoolSettings, Rejected};
 use crate::fault::Weight;
 use crate::registry::{OpenError, Opening, SourceKind};
 
 /// How long a function may run when its document does not say.
-const TIME_LIMIT: Duration = Duration::from_secs(10);
+pub(super) const TIME_LIMIT: Duration = Duration::from_secs(10);
 /// When to try again what was too much.
 const BUSY: Duration = Duration::from_millis(100);
 /// What becomes of a library that did what it must not.
@@ -39,12 +46,12 @@ pub(crate) const SOURCE: SourceKind =
 struct OpenDyn {
     book: Book,
     by_name: HashMap<String, usize>,
-    engine: Engine,
-}
-
-enum Engine {
-    Workers(Pool),
-    InProcess(Box<InProcess>),
+    engine: Arc<Engine>,
+    handles: Arc<HandleTable>,
+    closers: Arc<Closers>,
+    /// Closes objects that are released; started with the first call that opens one.
+    releasing: OnceLock<AbortOnDropHandle<()>>,
+    tasks: TaskTracker,
 }
 
 fn open_here(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
@@ -88,12 +95,12 @@ pub async fn enforced_here(worker: PathBuf) -> Result<Enforced, SourceError> {
     let book =
         Book { version: String::new(), functions: Vec::new(), unusable: Vec::new(), codes: HashMap::new() };
     let source = build(&settings, book, Path::new("."), worker).map_err(not_reached)?;
-    let Engine::Workers(pool) = &source.engine else {
+    let Engine::Workers(pool) = &*source.engine else {
         return Err(not_reached(OpenError::new("the library is not in a worker")));
     };
     let enforced = pool.ready().await.map(|ready| ready.enforced);
     source.close().await;
-    enforced.map_err(|rejected| rejected.into_error("The library"))
+    enforced.map_err(|rejected| rejected.unavailable("The library"))
 }
 
 fn build(
@@ -108,10 +115,16 @@ fn build(
         limits: settings.limits(),
         functions: book.functions.iter().map(|planned| planned.function.clone()).collect(),
     };
+    let closers = Closers::new(&book.functions);
+    let handles = HandleTable::new(TableSettings {
+        quota: settings.handles_per_caller(),
+        idle: settings.handle_idle()?,
+        closable: closers.kinds(),
+    });
     let engine = if settings.in_process {
         Engine::InProcess(Box::new(InProcess::new(plan)))
     } else {
-        let opens = book.functions.iter().map(opens).collect();
+        let handles = Arc::clone(&handles);
         let (workers, queue, idle) = (settings.workers, settings.queue(), settings.idle()?);
         let mut env = settings.env();
         for (name, value) in [(MARK, "1"), ALLOCATOR_KEEPS] {
@@ -119,10 +132,18 @@ fn build(
         }
         let hello = Hello { plan, sandbox: settings.sandbox(folder) };
         let launch = Launch { executable: worker, env, hello, generations: AtomicU32::new(0) };
-        Engine::Workers(Pool::new(launch, PoolSettings { workers, queue, idle, opens }))
+        Engine::Workers(Pool::new(launch, PoolSettings { workers, queue, idle, handles }))
     };
     let by_name = book.functions.iter().enumerate().map(|(at, planned)| (planned.name.clone(), at)).collect();
-    Ok(OpenDyn { book, by_name, engine })
+    Ok(OpenDyn {
+        book,
+        by_name,
+        engine: Arc::new(engine),
+        handles,
+        closers: Arc::new(closers),
+        releasing: OnceLock::new(),
+        tasks: TaskTracker::new(),
+    })
 }
 
 fn load(document: &DocumentSetting, folder: &Path) -> Result<Book, OpenError> {
@@ -149,12 +170,6 @@ fn load(document: &DocumentSetting, folder: &Path) -> Result<Book, OpenError> {
     })
 }
 
-fn opens(planned: &Planned) -> bool {
-    let made = |pass: &Pass| matches!(pass, Pass::NewHandle { .. });
-    matches!(planned.function.returns, Return::Handle { .. })
-        || planned.function.parameters.iter().any(|parameter| made(&parameter.pass))
-}
-
 impl Source for OpenDyn {
     fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
         Box::pin(self.listing())
@@ -164,23 +179,27 @@ impl Source for OpenDyn {
         Box::pin(self.run(call))
     }
 
+    fn callers_left(&self, has_left: &dyn Fn(&str) -> bool) {
+        self.handles.callers_left(has_left);
+    }
+
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
-            match &self.engine {
-                Engine::Workers(pool) => pool.close().await,
-                Engine::InProcess(_) => {}
+            // What is still open ends with the workers.
+            if let Some(releasing) = self.releasing.get() {
+                releasing.abort();
             }
+            self.tasks.close();
+            self.tasks.wait().await;
+            self.engine.close().await;
         })
     }
 }
 
 impl OpenDyn {
     async fn listing(&self) -> Result<Listing, SourceError> {
-        let readiness = match &self.engine {
-            Engine::Workers(pool) => pool.ready().await.map(|ready| ready.functions.clone()),
-            Engine::InProcess(library) => library.readiness(),
-        };
-        let readiness = readiness.map_err(|rejected| rejected.into_error("The library"))?;
+        let readiness =
+            self.engine.readiness().await.map_err(|rejected| rejected.unavailable("The library"))?;
         let version = Version::nearest(&self.book.version);
         let mut listing = Listing { tools: Vec::new(), unusable: self.book.unusable.clone() };
         for (planned, readiness) in self.book.functions.iter().zip(readiness) {
@@ -202,32 +221,52 @@ impl OpenDyn {
             return Err(SourceError::NotReached(message));
         };
         let (mut scratch, mut values) = (Vec::new(), Vec::new());
-        let generation = planned
-            .encode(call.arguments().text().get(), &mut scratch, &mut values)
-            .map_err(|fault| SourceError::Refused(Refusal::Invalid { parameters: vec![fault] }))?;
-        let answered = match &self.engine {
-            Engine::Workers(pool) => {
-                let limit = planned.timeout.unwrap_or(TIME_LIMIT).min(call.time_limit());
-                pool.run(Job { function: index as u16, values, limit }, generation).await
-            }
-            Engine::InProcess(library) => library.call(index, &values),
+        let mut used =
+            UsedHandles::new(&self.handles, Owner { caller: call.caller().name(), user: call.user() });
+        planned
+            .encode(call.arguments().text().get(), &mut used, &mut scratch, &mut values)
+            .map_err(invalid)?;
+        let generation = used.generation();
+        let ticket = match self.ticket(planned, used) {
+            Ok(ticket) => ticket,
+            Err(exceeded) => return Ok(Outcome::Failed(self.over_quota(planned, &exceeded))),
         };
-        match answered.map_err(|rejected| rejected.into_error(name))? {
-            Answered::Values(values) => Ok(self.outcome(planned, &values)),
+        let limit = planned.timeout.unwrap_or(TIME_LIMIT).min(call.time_limit());
+        let job = Job { function: index as u16, values, limit, ticket };
+        match self.engine.run(job, generation).await.map_err(|rejected| rejected.into_error(planned))? {
+            Answered::Values(values, opened) => Ok(self.outcome(planned, &values, opened)),
+            Answered::Fault(Fault::TooManyHandles, _) => Ok(Outcome::Failed(self.worker_full(planned))),
             Answered::Fault(fault, text) => faulted(planned, fault, text),
             Answered::Died(death) => Ok(Outcome::Failed(died(planned, &death))),
             Answered::NotRun(reason) => Err(SourceError::NotReached(Message::public(&*reason))),
         }
     }
 
-    fn outcome(&self, planned: &Planned, values: &[u8]) -> Outcome {
-        let decoded = match planned.decode(values, &self.book.codes) {
+    /// What a call does to the table of handles; nothing for most calls, which touch no object.
+    fn ticket(&self, planned: &Planned, used: UsedHandles<'_>) -> Result<Option<Box<Ticket>>, QuotaExceeded> {
+        if !planned.changes_handles() {
+            return Ok(None);
+        }
+        let ticket = self.handles.reserve(used, planned.opens, &planned.slots)?;
+        self.releasing.get_or_init(|| {
+            let (table, engine) = (Arc::clone(&self.handles), Arc::clone(&self.engine));
+            let releasing = close_released(table, engine, Arc::clone(&self.closers));
+            AbortOnDropHandle::new(self.tasks.spawn(releasing))
+        });
+        Ok(Some(Box::new(ticket)))
+    }
+
+    fn outcome(&self, planned: &Planned, values: &[u8], opened: Option<Opened>) -> Outcome {
+        let decoded = match planned.decode(values, opened.as_ref(), &self.book.codes) {
             Ok(decoded) => decoded,
             Err(error) => {
                 let words = format!("`{}` gave a result that cannot be read", planned.name);
                 return Outcome::Failed(Message::public(words).caused_by(&error).into());
             }
         };
+        if let Some(opened) = opened {
+            opened.claim();
+        }
         let json = RawValue::from_string(decoded.json).expect("only JSON text was written");
         match decoded.failure {
             None => Outcome::Returned(Output::value(json)),
@@ -237,6 +276,42 @@ impl OpenDyn {
             }
         }
     }
+
+    fn over_quota(&self, planned: &Planned, exceeded: &QuotaExceeded) -> ToolError {
+        let held = format!("you have {} objects of this library open, which is all you may", exceeded.quota);
+        self.too_many_open(planned, &held, "limits.handles_per_caller")
+    }
+
+    fn worker_full(&self, planned: &Planned) -> ToolError {
+        self.too_many_open(planned, "as many objects of this library are open as may be", "limits.handles")
+    }
+
+    /// Waiting would not help, so this is not a refusal that says when to come back.
+    fn too_many_open(&self, planned: &Planned, held: &str, setting: &str) -> ToolError {
+        let closing = closing(&self.book.functions, planned);
+        let remedy = match closing.as_slice() {
+            [] => "no function of its document is marked with `closes`".to_owned(),
+            names => format!("close some with `{}`", names.join("` or `")),
+        };
+        let words = format!("`{}` did not run: {held} (`{setting}`); {remedy}", planned.name);
+        let error = ToolError::new(words);
+        if closing.is_empty() { error } else { error.retry(Retry::Now).prompt(remedy) }
+    }
+}
+
+fn invalid(fault: ParameterError) -> SourceError {
+    SourceError::Refused(Refusal::Invalid { parameters: vec![fault] })
+}
+
+/// The object was there when the arguments were read, and not any more when the call came to its worker.
+fn not_open(planned: &Planned) -> SourceError {
+    let handles: Vec<&Input> =
+        planned.inputs.iter().filter(|input| matches!(input.carrier, Carrier::Handle(_))).collect();
+    let (parameter, message) = match handles.as_slice() {
+        [only] => (only.name.clone(), NOT_OPEN.to_owned()),
+        _ => (String::new(), format!("hold a handle that {NOT_OPEN}")),
+    };
+    invalid(ParameterError { parameter, message })
 }
 
 fn died(planned: &Planned, death: &Death) -> ToolError {
@@ -250,10 +325,10 @@ fn faulted(planned: &Planned, fault: Fault, text: String) -> Result<Outcome, Sou
         Fault::BadLength | Fault::MemorySmashed => Ok(Outcome::Failed(ToolError::new(format!(
             "`{name}` broke its description: {text}; {RESTARTED}"
         )))),
-        Fault::OutOfRange | Fault::BadHandle => {
-            let fault = ParameterError { parameter: String::new(), message: format!("do not fit: {text}") };
-            Err(SourceError::Refused(Refusal::Invalid { parameters: vec![fault] }))
+        Fault::OutOfRange => {
+            Err(invalid(ParameterError { parameter: String::new(), message: format!("do not fit: {text}") }))
         }
+        Fault::BadHandle => Err(not_open(planned)),
         Fault::TooManyHandles | Fault::NoMemory => {
             let message = Message::public(format!("`{name}` cannot run now: {text}"));
             Err(SourceError::Refused(Refusal::Busy { message, retry_after: BUSY }))
@@ -266,7 +341,19 @@ fn faulted(planned: &Planned, fault: Fault, text: String) -> Result<Outcome, Sou
 }
 
 impl Rejected {
-    fn into_error(self, name: &str) -> SourceError {
+    fn into_error(self, planned: &Planned) -> SourceError {
+        match self {
+            Rejected::Forgotten => not_open(planned),
+            Rejected::TooLarge(error) => {
+                let message = format!("are too large: {error}");
+                invalid(ParameterError { parameter: String::new(), message })
+            }
+            other => other.unavailable(&planned.name),
+        }
+    }
+
+    /// Why nothing of the library can be called now.
+    fn unavailable(self, name: &str) -> SourceError {
         match self {
             Rejected::Full => {
                 let message = Message::public(format!("Too many calls wait for the library of `{name}`"));
@@ -279,17 +366,9 @@ impl Rejected {
                 message: Message::public(&*reason),
                 retry_after: Some(rest),
             }),
-            Rejected::Forgotten => {
-                let message = "hold a handle that was lost when the library was restarted".to_owned();
-                let fault = ParameterError { parameter: String::new(), message };
-                SourceError::Refused(Refusal::Invalid { parameters: vec![fault] })
+            Rejected::Forgotten | Rejected::TooLarge(_) | Rejected::Closed => {
+                SourceError::NotReached(Message::public("The library is being closed"))
             }
-            Rejected::TooLarge(error) => {
-                let fault =
-                    ParameterError { parameter: String::new(), message: format!("are too large: {error}") };
-                SourceError::Refused(Refusal::Invalid { parameters: vec![fault] })
-            }
-            Rejected::Closed => SourceError::NotReached(Message::public("The library is being closed")),
         }
     }
 }

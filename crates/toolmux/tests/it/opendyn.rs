@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::opendyn_fixture::{Libraries, document, function, output};
+use crate::opendyn_fixture::{Libraries, document, function, objects, output};
 use crate::process::{stderr, stdout, toolmux};
 
 const WAYS: [bool; 2] = [false, true];
@@ -93,36 +93,21 @@ async fn errno_and_variadic_functions_are_told_apart() {
     check(json!([vsum]), "vsum", json!({ "n": 2, "a": 5, "b": 7 }), Ok(json!({ "result": 19 }))).await;
 }
 
-fn objects() -> Value {
-    let handle = |closes: bool| {
-        json!({ "type": "string", "cType": {
-        "type": "void", "isPointer": true, "handle": "obj", "closes": closes } })
-    };
-    json!([
-        { "name": "obj_new", "description": "d", "return": { "name": "obj", "schema": handle(false) },
-          "parameters": [{ "name": "v", "schema": { "type": "integer", "cType": { "type": "int" } } }] },
-        { "name": "obj_get", "description": "d", "return": { "name": "v", "schema": { "type": "integer", "cType": { "type": "int" } } },
-          "parameters": [{ "name": "obj", "schema": handle(false) }] },
-        { "name": "obj_free", "description": "d", "parameters": [{ "name": "obj", "schema": handle(true) }] },
-        function("segv", "void", &[]),
-    ])
-}
-
 #[tokio::test]
 async fn objects_live_until_they_are_closed_or_their_worker_dies() {
     let libraries = Libraries::fixture(objects(), Value::Null).await;
     let made = libraries.call("Fixture.obj_new", json!({ "v": 7 })).await.expect("it is there");
-    assert_eq!(made, json!({ "obj": "obj#1.1" }));
+    assert!(made["obj"].as_str().is_some_and(|text| text.starts_with("obj#") && text.len() == 26), "{made}");
     assert_eq!(libraries.call("Fixture.obj_get", made.clone()).await, Ok(json!({ "v": 7 })));
     let wrong = libraries.call("Fixture.obj_get", json!({ "obj": "other#1.1" })).await.expect_err("it fails");
     assert!(wrong.contains("`obj` is a handle of `other`"), "{wrong}");
     assert_eq!(libraries.call("Fixture.obj_free", made.clone()).await, Ok(json!({})));
     let closed = libraries.call("Fixture.obj_get", made).await.expect_err("it fails");
-    assert!(closed.contains("`obj#1.1` is not open"), "{closed}");
+    assert!(closed.contains("`obj` is not open"), "{closed}");
     let made = libraries.call("Fixture.obj_new", json!({ "v": 8 })).await.expect("it is there");
     assert!(libraries.call("Fixture.segv", json!({})).await.is_err());
     let lost = libraries.call("Fixture.obj_get", made).await.expect_err("it fails");
-    assert!(lost.contains("lost when the library was restarted"), "{lost}");
+    assert_eq!(lost, closed);
     let again = libraries.call("Fixture.obj_new", json!({ "v": 9 })).await.expect("it is there");
     assert_eq!(libraries.call("Fixture.obj_get", again).await, Ok(json!({ "v": 9 })));
     libraries.close().await;

@@ -131,3 +131,21 @@ pub(crate) fn schema(c: &str) -> Value {
 pub(crate) fn output(name: &str, kind: &str, c_type: Value) -> Value {
     json!({ "name": name, "isIn": false, "schema": { "type": kind, "cType": c_type } })
 }
+
+/// Functions that make, read and free objects.
+pub(crate) fn objects() -> Value {
+    let handle = |closes: bool| {
+        json!({ "type": "string", "cType": {
+        "type": "void", "isPointer": true, "handle": "obj", "closes": closes } })
+    };
+    json!([
+        { "name": "obj_new", "description": "d", "return": { "name": "obj", "schema": handle(false) },
+          "parameters": [{ "name": "v", "schema": { "type": "integer", "cType": { "type": "int" } } }] },
+        { "name": "obj_get", "description": "d", "return": { "name": "v", "schema": { "type": "integer", "cType": { "type": "int" } } },
+          "parameters": [{ "name": "obj", "schema": handle(false) }] },
+        { "name": "obj_free", "description": "d", "parameters": [{ "name": "obj", "schema": handle(true) }] },
+        function("obj_live", "int", &[]),
+        function("sleep_ms", "int", &[("n", "int")]),
+        function("segv", "void", &[]),
+    ])
+}

@@ -7,6 +7,7 @@ mod returns;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -15,6 +16,7 @@ use toolmux_dylib_host::plan;
 
 use super::carrier::Carrier;
 use super::document::{Document, Function, Reader, Success};
+use super::handles::Slot;
 use crate::fault::{Fault, Faults, Path, not_json, without_bom};
 
 /// A document whose functions can be called.
@@ -39,6 +41,10 @@ pub(super) struct Planned {
     pub(super) feeds: Vec<Feed>,
     /// The values of RESULT, in order.
     pub(super) outputs: Vec<Output>,
+    /// The same as far as finding handles in a RESULT needs to know.
+    pub(super) slots: Arc<[Slot]>,
+    /// Most objects that a call opens.
+    pub(super) opens: usize,
     pub(super) success: Option<Success>,
     pub(super) timeout: Option<Duration>,
 }
@@ -54,6 +60,8 @@ pub(super) struct Input {
     pub(super) default: Option<Value>,
     /// Whether `null` is a NULL pointer.
     pub(super) nullable: bool,
+    /// A handle whose object the function closes.
+    pub(super) closes: bool,
 }
 
 /// Where a value of CALL comes from.
@@ -81,6 +89,21 @@ pub(super) struct Output {
 pub(super) enum Role {
     Return,
     Parameter,
+}
+
+impl Planned {
+    /// The kinds of the objects that a call opens.
+    pub(super) fn opened_kinds(&self) -> impl Iterator<Item = &str> {
+        self.outputs.iter().filter_map(|output| match &output.carrier {
+            Carrier::Handle(tag) => Some(tag.as_str()),
+            Carrier::Word(_) | Carrier::One(_) | Carrier::Many(_) | Carrier::Text | Carrier::Bytes(_) => None,
+        })
+    }
+
+    /// Whether a call opens or closes objects.
+    pub(super) fn changes_handles(&self) -> bool {
+        self.opens > 0 || self.inputs.iter().any(|input| input.closes)
+    }
 }
 
 /// What of a text can be used, and all that is wrong with it; nothing when it is no document at all.
@@ -156,6 +179,8 @@ impl Planner<'_> {
             inputs: Vec::new(),
             feeds: Vec::new(),
             outputs: returned.into_iter().collect(),
+            slots: Arc::default(),
+            opens: 0,
             success: function.returns.as_ref().and_then(|returns| returns.success),
             timeout: function.timeout,
         };
@@ -166,6 +191,8 @@ impl Planner<'_> {
         }
         self.check_names(&planned);
         self.check_variadic();
+        planned.slots = planned.outputs.iter().map(|output| output.carrier.slot()).collect();
+        planned.opens = planned.opened_kinds().count();
         Some(planned)
     }
 

@@ -225,6 +225,7 @@ impl Planner<'_> {
             name: parameter.name.clone(),
             description: join(parameter.description.as_deref(), parameter.form.description.as_deref()),
             nullable: pointer && !parameter.required,
+            closes: parameter.form.handle.is_some() && parameter.form.closes,
             carrier,
             absent,
             default,

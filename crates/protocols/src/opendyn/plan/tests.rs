@@ -2,7 +2,8 @@
 
 mod accepted;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -10,6 +11,7 @@ use toolmux_dylib_host::scalar::Scalar;
 
 use super::{Planned, read};
 use crate::opendyn::document::c_word;
+use crate::opendyn::handles::{HandleTable, Owner, TableSettings, UsedHandles};
 
 fn document(function: &Value) -> String {
     let info = json!({ "title": "t", "version": "1.0.0", "callingConvention": "cdecl" });
@@ -47,9 +49,12 @@ fn check(parameter: Value, expect: &str) {
 
 fn encoded(planned: &Planned, arguments: &str) -> Result<Vec<u8>, String> {
     let (mut scratch, mut out) = (Vec::new(), Vec::new());
+    let settings = TableSettings { quota: 1, idle: Duration::MAX, closable: HashSet::new() };
+    let table = HandleTable::new(settings);
+    let mut used = UsedHandles::new(&table, Owner { caller: "somebody", user: None });
     planned
-        .encode(arguments, &mut scratch, &mut out)
-        .map(|_| out)
+        .encode(arguments, &mut used, &mut scratch, &mut out)
+        .map(|()| out)
         .map_err(|fault| format!("{} {}", fault.parameter, fault.message))
 }
 
@@ -225,7 +230,7 @@ fn codes_speak_only_where_success_is_defined() {
     };
     let codes = HashMap::from([("0".to_owned(), "Success".to_owned()), ("-1".into(), "Broken".into())]);
     let decoded = |planned: &Planned, value: i64| {
-        let decoded = planned.decode(&value.to_le_bytes(), &codes).unwrap();
+        let decoded = planned.decode(&value.to_le_bytes(), None, &codes).unwrap();
         (decoded.json, decoded.failure)
     };
     assert_eq!(decoded(&returns(None), 0), (r#"{"status":0}"#.to_owned(), None));
@@ -243,10 +248,10 @@ fn results_that_do_not_fit_the_plan_are_refused() {
     let array = schema("array", json!({ "type": "int", "isPointer": true, "size": 4 }));
     let planned = planned(&function(json!([{ "name": "o", "isIn": false, "schema": array }]), Value::Null));
     for bytes in [&b""[..], b"\x03\0\0\0abc", b"\x04\0\0\0abc", b"\x04\0\0\0abcdx"] {
-        assert!(planned.decode(bytes, &HashMap::new()).is_err(), "{bytes:?}");
+        assert!(planned.decode(bytes, None, &HashMap::new()).is_err(), "{bytes:?}");
     }
-    assert_eq!(planned.decode(b"\x04\0\0\0\x01\0\0\0", &HashMap::new()).unwrap().json, r#"{"o":[1]}"#);
-    assert_eq!(planned.decode(b"\xff\xff\xff\xff", &HashMap::new()).unwrap().json, r#"{"o":null}"#);
+    assert_eq!(planned.decode(b"\x04\0\0\0\x01\0\0\0", None, &HashMap::new()).unwrap().json, r#"{"o":[1]}"#);
+    assert_eq!(planned.decode(b"\xff\xff\xff\xff", None, &HashMap::new()).unwrap().json, r#"{"o":null}"#);
 }
 
 fn identity(kind: &str, scalar_: Scalar) -> Planned {
@@ -258,7 +263,7 @@ fn identity(kind: &str, scalar_: Scalar) -> Planned {
 #[track_caller]
 fn round(planned: &Planned, json: &str) {
     let call = encoded(planned, &format!(r#"{{"x":{json}}}"#)).unwrap();
-    let result = planned.decode(&call, &HashMap::new()).unwrap();
+    let result = planned.decode(&call, None, &HashMap::new()).unwrap();
     assert_eq!(result.json, format!(r#"{{"y":{json}}}"#));
 }
 
@@ -302,7 +307,7 @@ proptest! {
         let planned = planned(&function(json!([out]), Value::Null));
         let json = json!({ "y": text }).to_string();
         let call = encoded(&planned, &json).unwrap();
-        prop_assert_eq!(planned.decode(&call, &HashMap::new()).unwrap().json, json);
+        prop_assert_eq!(planned.decode(&call, None, &HashMap::new()).unwrap().json, json);
     }
 
     #[test]
@@ -312,7 +317,7 @@ proptest! {
         let planned = planned(&function(json!([io]), Value::Null));
         let json = json!({ "y": values }).to_string();
         let call = encoded(&planned, &json).unwrap();
-        prop_assert_eq!(planned.decode(&call, &HashMap::new()).unwrap().json, json);
+        prop_assert_eq!(planned.decode(&call, None, &HashMap::new()).unwrap().json, json);
     }
 
     #[test]
@@ -323,7 +328,7 @@ proptest! {
         let out = |name: &str, schema: &Value| json!({ "name": name, "isIn": false, "schema": schema });
         let mut f = function(json!([out("a", &text), out("b", &many), out("c", &handle)]), Value::Null);
         f["errno"] = true.into();
-        let _ = planned(&f).decode(&bytes, &HashMap::new());
+        let _ = planned(&f).decode(&bytes, None, &HashMap::new());
     }
 
     #[test]

@@ -16,13 +16,11 @@ const READ_AT_ONCE: usize = 1 << 16;
 
 pub(super) struct Answers {
     pipe: Arc<pipe::Receiver>,
-    /// Functions that make objects.
-    opens: Arc<[bool]>,
+    /// Of the worker: objects that it tells of must be its own.
+    generation: u32,
     unread: Vec<u8>,
     /// What the worker said of the signal that killed it.
     pub(super) crash: Option<Crash>,
-    /// Whether the library may hold objects of callers: a worker with open objects is not idle.
-    pub(super) opened: bool,
     /// Why the worker cannot go on, found by a caller.
     pub(super) end: Option<End>,
 }
@@ -36,8 +34,8 @@ pub(super) enum Read {
 }
 
 impl Answers {
-    pub(super) fn new(pipe: Arc<pipe::Receiver>, opens: Arc<[bool]>) -> Self {
-        Answers { pipe, opens, unread: Vec::new(), crash: None, opened: false, end: None }
+    pub(super) fn new(pipe: Arc<pipe::Receiver>, generation: u32) -> Self {
+        Answers { pipe, generation, unread: Vec::new(), crash: None, end: None }
     }
 
     /// For the minder, who was told that there is something to read: answers whoever waits, and tells why
@@ -86,15 +84,12 @@ impl Answers {
     fn take(&mut self, answer: Answer<'_>, lane: &Lane) -> Option<End> {
         match answer {
             Answer::Result { id, values } => {
-                let Some(function) = lane.answer(id, Answered::Values(values.to_vec())) else {
-                    return Some(broken());
-                };
-                self.opened |= self.opens.get(usize::from(function)) == Some(&true);
-                None
+                let answered = Answered::Values(values.to_vec(), None);
+                lane.answer(id, answered, self.generation).is_none().then(broken)
             }
             Answer::Fail { id, fault, text } => {
-                match lane.answer(id, Answered::Fault(fault, text.to_owned())) {
-                    Some(_) => fault.ends_worker().then_some(End::Unfit),
+                match lane.answer(id, Answered::Fault(fault, text.to_owned()), self.generation) {
+                    Some(()) => fault.ends_worker().then_some(End::Unfit),
                     None => Some(broken()),
                 }
             }

@@ -17,6 +17,7 @@ use toolmux_dylib_host::hello::Ready;
 use super::answers::Answers;
 use super::death::Death;
 use super::worker::Worker;
+use crate::opendyn::handles::{Opened, Ticket};
 
 /// A call on its way to C.
 pub(in crate::opendyn) struct Job {
@@ -24,13 +25,34 @@ pub(in crate::opendyn) struct Job {
     pub(in crate::opendyn) values: Vec<u8>,
     /// How long it may run, once it does.
     pub(in crate::opendyn) limit: Duration,
+    /// What it does to the table of handles; nothing for a call that opens and closes no object.
+    pub(in crate::opendyn) ticket: Option<Box<Ticket>>,
+}
+
+impl Job {
+    /// Enters what came of it into the table of handles. The answer may find nobody who waits for it, and its handles
+    /// must be known all the same.
+    pub(in crate::opendyn) fn settle(self, answered: Answered, generation: u32) -> Answered {
+        let Some(ticket) = self.ticket else { return answered };
+        match answered {
+            Answered::Values(values, _) => {
+                let opened = ticket.returned(&values, generation);
+                Answered::Values(values, Some(opened))
+            }
+            Answered::Fault(fault, text) => {
+                ticket.failed(fault);
+                Answered::Fault(fault, text)
+            }
+            Answered::Died(_) | Answered::NotRun(_) => answered,
+        }
+    }
 }
 
 /// What came of a job.
 #[derive(Debug)]
 pub(in crate::opendyn) enum Answered {
-    /// The payload of RESULT.
-    Values(Vec<u8>),
+    /// The payload of RESULT, and the handles in it.
+    Values(Vec<u8>, Option<Opened>),
     Fault(Fault, String),
     Died(Death),
     /// The job did not run.
@@ -211,16 +233,17 @@ impl Lane {
         self.lock().connection.as_ref().is_some_and(|connection| !connection.unsent.is_empty())
     }
 
-    /// Gives the oldest job its answer and tells its function. Nothing when the answer is for another: the
-    /// worker lies.
-    pub(super) fn answer(&self, id: u32, answered: Answered) -> Option<u16> {
+    /// Gives the oldest job its answer by the worker of this generation. Nothing when the answer is for another:
+    /// the worker lies.
+    pub(super) fn answer(&self, id: u32, answered: Answered, generation: u32) -> Option<()> {
         let mut state = self.lock();
         let oldest = state.waiting.pop_front_if(|oldest| oldest.id == id)?;
         state.oldest_since = Some(Instant::now());
         drop(state);
+        let answered = oldest.job.settle(answered, generation);
         // Whoever asked may have lost patience.
         oldest.answer.send(answered).ok();
-        Some(oldest.job.function)
+        Some(())
     }
 
     /// Gives the oldest job the blame.

@@ -14,6 +14,7 @@ use super::answers::{Answers, Read};
 use super::death::Death;
 use super::lane::{Clock, Lane};
 use super::worker::{Launch, StartError, Worker};
+use crate::opendyn::handles::HandleTable;
 
 /// How exactly time limits are kept.
 const TICK: Duration = Duration::from_millis(25);
@@ -33,8 +34,8 @@ pub(super) struct Minder {
     pub(super) lane: Arc<Lane>,
     pub(super) launch: Arc<Launch>,
     pub(super) idle: Duration,
-    /// Functions that make objects: a worker with open objects is not idle.
-    pub(super) opens: Arc<[bool]>,
+    /// A worker with open objects is not idle.
+    pub(super) handles: Arc<HandleTable>,
     /// The next worker, loaded before it is needed; ended when this is dropped.
     spare: JoinSet<Result<Worker, StartError>>,
     deaths: VecDeque<Instant>,
@@ -52,8 +53,14 @@ pub(super) enum End {
 }
 
 impl Minder {
-    pub(super) fn new(lane: Arc<Lane>, launch: Arc<Launch>, idle: Duration, opens: Arc<[bool]>) -> Self {
-        Minder { lane, launch, idle, opens, spare: JoinSet::new(), deaths: VecDeque::new(), failed_starts: 0 }
+    pub(super) fn new(
+        lane: Arc<Lane>,
+        launch: Arc<Launch>,
+        idle: Duration,
+        handles: Arc<HandleTable>,
+    ) -> Self {
+        let (spare, deaths) = (JoinSet::new(), VecDeque::new());
+        Minder { lane, launch, idle, handles, spare, deaths, failed_starts: 0 }
     }
 
     pub(super) async fn mind(mut self) {
@@ -92,11 +99,12 @@ impl Minder {
         self.failed_starts = 0;
         // Writability is known only once it was waited for.
         worker.requests.writable().await.ok();
-        let answers = Answers::new(Arc::clone(&worker.answers), Arc::clone(&self.opens));
+        let answers = Answers::new(Arc::clone(&worker.answers), worker.generation);
         let answers = Arc::new(Mutex::new(answers));
         self.lane.connect(&worker, &answers);
         let end = self.exchange(&mut worker, &answers).await;
         self.lane.disconnect();
+        self.handles.worker_gone(worker.generation);
         match end {
             End::Idle => {
                 self.spare = JoinSet::new();
@@ -153,7 +161,7 @@ impl Minder {
                     next_look = next_look.min(Instant::now() + TICK);
                 }
                 _ = requests.writable(), if lane.has_unsent() => lane.flush(),
-                () = sleep_until(next_look) => match self.look(answers) {
+                () = sleep_until(next_look) => match self.look(worker.generation) {
                     Ok(next) => next_look = next,
                     Err(end) => return end,
                 },
@@ -173,13 +181,15 @@ impl Minder {
     }
 
     /// Looks at the clock; says when to look again.
-    fn look(&mut self, answers: &Mutex<Answers>) -> Result<Instant, End> {
+    fn look(&mut self, generation: u32) -> Result<Instant, End> {
         let clock = self.lane.clock();
         self.keep_spare();
         match clock {
             Clock::Expired(limit) => Err(End::Died(Death::TimedOut(limit))),
             Clock::Running => Ok(Instant::now() + TICK),
-            Clock::Idle { since } if since.elapsed() >= self.idle && !lock(answers).opened => Err(End::Idle),
+            Clock::Idle { since } if since.elapsed() >= self.idle && !self.handles.is_holding(generation) => {
+                Err(End::Idle)
+            }
             Clock::Idle { since } => Ok((since + self.idle).max(Instant::now() + TICK)),
         }
     }

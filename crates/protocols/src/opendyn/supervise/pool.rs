@@ -12,6 +12,7 @@ use super::answers::Answers;
 use super::lane::{Answered, Job, Lane, Rejected};
 use super::minder::Minder;
 use super::worker::Launch;
+use crate::opendyn::handles::HandleTable;
 
 /// How long a thread looks for the answer of a short call before it goes to sleep.
 const EAGER: Duration = Duration::from_micros(50);
@@ -23,8 +24,8 @@ pub(in crate::opendyn) struct PoolSettings {
     /// Calls that may wait for one worker.
     pub(in crate::opendyn) queue: usize,
     pub(in crate::opendyn) idle: Duration,
-    /// Which functions make objects.
-    pub(in crate::opendyn) opens: Arc<[bool]>,
+    /// Objects that callers hold.
+    pub(in crate::opendyn) handles: Arc<HandleTable>,
 }
 
 pub(in crate::opendyn) struct Pool {
@@ -87,7 +88,7 @@ impl Pool {
     fn mind(&self, slot: &Slot) {
         slot.minder.get_or_init(|| {
             let (lane, launch) = (Arc::clone(&slot.lane), Arc::clone(&self.launch));
-            let minder = Minder::new(lane, launch, self.settings.idle, Arc::clone(&self.settings.opens));
+            let minder = Minder::new(lane, launch, self.settings.idle, Arc::clone(&self.settings.handles));
             AbortOnDropHandle::new(self.minders.spawn(minder.mind()))
         });
     }

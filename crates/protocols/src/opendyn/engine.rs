@@ -1,0 +1,37 @@
+//! Where the functions of a library run: in workers, or in this process.
+
+use toolmux_dylib_host::hello::Readiness;
+
+use super::in_process::InProcess;
+use super::supervise::{Answered, Job, Pool, Rejected};
+
+pub(super) enum Engine {
+    Workers(Pool),
+    InProcess(Box<InProcess>),
+}
+
+impl Engine {
+    /// Runs a call; one with objects goes to the worker that made them. Dropping the future gives up the answer, not
+    /// the call.
+    pub(super) async fn run(&self, job: Job, generation: Option<u32>) -> Result<Answered, Rejected> {
+        match self {
+            Engine::Workers(pool) => pool.run(job, generation).await,
+            Engine::InProcess(library) => library.call(job),
+        }
+    }
+
+    /// Per function: callable, or why not.
+    pub(super) async fn readiness(&self) -> Result<Vec<Readiness>, Rejected> {
+        match self {
+            Engine::Workers(pool) => pool.ready().await.map(|ready| ready.functions.clone()),
+            Engine::InProcess(library) => library.readiness(),
+        }
+    }
+
+    pub(super) async fn close(&self) {
+        match self {
+            Engine::Workers(pool) => pool.close().await,
+            Engine::InProcess(_) => {}
+        }
+    }
+}
