@@ -49,6 +49,8 @@ struct State {
     accounts: HashMap<Arc<str>, Account>,
     last_account: u64,
     last_sequence: u64,
+    /// How many entries can be closed for their owner.
+    closable: usize,
 }
 
 struct Account {
@@ -75,6 +77,8 @@ struct Entry {
     used: Instant,
     /// Objects are closed in the reverse order of this: a part before what it is a part of.
     sequence: u64,
+    /// Can be closed for its owner.
+    closable: bool,
     /// Nobody can use it any more; it counts until it is closed.
     released: bool,
 }
@@ -83,6 +87,7 @@ struct Entry {
 pub(super) struct Found<'a> {
     pub(super) tag: &'a str,
     pub(super) word: u64,
+    pub(super) closable: bool,
 }
 
 /// An object to close.
@@ -151,6 +156,10 @@ impl HandleTable {
         Ok(Holder { caller, account: account.number, user: owner.user.map(Arc::from) })
     }
 
+    pub(super) fn is_closable(&self, tag: &str) -> bool {
+        self.settings.closable.contains(tag)
+    }
+
     pub(super) fn give_back(&self, holder: &Holder, count: usize) {
         self.lock().give_back(holder, count);
     }
@@ -162,10 +171,15 @@ impl HandleTable {
             state.remove(*id);
         }
         let Some(holder) = ticket.holder.take() else { return Vec::new() };
-        let given = found.iter().map(|found| state.open(&holder, &ticket.made_from, found)).collect();
+        let watched = state.closable > 0;
+        let mut given = Vec::with_capacity(found.len());
+        for found in found {
+            given.push(state.open(&holder, &ticket.made_from, found));
+        }
         state.give_back(&holder, ticket.reserved);
-        if !state.is_present(&holder) {
-            // The caller left while the call ran.
+        // Whoever closes objects sleeps until the oldest is due, and for ever when there is none: a newer one needs no
+        // word, the first one does. So does one whose caller left while the call ran.
+        if !watched && state.closable > 0 || !state.is_present(&holder) {
             self.wake.notify_one();
         }
         given
@@ -203,7 +217,7 @@ impl HandleTable {
             let present = state.accounts.get(&entry.holder.caller);
             if present.is_none_or(|account| account.number != entry.holder.account) {
                 entry.released = true;
-                if !self.settings.closable.contains(&entry.tag) {
+                if !entry.closable {
                     gone.push(*id);
                 }
             }
@@ -237,16 +251,16 @@ impl HandleTable {
         entries.sort_unstable_by_key(|(_, entry)| entry.sequence);
         let (mut due, mut gone, mut ending) = (Vec::new(), Vec::new(), HashSet::new());
         for (id, entry) in entries {
-            let closable = self.settings.closable.contains(&entry.tag);
             // Using an object also counts as using what it was made from, so that a part is never used later than
             // the whole. One that nothing closes ends with what it was made from.
-            let is_old = closable && (entry.released || now.duration_since(entry.used) >= self.settings.idle);
+            let is_old =
+                entry.closable && (entry.released || now.duration_since(entry.used) >= self.settings.idle);
             if !is_old && !entry.made_from.iter().any(|whole| ending.contains(whole)) {
                 continue;
             }
             entry.released = true;
             ending.insert(*id);
-            if closable {
+            if entry.closable {
                 due.push(Due { id: *id, word: entry.word, tag: entry.tag.clone() });
             } else {
                 gone.push(*id);
@@ -262,8 +276,8 @@ impl HandleTable {
     /// When the next object will have been idle for too long.
     pub(super) fn next_due(&self) -> Option<Instant> {
         let state = self.lock();
-        let closable = state.entries.values().filter(|entry| self.settings.closable.contains(&entry.tag));
-        closable.map(|entry| entry.used).min().map(|used| used + self.settings.idle)
+        let closable = state.entries.values().filter(|entry| entry.closable);
+        closable.map(|entry| entry.used).min().and_then(|used| used.checked_add(self.settings.idle))
     }
 }
 
@@ -303,6 +317,7 @@ impl State {
         }
         let id = HandleId::random();
         self.by_word.insert(found.word, id);
+        self.closable += usize::from(found.closable);
         let entry = Entry {
             tag: found.tag.to_owned(),
             word: found.word,
@@ -310,6 +325,7 @@ impl State {
             made_from: made_from.to_vec(),
             used: Instant::now(),
             sequence: self.last_sequence,
+            closable: found.closable,
             released,
         };
         self.entries.insert(id, entry);
@@ -330,6 +346,7 @@ impl State {
     fn remove(&mut self, id: HandleId) {
         let Some(entry) = self.entries.remove(&id) else { return };
         self.by_word.remove(&entry.word);
+        self.closable -= usize::from(entry.closable);
         self.give_back(&entry.holder, 1);
     }
 

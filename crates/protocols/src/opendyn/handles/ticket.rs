@@ -32,7 +32,8 @@ impl Ticket {
     /// The function returned these values, in the worker of this generation.
     pub(in crate::opendyn) fn returned(mut self, values: &[u8], generation: u32) -> Opened {
         let (table, slots) = (Arc::clone(&self.table), Arc::clone(&self.slots));
-        let given = table.settle(&mut self, &handles_in(&slots, values, generation));
+        let found = table.handles_in(&slots, values, generation);
+        let given = table.settle(&mut self, &found);
         Opened { table, given, claimed: false }
     }
 
@@ -53,26 +54,28 @@ impl Drop for Ticket {
     }
 }
 
-/// The handles of a RESULT. A library may have taken over the process that wrote it: one that names objects of another
-/// worker is not believed.
-fn handles_in<'a>(slots: &'a [Slot], values: &[u8], generation: u32) -> Vec<Found<'a>> {
-    let mut reader = Reader::new(values);
-    let mut found = Vec::new();
-    for slot in slots {
-        let read = match slot {
-            Slot::Word => reader.word().map(|_| ()),
-            Slot::Bytes => reader.bytes().map(|_| ()),
-            Slot::Handle(tag) => reader.word().map(|word| {
-                if word != 0 && word >> 32 == u64::from(generation) {
-                    found.push(Found { tag, word });
-                }
-            }),
-        };
-        if read.is_err() {
-            break;
+impl HandleTable {
+    /// The handles of a RESULT. A library may have taken over the process that wrote it: one that names objects of
+    /// another worker is not believed.
+    fn handles_in<'a>(&self, slots: &'a [Slot], values: &[u8], generation: u32) -> Vec<Found<'a>> {
+        let mut reader = Reader::new(values);
+        let mut found = Vec::new();
+        for slot in slots {
+            let read = match slot {
+                Slot::Word => reader.word().map(|_| ()),
+                Slot::Bytes => reader.bytes().map(|_| ()),
+                Slot::Handle(tag) => reader.word().map(|word| {
+                    if word != 0 && word >> 32 == u64::from(generation) {
+                        found.push(Found { tag, word, closable: self.is_closable(tag) });
+                    }
+                }),
+            };
+            if read.is_err() {
+                break;
+            }
         }
+        found
     }
-    found
 }
 
 /// Handles that a call gives to its caller. If nobody takes them, they are closed: nobody would know them.

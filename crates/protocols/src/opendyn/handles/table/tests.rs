@@ -1,5 +1,7 @@
 //! What the table gives to whom, when it is released, and in which order.
 
+use futures_util::FutureExt;
+
 use super::*;
 
 const ALICE: Owner<'_> = Owner { caller: "alice", user: None };
@@ -131,6 +133,18 @@ async fn idle_objects_are_closed_parts_first_and_a_used_part_keeps_the_whole() {
     tokio::time::advance(IDLE).await;
     assert_eq!(due(&table), [4, 2, 1]);
     assert!(!is_open(&table, ALICE, &row), "it may be a part of what was closed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_closes_objects_hears_of_the_first_that_can_be_closed() {
+    let table = table(10);
+    let woken = || table.wake.notified().now_or_never().is_some();
+    open_from(&table, ALICE, ("row", 1), &[]);
+    assert!(!woken());
+    open(&table, ALICE, 2);
+    assert!(woken());
+    open(&table, ALICE, 3);
+    assert!(!woken(), "it is due later than the first");
 }
 
 #[tokio::test(start_paused = true)]
