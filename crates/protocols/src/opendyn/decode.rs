@@ -21,6 +21,8 @@ pub(super) struct Decoded {
     pub(super) json: String,
     /// In words, when the return value means that the function did not do what it was asked.
     pub(super) failure: Option<String>,
+    /// What the function left in `errno`, if the worker was asked to tell.
+    pub(super) errno: i32,
 }
 
 /// Bytes that do not fit the plan.
@@ -55,16 +57,14 @@ impl Planned {
                 }
             }
         }
-        if self.function.errno {
-            let errno = reader.errno()?;
-            if errno != 0 {
-                write_errno(&mut json, errno);
-            }
+        let errno = if self.function.errno { reader.errno()? } else { 0 };
+        if self.tells_errno && errno != 0 {
+            write_errno(&mut json, errno);
         }
         reader.end()?;
         json.push(b'}');
         let json = String::from_utf8(json).expect("only JSON text was written");
-        Ok(Decoded { json, failure: verdict.failure })
+        Ok(Decoded { json, failure: verdict.failure, errno })
     }
 
     fn judge(&self, returned: Returned, codes: &HashMap<String, String>) -> Verdict {

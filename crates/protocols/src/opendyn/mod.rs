@@ -15,6 +15,7 @@ mod handles;
 pub mod header;
 mod in_process;
 mod plan;
+mod refused_access;
 mod schema;
 mod settings;
 mod source;

@@ -53,7 +53,7 @@ impl Planned {
             let description = "What the returned value means";
             properties.insert("code".into(), json!({ "type": "string", "description": description }));
         }
-        if self.function.errno {
+        if self.tells_errno {
             properties.insert("errno".into(), json!({ "type": "object", "description": "What went wrong" }));
         }
         let mut schema = json!({ "type": "object", "properties": properties });

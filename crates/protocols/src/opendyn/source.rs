@@ -17,7 +17,7 @@ use toolmux_core::refusal::{ParameterError, Refusal};
 use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_core::version::Version;
 use toolmux_dylib_host::fault::Fault;
-use toolmux_dylib_host::hello::{Enforced, Hello, Readiness};
+use toolmux_dylib_host::hello::{Enforced, Hello, Profile, Readiness, Sandbox};
 use toolmux_dylib_host::plan::Plan;
 
 use super::carrier::Carrier;
@@ -28,6 +28,7 @@ use super::handles::{
 };
 use super::in_process::InProcess;
 use super::plan::{Book, Input, Planned, read};
+use super::refused_access::refused_access;
 use super::settings::{DocumentSetting, OpenDynSettings};
 use super::supervise::{ALLOCATOR_KEEPS, Answered, Death, Job, Launch, MARK, Pool, PoolSettings, Rejected};
 use crate::fault::Weight;
@@ -49,6 +50,8 @@ struct OpenDyn {
     engine: Arc<Engine>,
     handles: Arc<HandleTable>,
     closers: Arc<Closers>,
+    /// What the library may do; nothing in particular for one in this process.
+    sandbox: Sandbox,
     /// Closes objects that are released; started with the first call that opens one.
     releasing: OnceLock<AbortOnDropHandle<()>>,
     tasks: TaskTracker,
@@ -121,6 +124,10 @@ fn build(
         idle: settings.handle_idle()?,
         closable: closers.kinds(),
     });
+    let mut sandbox = settings.sandbox(folder);
+    if settings.in_process {
+        sandbox.profile = Profile::Off;
+    }
     let engine = if settings.in_process {
         Engine::InProcess(Box::new(InProcess::new(plan)))
     } else {
@@ -130,7 +137,7 @@ fn build(
         for (name, value) in [(MARK, "1"), ALLOCATOR_KEEPS] {
             env.insert(name.to_owned(), value.to_owned());
         }
-        let hello = Hello { plan, sandbox: settings.sandbox(folder) };
+        let hello = Hello { plan, sandbox: sandbox.clone() };
         let launch = Launch { executable: worker, env, hello, generations: AtomicU32::new(0) };
         Engine::Workers(Pool::new(launch, PoolSettings { workers, queue, idle, handles }))
     };
@@ -141,6 +148,7 @@ fn build(
         engine: Arc::new(engine),
         handles,
         closers: Arc::new(closers),
+        sandbox,
         releasing: OnceLock::new(),
         tasks: TaskTracker::new(),
     })
@@ -234,7 +242,7 @@ impl OpenDyn {
         let limit = planned.timeout.unwrap_or(TIME_LIMIT).min(call.time_limit());
         let job = Job { function: index as u16, values, limit, ticket };
         match self.engine.run(job, generation).await.map_err(|rejected| rejected.into_error(planned))? {
-            Answered::Values(values, opened) => Ok(self.outcome(planned, &values, opened)),
+            Answered::Values(values, opened) => Ok(self.outcome(planned, call, &values, opened)),
             Answered::Fault(Fault::TooManyHandles, _) => Ok(Outcome::Failed(self.worker_full(planned))),
             Answered::Fault(fault, text) => faulted(planned, fault, text),
             Answered::Died(death) => Ok(Outcome::Failed(died(planned, &death))),
@@ -256,7 +264,7 @@ impl OpenDyn {
         Ok(Some(Box::new(ticket)))
     }
 
-    fn outcome(&self, planned: &Planned, values: &[u8], opened: Option<Opened>) -> Outcome {
+    fn outcome(&self, planned: &Planned, call: &Call, values: &[u8], opened: Option<Opened>) -> Outcome {
         let decoded = match planned.decode(values, opened.as_ref(), &self.book.codes) {
             Ok(decoded) => decoded,
             Err(error) => {
@@ -272,7 +280,9 @@ impl OpenDyn {
             None => Outcome::Returned(Output::value(json)),
             Some(failure) => {
                 let content = vec![Content::text(json.get())];
-                Outcome::Failed(ToolError { content, ..ToolError::new(failure) })
+                let mut message = Message::public(failure);
+                message.developer = refused_access(&self.sandbox, decoded.errno, call.given().text().get());
+                Outcome::Failed(ToolError { content, ..ToolError::from(message) })
             }
         }
     }

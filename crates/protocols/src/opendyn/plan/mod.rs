@@ -46,6 +46,8 @@ pub(super) struct Planned {
     /// Most objects that a call opens.
     pub(super) opens: usize,
     pub(super) success: Option<Success>,
+    /// Whether callers are told of `errno`.
+    pub(super) tells_errno: bool,
     pub(super) timeout: Option<Duration>,
 }
 
@@ -166,6 +168,7 @@ impl Planner<'_> {
             return None;
         }
         let (returns, returned) = self.returns()?;
+        let success = function.returns.as_ref().and_then(|returns| returns.success);
         let mut planned = Planned {
             name: function.name.clone(),
             description: function.description.clone(),
@@ -174,14 +177,16 @@ impl Planner<'_> {
                 parameters: Vec::new(),
                 returns,
                 fixed_parameters: function.fixed,
-                errno: function.errno,
+                // Where a function can fail, its `errno` may tell that the sandbox is why.
+                errno: function.errno || success.is_some(),
             },
             inputs: Vec::new(),
             feeds: Vec::new(),
             outputs: returned.into_iter().collect(),
             slots: Arc::default(),
             opens: 0,
-            success: function.returns.as_ref().and_then(|returns| returns.success),
+            success,
+            tells_errno: function.errno,
             timeout: function.timeout,
         };
         for index in 0..function.parameters.len() {
@@ -199,7 +204,7 @@ impl Planner<'_> {
     /// The result is one object: every output needs a name of its own.
     fn check_names(&mut self, planned: &Planned) {
         let mut names: Vec<&str> = Vec::new();
-        if planned.function.errno {
+        if planned.tells_errno {
             names.push("errno");
         }
         if planned.success.is_some() {
