@@ -12,8 +12,10 @@ use serde_json::value::RawValue;
 use crate::arguments::Arguments;
 use crate::json_text::read_strict;
 
-/// How many references in a row, and alternatives within alternatives, are followed.
+/// How many references in a row are followed.
 const MOST_STEPS: usize = 8;
+/// How many schemas are asked for the types they take: alternatives within alternatives multiply.
+const MOST_ALTERNATIVES: usize = 64;
 
 /// The arguments with such texts converted; none when there are none.
 pub(crate) fn coerced(arguments: &Arguments, schema: &Value) -> Option<Arguments> {
@@ -69,7 +71,7 @@ impl Coercion<'_> {
     /// The JSON that a text is, where the schema wants that and takes no text.
     fn converted(&self, said: &str, schema: &Value) -> Option<String> {
         let mut wanted = Vec::new();
-        self.kinds(schema, MOST_STEPS, &mut wanted)?;
+        self.kinds(schema, &mut { MOST_ALTERNATIVES }, &mut wanted)?;
         if wanted.contains(&"string") || said.trim() != said {
             return None;
         }
@@ -86,9 +88,9 @@ impl Coercion<'_> {
     }
 
     /// The types that a schema takes; none when it does not say.
-    fn kinds<'a>(&'a self, schema: &'a Value, steps: usize, kinds: &mut Vec<&'a str>) -> Option<()> {
+    fn kinds<'a>(&'a self, schema: &'a Value, left: &mut usize, kinds: &mut Vec<&'a str>) -> Option<()> {
         let schema = self.resolved(schema);
-        let steps = steps.checked_sub(1)?;
+        *left = left.checked_sub(1)?;
         match schema.get("type") {
             Some(Value::String(kind)) => kinds.push(kind),
             Some(Value::Array(all)) => kinds.extend(all.iter().filter_map(Value::as_str)),
@@ -96,7 +98,7 @@ impl Coercion<'_> {
             None => {
                 let alternatives = schema.get("anyOf").or_else(|| schema.get("oneOf"))?.as_array()?;
                 for alternative in alternatives {
-                    self.kinds(alternative, steps, kinds)?;
+                    self.kinds(alternative, left, kinds)?;
                 }
             }
         }

@@ -68,6 +68,7 @@ pub struct Gateway {
     store: Arc<dyn Store>,
     metrics: Metrics,
     memory: Arc<MemoryBudget>,
+    large_validations: Arc<Semaphore>,
     shelves: Mutex<Vec<refresh::Shelf>>,
     progress: starting::StartProgress,
     revision: watch::Sender<u64>,
@@ -96,6 +97,7 @@ impl Gateway {
             reconnects: Semaphore::new(1),
             metrics: Metrics::default(),
             memory,
+            large_validations: Arc::new(validate::large_validations()),
             shelves: Mutex::default(),
             progress: starting::StartProgress::default(),
             revision: watch::Sender::new(0),
@@ -186,7 +188,7 @@ impl Gateway {
                 .inspect_err(|refusal| self.audit_refusal(caller, &request.tool, refusal))?;
         }
         let onward = Onward { gateway: Arc::clone(self), depth };
-        validate::validate(entry, caller, request, onward, in_flight)
+        validate::validate(entry, caller, request, onward, in_flight).await
     }
 
     /// Which tool is meant, if the caller may call it. Its source is not closed before the token is dropped.

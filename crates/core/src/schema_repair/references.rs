@@ -1,10 +1,12 @@
-//! Which references of a schema lead somewhere inside it. Nothing is fetched, so others cannot be followed.
+//! Which references of a schema lead somewhere inside it. Nothing is fetched, so others cannot be followed; neither can
+//! those that expand to more than one value may be checked against.
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 
 use super::keywords::is_schema;
+use crate::schema::{costly_references, decoded_pointer};
 
 /// The references that cannot be followed.
 #[derive(Debug, Default)]
@@ -17,12 +19,14 @@ impl Dangling {
         let leads_nowhere = |reference: &&str| match reference.strip_prefix('#') {
             Some("") => false,
             Some(pointer) if pointer.starts_with('/') => {
-                !root.pointer(&decoded(pointer)).is_some_and(is_schema)
+                !root.pointer(&decoded_pointer(pointer)).is_some_and(is_schema)
             }
             Some(anchor) => !anchors.contains(anchor),
             None => !anchors.contains(reference.trim_end_matches('#')),
         };
-        Dangling(references.into_iter().filter(leads_nowhere).map(str::to_owned).collect())
+        let mut dangling = costly_references(root);
+        dangling.extend(references.into_iter().filter(leads_nowhere).map(str::to_owned));
+        Dangling(dangling)
     }
 
     pub(super) fn has(&self, reference: &str) -> bool {
@@ -52,17 +56,4 @@ fn collect<'a>(value: &'a Value, references: &mut HashSet<&'a str>, anchors: &mu
         }
         _ => {}
     }
-}
-
-/// A pointer in an address is percent-encoded.
-fn decoded(pointer: &str) -> String {
-    let mut bytes = Vec::with_capacity(pointer.len());
-    let mut rest = pointer.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        let hex = (first == b'%').then(|| after.get(..2)).flatten();
-        let code = hex.and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
-        bytes.push(code.unwrap_or(first));
-        rest = if code.is_some() { &after[2..] } else { after };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }

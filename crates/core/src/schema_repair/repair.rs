@@ -73,7 +73,7 @@ mod tests {
     }
 
     fn faults(schema: Value, arguments: Value) -> usize {
-        compile(&Schema::new(schema)).expect("repaired").validator.faults(&arguments).len()
+        compile(&Schema::new(schema)).expect("repaired").validator.faults(&arguments, 100).len()
     }
 
     #[test]
@@ -179,7 +179,7 @@ mod tests {
         let repaired = compile(&Schema::new(deep)).expect("served");
         assert_eq!(repaired.repairs.len(), 1, "{:?}", repaired.repairs);
         let arguments = (0..100).fold(json!("x"), |inner, _| json!({ "a": inner }));
-        assert!(repaired.validator.faults(&arguments).is_empty());
+        assert!(repaired.validator.faults(&arguments, 100).is_empty());
     }
 
     #[test]
@@ -273,7 +273,7 @@ mod tests {
             let valid = schema.compile().is_ok();
             match compile(&schema) {
                 Ok(repaired) => {
-                    repaired.validator.faults(&json!({ "a": 1 }));
+                    repaired.validator.faults(&json!({ "a": 1 }), 100);
                     let again = compile(&repaired.schema).expect("what was repaired is good");
                     prop_assert_eq!(again.repairs, Vec::<String>::new());
                     if valid && !mentions_nullable(&value) {

@@ -17,7 +17,7 @@ fn agree(kind: &str, c: Scalar, beside: &Value, value: &Value) -> Result<(), Str
     let planned = planned(&function(json!([{ "name": "x", "schema": schema }]), Value::Null));
     let listed = planned.input();
     let arguments = json!({ "x": value });
-    let fits = Schema::new(listed.clone()).compile().expect("a schema").faults(&arguments).is_empty();
+    let fits = Schema::new(listed.clone()).compile().expect("a schema").faults(&arguments, 100).is_empty();
     match encoded(&planned, &arguments.to_string()) {
         Ok(_) if fits => Ok(()),
         Err(_) if !fits => Ok(()),
