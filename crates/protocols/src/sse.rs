@@ -23,7 +23,8 @@ pub fn encode(event: Option<&str>, id: Option<&str>, data: &str) -> Bytes {
             text.extend([field, ":", value, "\n"]);
         }
     }
-    for line in data.split('\n') {
+    // A reader ends a line at a lone CR too, and CR LF is one end: what came in one event stays in one.
+    for line in data.split('\n').flat_map(|line| line.strip_suffix('\r').unwrap_or(line).split('\r')) {
         // A reader takes one blank away, so a line that begins with one needs another.
         let blank = if line.starts_with(' ') { " " } else { "" };
         text.extend(["data:", blank, line, "\n"]);
@@ -53,6 +54,8 @@ pub struct TooLarge(usize);
 #[derive(Debug)]
 pub struct Decoder {
     pending: BytesMut,
+    /// How many bytes of `pending` are known to hold no line end: a long line may come in many pieces.
+    searched: usize,
     event: Event,
     has_data: bool,
     most: usize,
@@ -65,6 +68,7 @@ impl Decoder {
     pub fn new(most: usize) -> Self {
         Decoder {
             pending: BytesMut::new(),
+            searched: 0,
             event: Event::default(),
             has_data: false,
             most,
@@ -86,6 +90,7 @@ impl Decoder {
     /// Another stream goes on where this one ended: half an event is none.
     pub fn resume(&mut self) {
         self.pending.clear();
+        self.searched = 0;
         (self.event, self.has_data) = (Event::default(), false);
     }
 
@@ -114,7 +119,12 @@ impl Decoder {
 
     /// The next whole line, whichever way it ends. A lone CR at the end of a piece may be half a CRLF.
     fn line(&mut self) -> Option<String> {
-        let end = self.pending.iter().position(|b| matches!(b, b'\n' | b'\r'))?;
+        let found = self.pending[self.searched..].iter().position(|b| matches!(b, b'\n' | b'\r'));
+        let Some(end) = found.map(|at| self.searched + at) else {
+            self.searched = self.pending.len();
+            return None;
+        };
+        self.searched = end;
         let width = match self.pending[end..] {
             [b'\r', b'\n', ..] => 2,
             [b'\r'] => return None,
@@ -122,6 +132,7 @@ impl Decoder {
         };
         let line = String::from_utf8_lossy(&self.pending[..end]).into_owned();
         self.pending.advance(end + width);
+        self.searched = 0;
         Some(line)
     }
 
@@ -186,6 +197,26 @@ mod tests {
     #[test]
     fn bytes_are_what_the_public_client_matches() {
         assert_eq!(encode(Some("done"), None, r#"{"done":"f"}"#), "event:done\ndata:{\"done\":\"f\"}\n\n");
+    }
+
+    #[test]
+    fn a_lone_carriage_return_does_not_end_an_event_early() {
+        let bytes = encode(None, None, "one\rtwo\r\nthree\r\rdata: four");
+        let events = Decoder::new(1024).push(&bytes).expect("small");
+        assert_eq!(events.len(), 1);
+        assert_eq!(events[0].data, "one\ntwo\nthree\n\ndata: four");
+    }
+
+    #[test]
+    fn a_line_in_many_pieces_is_read_once() {
+        let mut decoder = Decoder::new(1024);
+        for piece in ["da", "ta: 1", "", "\r", "\ndata", ": 2\n", "\n"] {
+            for event in decoder.push(piece.as_bytes()).expect("small") {
+                assert_eq!(event.data, "1\n2");
+                return;
+            }
+        }
+        panic!("the event was not read");
     }
 
     #[test]

@@ -23,7 +23,7 @@ use super::{encode, upstream};
 use crate::mcp::MCP;
 use crate::mcp::beside::Beside;
 use crate::mcp::members::Members;
-use crate::mcp::template::matches;
+use crate::mcp::template::{MOST_URI_BYTES, matches};
 use crate::mcp::wire::{Fault, INVALID_PARAMS, Params, Reply, text_of};
 
 /// Legacy servers had a code of their own for a resource that is not there.
@@ -152,7 +152,20 @@ fn prompt<'a>(exchange: &Exchange, offers: &'a [Offer], name: &str) -> Result<(&
 }
 
 fn holder<'a>(exchange: &Exchange, offers: &'a [Offer], uri: &str) -> Result<&'a Offer, Fault> {
+    check_length(uri)?;
     find_holder(&exchange.gateway, &exchange.peer.caller, offers, uri).ok_or_else(|| not_found(exchange, uri))
+}
+
+/// Refuses an address that is longer than any resource has: templates are not even compared with it.
+pub(super) fn check_length(uri: &str) -> Result<(), Fault> {
+    if uri.len() <= MOST_URI_BYTES {
+        return Ok(());
+    }
+    let length = uri.len();
+    Err(Fault::new(
+        INVALID_PARAMS,
+        format!("`uri` has {length} bytes, but at most {MOST_URI_BYTES} are accepted"),
+    ))
 }
 
 /// The source of a resource: one that lists it, or else one with a template that it fits.

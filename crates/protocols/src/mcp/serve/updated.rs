@@ -28,6 +28,7 @@ const AGAIN: Duration = Duration::from_secs(2);
 pub(super) async fn subscribe(exchange: &Exchange) -> Reply {
     let params = exchange.params()?;
     let uri = params.uri.as_deref().ok_or_else(|| Fault::new(INVALID_PARAMS, "`uri` is missing"))?;
+    offers::check_length(uri)?;
     if !offers::Offered::of(&exchange.gateway).subscriptions {
         return Err(Fault::no_method(&exchange.asked.method));
     }
@@ -51,13 +52,15 @@ pub(super) async fn followable(exchange: &Exchange, mut uris: Vec<String>) -> Ve
     if uris.is_empty() {
         return uris;
     }
+    // Before they are looked for: each is compared with everything that all sources offer.
+    uris.retain(|uri| offers::check_length(uri).is_ok());
+    uris.truncate(MOST_SUBSCRIPTIONS);
     let (gateway, caller) = (&exchange.gateway, &exchange.peer.caller);
     let offers = gateway.offers_for(caller, MCP).await;
     uris.retain(|uri| {
         let holder = offers::find_holder(gateway, caller, &offers, uri);
         holder.is_some_and(|holder| !holder.locked && Beside::read(&holder.said).subscriptions)
     });
-    uris.truncate(MOST_SUBSCRIPTIONS);
     uris
 }
 
