@@ -1,45 +1,112 @@
 //! Schemas without `$ref`, for those who cannot read one. What refers to itself cannot be written out: there
 //! the list says "anything", while calls are still checked against the whole schema.
+//!
+//! References multiply, so that a short schema can be endless when it is written out. How much a list may grow is
+//! bounded for each source: one that lists such schemas costs the rest of its own list, and nobody else's.
+
+use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-/// How many values one schema may grow to; references can multiply without end.
-const MOST_VALUES: usize = 50_000;
+/// How many bytes one schema may grow to.
+const MOST_SCHEMA_BYTES: usize = 1 << 20;
+/// How many bytes the schemas of one source may grow to in one list, beside `GROWTH` for each byte that it listed.
+const MOST_SOURCE_BYTES: usize = 4 << 20;
+/// How often longer than what a source listed its schemas may become.
+const GROWTH: usize = 4;
+/// How deep a schema may become. Readers of JSON take little more.
+const MOST_DEPTH: usize = 100;
+/// What a value takes in a text beside its own characters.
+const PUNCTUATION: usize = 4;
 /// Where definitions live that nothing refers to any more.
 const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 /// Keywords whose value is data, in which `$ref` is just a name.
 const DATA: [&str; 5] = ["const", "enum", "default", "examples", "example"];
 
-/// A schema as an object without references.
+/// How much the schemas of each source may still grow in one list.
+#[derive(Default)]
+pub(crate) struct InlineBudget {
+    left: HashMap<String, usize>,
+}
+
+impl InlineBudget {
+    /// A schema of a source as an object without references.
+    pub(crate) fn inlined(&mut self, source: &str, schema: &Value) -> Value {
+        if !self.left.contains_key(source) {
+            self.left.insert(source.to_owned(), MOST_SOURCE_BYTES);
+        }
+        let left = self.left.entry(source.to_owned()).or_default();
+        *left = left.saturating_add(GROWTH.saturating_mul(bytes(schema)));
+        let (most, written) = (*left, &mut 0);
+        let inlined = write(schema, most, written);
+        *left = most.saturating_sub(*written);
+        inlined
+    }
+}
+
+/// A schema alone as an object without references.
+#[cfg(test)]
 pub(crate) fn inlined(schema: &Value) -> Value {
-    let mut inliner = Inliner { root: schema, open: Vec::new(), left: MOST_VALUES };
-    match inliner.schema(schema) {
+    InlineBudget::default().inlined("", schema)
+}
+
+fn write(schema: &Value, most: usize, written: &mut usize) -> Value {
+    let most = most.min(MOST_SCHEMA_BYTES.max(GROWTH.saturating_mul(bytes(schema))));
+    let mut inliner = Inliner { root: schema, open: Vec::new(), left: most, depth: 0 };
+    let inlined = inliner.schema(schema);
+    *written = most - inliner.left;
+    match inlined {
         object @ Value::Object(_) => object,
         Value::Bool(false) => json!({ "not": {} }),
         _ => json!({}),
     }
 }
 
+/// About how long the text of a value is.
+fn bytes(value: &Value) -> usize {
+    let inside = match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(bytes).sum(),
+        Value::Object(members) => members.iter().map(|(key, value)| key.len() + bytes(value)).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => PUNCTUATION,
+    };
+    PUNCTUATION + inside
+}
+
 struct Inliner<'a> {
     root: &'a Value,
     open: Vec<&'a str>,
     left: usize,
+    depth: usize,
 }
 
 impl<'a> Inliner<'a> {
+    /// A schema, or a list of some; anything once there is no room for it.
     fn schema(&mut self, value: &'a Value) -> Value {
-        if self.left == 0 {
+        if self.depth >= MOST_DEPTH {
             return json!({});
         }
-        self.left -= 1;
-        match value {
-            Value::Object(map) => match map.get("$ref") {
+        self.depth += 1;
+        let written = match value {
+            Value::Object(map) if self.take(own_bytes(map)) => match map.get("$ref") {
                 Some(Value::String(reference)) => self.reference(reference, map),
                 _ => Value::Object(self.members(map)),
             },
-            Value::Array(items) => items.iter().map(|item| self.schema(item)).collect(),
-            other => other.clone(),
-        }
+            Value::Object(_) => json!({}),
+            Value::Array(items) if items.iter().any(is_container) => {
+                items.iter().map(|item| self.schema(item)).collect()
+            }
+            data => data.clone(),
+        };
+        self.depth -= 1;
+        written
+    }
+
+    /// Takes so many bytes of what is left; false when there are not as many.
+    fn take(&mut self, bytes: usize) -> bool {
+        let left = self.left.checked_sub(bytes);
+        self.left = left.unwrap_or(self.left);
+        left.is_some()
     }
 
     fn members(&mut self, map: &'a Map<String, Value>) -> Map<String, Value> {
@@ -103,6 +170,26 @@ impl<'a> Inliner<'a> {
     }
 }
 
+/// What an object takes without the schemas in it: those are counted when they are written.
+fn own_bytes(map: &Map<String, Value>) -> usize {
+    let member = |(key, value): (&String, &Value)| {
+        let names = |value: &Value| value.as_object().map_or(0, |map| map.keys().map(String::len).sum());
+        key.len()
+            + match value {
+                data if DATA.contains(&key.as_str()) => bytes(data),
+                Value::Array(items) if items.iter().any(is_container) => PUNCTUATION,
+                Value::Object(_) if !DEFINITIONS.contains(&key.as_str()) => PUNCTUATION + names(value),
+                Value::Object(_) => 0,
+                data => bytes(data),
+            }
+    };
+    PUNCTUATION + map.iter().map(member).sum::<usize>()
+}
+
+fn is_container(value: &Value) -> bool {
+    value.is_object() || value.is_array()
+}
+
 fn is_annotation(key: &str) -> bool {
     matches!(key, "title" | "description" | "default" | "examples" | "deprecated" | "readOnly" | "writeOnly")
 }
@@ -155,15 +242,41 @@ mod tests {
         check(schema.clone(), schema);
     }
 
-    #[test]
-    fn references_that_multiply_are_bounded() {
+    /// Forty levels of two references each, for other values on each level.
+    fn bomb(description: &str) -> Value {
         let mut definitions = Map::new();
         for level in 0..40 {
             let next = json!({ "$ref": format!("#/$defs/l{}", level + 1) });
-            definitions.insert(format!("l{level}"), json!({ "allOf": [next, next] }));
+            let schema = json!({ "description": description, "properties": { "a": next, "b": next } });
+            definitions.insert(format!("l{level}"), schema);
         }
-        let written = inlined(&json!({ "$ref": "#/$defs/l0", "$defs": definitions }));
-        assert!(written.to_string().len() < 20 * MOST_VALUES);
+        json!({ "$ref": "#/$defs/l0", "$defs": definitions })
+    }
+
+    #[test]
+    fn references_that_multiply_are_bounded_for_each_source() {
+        let mut budget = InlineBudget::default();
+        let (mut listed, mut written) = (0, 0);
+        for tool in 0..50 {
+            let schema = bomb(&"long ".repeat(tool));
+            listed += schema.to_string().len();
+            written += budget.inlined("Hostile", &schema).to_string().len();
+        }
+        assert!(written < 2 * (MOST_SOURCE_BYTES + GROWTH * listed), "{listed} bytes became {written}");
+        let other =
+            json!({ "properties": { "a": { "$ref": "#/$defs/n" } }, "$defs": { "n": { "minimum": 1 } } });
+        assert_eq!(budget.inlined("Other", &other), json!({ "properties": { "a": { "minimum": 1 } } }));
+    }
+
+    #[test]
+    fn a_long_row_of_references_ends_in_anything() {
+        let mut definitions = Map::new();
+        for level in 0..5_000 {
+            let next = json!({ "properties": { "a": { "$ref": format!("#/$defs/l{}", level + 1) } } });
+            definitions.insert(format!("l{level}"), next);
+        }
+        let written = inlined(&json!({ "$ref": "#/$defs/l0", "$defs": definitions })).to_string();
+        assert!(serde_json::from_str::<Value>(&written).is_ok(), "a reader takes it");
     }
 
     #[test]

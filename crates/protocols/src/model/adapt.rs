@@ -3,8 +3,6 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::inlined_schema::inlined;
-
 /// One of these says what a value is, without which strict mode takes no schema.
 const SAYS_WHAT: [&str; 4] = ["type", "anyOf", "$ref", "enum"];
 /// What may not stand at the top of a schema for most vendors.
@@ -86,12 +84,8 @@ fn has_type(schema: &Map<String, Value>, wanted: &str) -> bool {
     }
 }
 
-/// The part of OpenAPI's schemas that Gemini reads: no references, one type each, texts as choices.
-pub(super) fn for_gemini(schema: &Value) -> Value {
-    gemini(&inlined(schema))
-}
-
-fn gemini(schema: &Value) -> Value {
+/// The part of OpenAPI's schemas that Gemini reads: one type each, texts as choices. References are written out before.
+pub(super) fn gemini(schema: &Value) -> Value {
     let Value::Object(schema) = schema else { return json!({ "type": "string" }) };
     let mut kept = Map::new();
     for word in [
@@ -224,6 +218,11 @@ fn add_missing(more: Value, kept: &mut Map<String, Value>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::inlined_schema::inlined;
+
+    fn for_gemini(schema: &Value) -> Value {
+        gemini(&inlined(schema))
+    }
 
     fn check(schema: Value, expect: Value) {
         assert_eq!(for_gemini(&schema), expect);

@@ -3,11 +3,20 @@
 use serde_json::{Value, json};
 
 use super::adapt::object_on_top;
-use super::bridge::{CallForm, Read, ToolResult, ToolUse, Vendor, as_is, bare, message, object, word};
+use super::bridge::{
+    CallForm, Read, SchemaForm, ToolResult, ToolUse, Vendor, as_is, bare, message, object, word,
+};
 use super::shown::Shown;
 
-pub(super) const ANTHROPIC: Vendor =
-    Vendor { name: "anthropic", rename: as_is, tool, list: bare, read, results };
+pub(super) const ANTHROPIC: Vendor = Vendor {
+    name: "anthropic",
+    rename: as_is,
+    schemas: SchemaForm::AsWritten,
+    tool,
+    list: bare,
+    read,
+    results,
+};
 
 pub(super) fn tool(name: &str, description: &str, schema: &Value) -> Value {
     json!({ "name": name, "description": description, "input_schema": object_on_top(schema) })

@@ -17,6 +17,7 @@ use toolmux_core::progress::Progress;
 
 use super::VENDORS;
 use super::shown::Shown;
+use crate::inlined_schema::InlineBudget;
 
 /// How many calls of one answer run at a time.
 const AT_ONCE: usize = 16;
@@ -29,6 +30,8 @@ pub struct Vendor {
     pub name: &'static str,
     /// The name of a tool as the vendor allows it.
     pub(super) rename: fn(&str) -> Cow<'_, str>,
+    /// What its schemas may hold.
+    pub(super) schemas: SchemaForm,
     /// One tool: name, description, schema.
     pub(super) tool: fn(&str, &str, &Value) -> Value,
     /// The list of tools as the vendor wraps it.
@@ -37,6 +40,13 @@ pub struct Vendor {
     pub(super) read: fn(&Value) -> Option<Read>,
     /// The messages that carry results.
     pub(super) results: fn(&[ToolResult]) -> Vec<Value>,
+}
+
+/// Whether schemas may hold references.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SchemaForm {
+    AsWritten,
+    WithoutReferences,
 }
 
 /// The parts of a model's answer.
@@ -144,8 +154,14 @@ pub fn vendor(name: &str) -> Option<&'static Vendor> {
 
 /// The `tools` member of a request to a model.
 pub fn tools(vendor: &Vendor, catalog: &Catalog, caller: &Caller) -> Value {
+    let mut budget = InlineBudget::default();
     let tool = |entry: &Arc<toolmux_core::catalog::Entry>| {
-        (vendor.tool)(&(vendor.rename)(&entry.flat), &entry.tool.description, entry.tool.input.value())
+        let schema = entry.tool.input.value();
+        let schema = match vendor.schemas {
+            SchemaForm::AsWritten => Cow::Borrowed(schema),
+            SchemaForm::WithoutReferences => Cow::Owned(budget.inlined(&entry.id.toolkit, schema)),
+        };
+        (vendor.tool)(&(vendor.rename)(&entry.flat), &entry.tool.description, &schema)
     };
     (vendor.list)(catalog.newest(caller).map(tool).collect())
 }

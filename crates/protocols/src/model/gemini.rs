@@ -4,14 +4,15 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use super::adapt::for_gemini;
-use super::bridge::{CallForm, Read, ToolResult, ToolUse, Vendor, object, word};
+use super::adapt::gemini;
+use super::bridge::{CallForm, Read, SchemaForm, ToolResult, ToolUse, Vendor, object, word};
 use super::shown::Shown;
 
 /// The longest name there.
 const LONGEST_NAME: usize = 63;
 
-pub(super) const GEMINI: Vendor = Vendor { name: "gemini", rename, tool, list, read, results };
+pub(super) const GEMINI: Vendor =
+    Vendor { name: "gemini", rename, schemas: SchemaForm::WithoutReferences, tool, list, read, results };
 
 /// Names begin with a letter or `_`, and are a letter shorter than elsewhere.
 fn rename(flat: &str) -> Cow<'_, str> {
@@ -27,7 +28,7 @@ fn rename(flat: &str) -> Cow<'_, str> {
 }
 
 fn tool(name: &str, description: &str, schema: &Value) -> Value {
-    let parameters = for_gemini(schema);
+    let parameters = gemini(schema);
     let mut function = json!({ "name": name, "description": description });
     // An object without properties is refused there.
     if parameters["properties"].as_object().is_some_and(|properties| !properties.is_empty()) {

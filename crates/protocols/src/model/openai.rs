@@ -3,12 +3,15 @@
 use serde_json::{Value, json};
 
 use super::adapt::{is_strict, object_on_top};
-use super::bridge::{CallForm, Read, ToolResult, ToolUse, Vendor, as_is, bare, cut, text_object, word};
+use super::bridge::{
+    CallForm, Read, SchemaForm, ToolResult, ToolUse, Vendor, as_is, bare, cut, text_object, word,
+};
 
 /// The longest description of a function; a request with a longer one is refused whole.
 pub(super) const LONGEST_DESCRIPTION: usize = 1_024;
 
-pub(super) const OPENAI: Vendor = Vendor { name: "openai", rename: as_is, tool, list: bare, read, results };
+pub(super) const OPENAI: Vendor =
+    Vendor { name: "openai", rename: as_is, schemas: SchemaForm::AsWritten, tool, list: bare, read, results };
 
 fn tool(name: &str, description: &str, schema: &Value) -> Value {
     let parameters = object_on_top(schema);

@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use super::anthropic::{parts, tool};
-use super::bridge::{Read, ToolResult, Vendor, as_is, bare};
+use super::bridge::{Read, SchemaForm, ToolResult, Vendor, as_is, bare};
 
-pub(super) const PLAIN: Vendor = Vendor { name: "plain", rename: as_is, tool, list: bare, read, results };
+pub(super) const PLAIN: Vendor =
+    Vendor { name: "plain", rename: as_is, schemas: SchemaForm::AsWritten, tool, list: bare, read, results };
 
 /// A message, its list of blocks, or one block alone.
 fn read(answer: &Value) -> Option<Read> {

@@ -3,12 +3,21 @@
 use serde_json::{Value, json};
 
 use super::adapt::{is_strict, object_on_top};
-use super::bridge::{CallForm, Read, ToolResult, ToolUse, Vendor, as_is, bare, cut, text_object, word};
+use super::bridge::{
+    CallForm, Read, SchemaForm, ToolResult, ToolUse, Vendor, as_is, bare, cut, text_object, word,
+};
 use super::openai::LONGEST_DESCRIPTION;
 use super::shown::Shown;
 
-pub(super) const RESPONSES: Vendor =
-    Vendor { name: "openai-responses", rename: as_is, tool, list: bare, read, results };
+pub(super) const RESPONSES: Vendor = Vendor {
+    name: "openai-responses",
+    rename: as_is,
+    schemas: SchemaForm::AsWritten,
+    tool,
+    list: bare,
+    read,
+    results,
+};
 
 /// Strict is the default there, so that it has to be denied.
 fn tool(name: &str, description: &str, schema: &Value) -> Value {

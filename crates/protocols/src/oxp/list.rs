@@ -8,7 +8,7 @@ use toolmux_core::catalog::{Catalog, Entry};
 use toolmux_core::requirements::Requirements;
 use toolmux_core::tool::Returns;
 
-use crate::inlined_schema::inlined;
+use crate::inlined_schema::InlineBudget;
 
 #[derive(Serialize)]
 struct ToolList<'a> {
@@ -57,11 +57,13 @@ struct SecretRequirement<'a> {
 
 /// The list for a caller. Both body forms take the same bytes: the older one may leave `$schema` out.
 pub(super) fn list(catalog: &Catalog, caller: &Caller) -> Bytes {
-    let items = catalog.all(caller).map(|entry| definition(entry)).collect();
+    let mut budget = InlineBudget::default();
+    let items = catalog.all(caller).map(|entry| definition(entry, &mut budget)).collect();
     serde_json::to_vec(&ToolList { items }).expect("a list of JSON values is always writable").into()
 }
 
-fn definition(entry: &Entry) -> ToolDefinition<'_> {
+fn definition<'a>(entry: &'a Entry, budget: &mut InlineBudget) -> ToolDefinition<'a> {
+    let mut inlined = |schema: &Value| budget.inlined(&entry.id.toolkit, schema);
     ToolDefinition {
         id: entry.id.to_string(),
         name: &entry.flat,
