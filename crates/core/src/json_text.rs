@@ -49,6 +49,29 @@ pub fn shallow(text: &str, most: usize) -> String {
     cut
 }
 
+/// Whether a JSON text holds at most so many values, counted without reading them: there are as many as commas and
+/// opening brackets outside of texts, and one more.
+pub fn at_most_values(text: &[u8], most: usize) -> bool {
+    // Two values have at least one byte between them, so that short texts need not be looked at.
+    if text.len() / 2 < most {
+        return true;
+    }
+    let (mut values, mut in_text, mut escaped) = (1_usize, false, false);
+    for byte in text {
+        match byte {
+            _ if std::mem::take(&mut escaped) => {}
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b',' | b'[' | b'{' if !in_text => values += 1,
+            _ => {}
+        }
+        if values > most {
+            return false;
+        }
+    }
+    true
+}
+
 struct Strict;
 
 impl<'de> DeserializeSeed<'de> for Strict {
@@ -144,6 +167,19 @@ mod tests {
         check(r#"{"a":[1,{"b":[2]}],"c":"[[["}"#, r#"{"a":[1,{}],"c":"[[["}"#);
         check(r#"{"a":{"b":{"c":"}"},"d":"\"]"}}"#, r#"{"a":{"b":{},"d":"\"]"}}"#);
         check("[[[[]]],7]", "[[[]],7]");
+    }
+
+    #[test]
+    fn values_are_counted_without_being_read() {
+        let check = |text: &str, most: usize, expect: bool| {
+            assert_eq!(at_most_values(text.as_bytes(), most), expect, "{text} has at most {most}");
+        };
+        check("[1,2,3]", 3, false);
+        check("[1,2,3]", 4, true);
+        check(r#"{"a":",,,,\",","b":[]}"#, 4, true);
+        check(r#"{"a":",,,,\",","b":[]}"#, 2, false);
+        check("7", 1, true);
+        check(&"[".repeat(1_000), 100, false);
     }
 
     #[test]

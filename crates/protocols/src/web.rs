@@ -13,6 +13,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, reque
 use http_body_util::BodyExt;
 use toolmux_core::call::{CallId, Caller};
 use toolmux_core::gateway::{Credential, Gateway};
+use toolmux_core::json_text::at_most_values;
 use toolmux_core::memory_budget::{COUNTED, Reservation};
 use toolmux_core::message::Message;
 use toolmux_core::refusal::Refusal;
@@ -37,6 +38,8 @@ pub struct Web {
 pub struct WebLimits {
     /// The largest body.
     pub body_bytes: usize,
+    /// How many JSON values a body may hold.
+    pub body_values: usize,
     /// How long a body may take to arrive.
     pub body_timeout: Duration,
     /// How many HTTP+SSE sessions of MCP one caller may have open.
@@ -49,6 +52,7 @@ impl Default for WebLimits {
     fn default() -> Self {
         WebLimits {
             body_bytes: 4 << 20,
+            body_values: 250_000,
             body_timeout: Duration::from_secs(30),
             sse_sessions: 1_000,
             session_requests: 256,
@@ -110,7 +114,8 @@ impl Web {
             }
         };
         match tokio::time::timeout(self.limits.body_timeout, reading).await {
-            Ok(read) => read,
+            Ok(Ok(read)) => self.check_values(&read.bytes).map(|()| read),
+            Ok(refused) => refused,
             Err(_) => Err(malformed("The body did not arrive in time".to_owned())),
         }
     }
@@ -140,6 +145,15 @@ impl Web {
             bytes.extend_from_slice(&piece);
         }
         Ok(Received { bytes: bytes.into(), held: Some(held) })
+    }
+
+    /// Refuses a body with too many JSON values before any is made: each takes many times the memory of its text.
+    fn check_values(&self, body: &[u8]) -> Result<(), Refusal> {
+        let most = self.limits.body_values;
+        if at_most_values(body, most) {
+            return Ok(());
+        }
+        Err(malformed(format!("The body holds more than {most} JSON values, which is limits.body_values")))
     }
 
     fn too_large(&self) -> Refusal {

@@ -187,6 +187,7 @@ impl Config {
             ("allow_stop", self.allow_stop != running.allow_stop),
             ("retention", self.retention != running.retention),
             ("limits.body_bytes", self.web.body_bytes != running.web.body_bytes),
+            ("limits.body_values", self.web.body_values != running.web.body_values),
             ("limits.body_timeout", self.web.body_timeout != running.web.body_timeout),
             ("limits.sse_sessions", self.web.sse_sessions != running.web.sse_sessions),
             ("limits.session_requests", self.web.session_requests != running.web.session_requests),

@@ -77,6 +77,8 @@ pub(super) struct RawLimits {
     task_updates_bytes: Option<usize>,
     /// The largest request body, in bytes.
     body_bytes: Option<usize>,
+    /// How many JSON values a request body may hold, which take many times the memory of their text.
+    body_values: Option<usize>,
     /// How long a request body may take to arrive.
     #[serde(default, deserialize_with = "some_time")]
     #[schemars(with = "Option<String>")]
@@ -129,6 +131,7 @@ impl RawLimits {
         let default = WebLimits::default();
         WebLimits {
             body_bytes: self.body_bytes.unwrap_or(default.body_bytes),
+            body_values: self.body_values.unwrap_or(default.body_values),
             body_timeout: self.body_timeout.unwrap_or(default.body_timeout),
             sse_sessions: self.sse_sessions.unwrap_or(default.sse_sessions),
             session_requests: self.session_requests.unwrap_or(default.session_requests),
