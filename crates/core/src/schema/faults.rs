@@ -8,6 +8,8 @@ use crate::arguments::kind_of;
 use crate::nearest::nearest;
 use crate::refusal::ParameterError;
 
+/// How many characters of what a schema wants are told.
+const MOST_WANTED: usize = 1_000;
 /// How many faults of one call are told at most.
 pub(super) const MOST_FAULTS: usize = 32;
 
@@ -27,7 +29,7 @@ pub(super) fn describe(error: &jsonschema::ValidationError<'_>, known: &[String]
             .map(|name| ParameterError { parameter: below(name), message: unknown(name, &at, known) })
             .collect(),
         kind => {
-            let wanted = wanted(kind, error, &at);
+            let wanted = cut(wanted(kind, error, &at));
             let message = match error.instance() {
                 value if is_unknown(value) => wanted,
                 value => format!("{wanted}, got {}", quoted(value)),
@@ -35,6 +37,15 @@ pub(super) fn describe(error: &jsonschema::ValidationError<'_>, known: &[String]
             vec![ParameterError { parameter: at, message }]
         }
     }
+}
+
+/// Words that quote a schema are as long as its author likes.
+fn cut(mut words: String) -> String {
+    if let Some((end, _)) = words.char_indices().nth(MOST_WANTED) {
+        words.truncate(end);
+        words.push('…');
+    }
+    words
 }
 
 fn unknown(name: &str, at: &str, known: &[String]) -> String {

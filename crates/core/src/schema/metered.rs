@@ -83,6 +83,11 @@ impl Meter {
         self.work.get() == 0
     }
 
+    /// True when it was the errors that were too many, not the work.
+    pub(super) fn is_full_of_errors(&self) -> bool {
+        self.errors.get() == 0
+    }
+
     fn spend(&self, units: usize) -> bool {
         let left = self.work.get().saturating_sub(units);
         self.work.set(left);
@@ -151,7 +156,13 @@ impl Json for Metered {
     }
 
     fn with_string_node<T>(buffer: &mut Value, string: &str, f: impl FnOnce(Measured<'_>) -> T) -> T {
-        *buffer = Value::String(string.to_owned());
+        // One text for the names of all properties.
+        if let Value::String(text) = buffer {
+            text.clear();
+            text.push_str(string);
+        } else {
+            *buffer = Value::from(string);
+        }
         f(Measured { value: buffer, meter: None, path: 0, depth: 0 })
     }
 }

@@ -81,12 +81,17 @@ impl Validator {
         let Err(error) = self.compiled.validate(Measured::new(arguments, &meter)) else {
             return somewhere();
         };
-        let of_alternatives = matches!(
+        let collects = matches!(
             error.kind(),
-            Kind::AnyOf { .. } | Kind::OneOfNotValid { .. } | Kind::OneOfMultipleValid { .. }
+            Kind::AnyOf { .. }
+                | Kind::OneOfNotValid { .. }
+                | Kind::OneOfMultipleValid { .. }
+                | Kind::UnevaluatedItems { .. }
+                | Kind::UnevaluatedProperties { .. }
         );
-        // What was seen after the work was used up is not what the caller sent.
-        if is_unknown(error.instance()) && !of_alternatives {
+        // These collect and then fail: where they stand is true, however much they could collect. Anything else that was
+        // seen after something was used up is not what the caller sent.
+        if is_unknown(error.instance()) && !(collects && meter.is_full_of_errors()) {
             return somewhere();
         }
         let mut faults = describe(&error, &self.parameters);

@@ -4,6 +4,7 @@
 mod arguments_as_options;
 mod connections;
 mod consent_of_another_user;
+mod costly_input;
 mod exhaustion;
 mod foreign_handles;
 mod foreign_secrets;
