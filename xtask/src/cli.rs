@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::bench;
 use crate::chaos;
+use crate::cost;
 use crate::fuzz;
 use crate::steps::Step;
 use crate::tidy;
@@ -57,6 +58,9 @@ pub(crate) enum Task {
     /// Faults under load, every call counted: nothing lost, nothing run twice, no untrue refusal
     #[command(after_help = chaos::list())]
     Chaos(chaos::Options),
+    /// Processor time and memory against the size of hostile input: growth must be linear
+    #[command(after_help = cost::list())]
+    Cost(cost::Options),
     /// The MCP server on standard streams that scenarios start as a source
     #[command(hide = true)]
     ChaosChild {

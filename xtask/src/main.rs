@@ -3,6 +3,7 @@
 mod bench;
 mod chaos;
 mod cli;
+mod cost;
 mod deny;
 mod docs;
 mod fuzz;
@@ -67,6 +68,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Task::Bench(options) => bench::run(&Workspace::find()?, &options),
+        Task::Cost(options) => cost::run(&Workspace::find()?, &options),
         Task::Chaos(options) => chaos::run(&Workspace::find()?, &options),
         Task::ChaosChild { runs } => {
             chaos::child::serve(&runs)?;

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 /// How many bytes one schema may grow to.
 const MOST_SCHEMA_BYTES: usize = 1 << 20;
 /// How many bytes the schemas of one source may grow to in one list, beside `GROWTH` for each byte that it listed.
-const MOST_SOURCE_BYTES: usize = 4 << 20;
+const MOST_SOURCE_BYTES: usize = 1 << 20;
 /// How often longer than what a source listed its schemas may become.
 const GROWTH: usize = 4;
 /// How deep a schema may become. Readers of JSON take little more.

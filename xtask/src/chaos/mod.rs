@@ -38,6 +38,7 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use self::place::{Place, Size, Skip};
 use self::report::{Ended, Report, Verdict, markdown, paragraph};
 use self::scenarios::SCENARIOS;
+pub(crate) use self::slope::slope;
 use crate::bench::run_optimised;
 use crate::bench::server::Program;
 use crate::steps::Tally;

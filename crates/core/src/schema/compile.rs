@@ -91,7 +91,29 @@ fn build(schema: &Value) -> Result<(jsonschema::Validator<Metered>, Patterns), V
     }
     let backtracking = PatternOptions::fancy_regex().backtrack_limit(MOST_BACKTRACKS);
     let compiled = options().with_pattern_options(backtracking).build(schema)?;
-    Ok((compiled, Patterns::Backtracking))
+    let anchored = patterns_of(schema).all(is_anchored);
+    Ok((compiled, if anchored { Patterns::Anchored } else { Patterns::Backtracking }))
+}
+
+/// Every pattern of a schema, and some texts that are none.
+fn patterns_of(schema: &Value) -> Box<dyn Iterator<Item = &str> + '_> {
+    match schema {
+        Value::Array(items) => Box::new(items.iter().flat_map(patterns_of)),
+        Value::Object(members) => Box::new(members.iter().flat_map(|(key, value)| {
+            let names = (key == "patternProperties").then(|| value.as_object()).flatten();
+            let own = (key == "pattern").then(|| value.as_str()).flatten();
+            let names = names.into_iter().flat_map(|names| names.keys().map(String::as_str));
+            names.chain(own).chain(patterns_of(value))
+        })),
+        _ => Box::new(std::iter::empty()),
+    }
+}
+
+/// True for a pattern that is tried at the beginning of a text alone, or that needs no backtracking.
+fn is_anchored(pattern: &str) -> bool {
+    let linear = PatternOptions::regex();
+    (pattern.starts_with('^') && !pattern.contains('|'))
+        || jsonschema::options().with_pattern_options(linear).build(&json!({ "pattern": pattern })).is_ok()
 }
 
 /// True for a pattern that schemas can use.

@@ -16,6 +16,11 @@ use super::preview::{preview, unknown};
 
 /// How many bytes of a text are looked at for one unit of work.
 const BYTES_PER_UNIT: usize = 64;
+/// The same where a part of a text may be looked at again and again: the cost is the square of so many pieces. It ends
+/// at texts of some 130 KB.
+const ANCHORED_BYTES_PER_UNIT: usize = 128;
+/// The same where all of it may be: it ends at texts of some 2 KB, which is longer than what such patterns are for.
+const BACKTRACKING_BYTES_PER_UNIT: usize = 2;
 /// What the index of an item adds to a path.
 const INDEX_BYTES: usize = 8;
 /// How many schemas may be checked one inside the other, over all levels of a value: a thread of the runtime has two
@@ -53,7 +58,9 @@ pub(super) struct SchemaCosts {
 pub(super) enum Patterns {
     /// In linear time.
     Linear,
-    /// Some look around or back: each place of a text may be compared with all that follows.
+    /// Some look around or back, but only from the beginning of a text.
+    Anchored,
+    /// Some look around or back from everywhere: each place of a text may be compared with all that follows.
     Backtracking,
 }
 
@@ -109,10 +116,11 @@ impl Meter {
 
     /// What a text costs that may be matched with a pattern.
     fn of_text(&self, bytes: usize) -> usize {
-        let units = bytes / BYTES_PER_UNIT;
-        match self.costs.patterns {
-            Patterns::Linear => 1 + units,
-            Patterns::Backtracking => 1 + units.saturating_mul(units),
+        let squared = |bytes: usize| bytes.saturating_mul(bytes);
+        1 + match self.costs.patterns {
+            Patterns::Linear => bytes / BYTES_PER_UNIT,
+            Patterns::Anchored => squared(bytes / ANCHORED_BYTES_PER_UNIT),
+            Patterns::Backtracking => squared(bytes / BACKTRACKING_BYTES_PER_UNIT),
         }
     }
 }
@@ -227,7 +235,7 @@ impl<'a> Node<'a, Metered> for Measured<'a> {
         match self.meter {
             Some(meter) if !meter.report(self.path) => Cow::Owned(unknown()),
             // The error of a pattern that backtracks too much looks into the whole.
-            Some(meter) if self.path == 0 && meter.costs.patterns == Patterns::Backtracking => {
+            Some(meter) if self.path == 0 && meter.costs.patterns != Patterns::Linear => {
                 Cow::Borrowed(self.value)
             }
             _ => preview(self.value),
@@ -276,7 +284,8 @@ impl<'a> Iterator for EachMember<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let (name, value) = self.members.as_mut()?.next()?;
-        let affordable = self.node.spend(1 + name.len() / BYTES_PER_UNIT);
+        let cost = self.node.meter.map_or(0, |meter| meter.of_text(name.len()));
+        let affordable = self.node.spend(cost);
         affordable.then(|| (name.as_str(), self.node.below(value, name.len() + 1)))
     }
 }
