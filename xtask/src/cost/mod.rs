@@ -103,7 +103,9 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
     let measured = measure_all(&toolmux, &chosen)?;
     if options.markdown {
         println!("\n| case | sizes | processor | memory | verdict |\n|---|---|---|---|---|");
-        measured.iter().for_each(|one| println!("{}", one.row()));
+        for one in &measured {
+            println!("{}", one.row());
+        }
     }
     let bad = measured.iter().filter(|one| !one.is_linear()).count();
     println!("\n{} cases, {bad} of them grow more than linearly", measured.len());

@@ -51,7 +51,10 @@ impl Server {
         stream.write_all(request).ok();
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).ok();
-        if answer.is_empty() { bail!("the server gave no answer") } else { Ok(answer) }
+        if answer.is_empty() {
+            bail!("the server gave no answer");
+        }
+        Ok(answer)
     }
 }
 

@@ -70,7 +70,7 @@ const fn document(name: &'static str, text: fn(usize) -> String) -> Input {
 }
 
 const fn header(text: fn(usize) -> String) -> Input {
-    Input::File { arguments: &["describe"], name: "x.h", text }
+    Input::File { arguments: &["describe", "--library", "libm.so.6"], name: "x.h", text }
 }
 
 fn tools(n: usize) -> String {
@@ -83,7 +83,8 @@ fn tools(n: usize) -> String {
 }
 
 fn unknown(n: usize) -> String {
-    (0..n).map(|at| format!("unknown{at} = {at}\n")).collect()
+    let lines: Vec<String> = (0..n).map(|at| format!("unknown{at} = {at}")).collect();
+    lines.join("\n")
 }
 
 fn comments(n: usize) -> String {
@@ -137,7 +138,8 @@ fn workflow(n: usize) -> String {
 }
 
 fn functions(n: usize) -> String {
-    (0..n).map(|at| format!("/** Does {at}. */\nint f{at}(int a, const char *b);\n")).collect()
+    let function = |at: usize| format!("/** Does {at}. */\nint f{at}(int a, const char *b);\n");
+    (0..n).map(function).collect::<Vec<String>>().concat()
 }
 
 fn parentheses(n: usize) -> String {

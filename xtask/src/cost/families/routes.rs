@@ -96,7 +96,8 @@ fn model(n: usize) -> Vec<u8> {
 }
 
 fn headers(n: usize) -> Vec<u8> {
-    let headers: String = (0..n).map(|at| format!("x-header-{at}: value\r\n")).collect();
+    let headers: Vec<String> = (0..n).map(|at| format!("x-header-{at}: value\r\n")).collect();
+    let headers = headers.concat();
     format!("GET /tools HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}\r\n").into_bytes()
 }
 
