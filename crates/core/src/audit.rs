@@ -47,6 +47,9 @@ impl AuditAction {
     }
 }
 
+/// The longest subject that is kept, in bytes: names in it may be a caller's to choose.
+const LONGEST_SUBJECT: usize = 1 << 10;
+
 /// One thing that was done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditRecord {
@@ -61,8 +64,12 @@ pub struct AuditRecord {
 }
 
 impl AuditRecord {
-    /// Something done now.
+    /// Something done now. A subject that is too long is cut.
     pub fn now(caller: &str, action: AuditAction, subject: impl Into<Box<str>>) -> Self {
-        AuditRecord { at: SystemTime::now(), caller: caller.into(), action, subject: subject.into() }
+        let mut subject = subject.into();
+        if subject.len() > LONGEST_SUBJECT {
+            subject = subject[..subject.floor_char_boundary(LONGEST_SUBJECT)].into();
+        }
+        AuditRecord { at: SystemTime::now(), caller: caller.into(), action, subject }
     }
 }

@@ -17,6 +17,7 @@ pub struct Metrics {
     seconds: HistogramVec,
     running: IntGaugeVec,
     refusals: IntCounterVec,
+    audit_dropped: IntCounterVec,
     tools: IntGaugeVec,
     ready: IntGaugeVec,
 }
@@ -48,6 +49,11 @@ impl Default for Metrics {
             .expect("a constant name is valid"),
             running: gauges("toolmux_calls_running", "Calls running now", &["tool"]),
             refusals: counters("toolmux_refusals_total", "Requests refused, by reason", &["reason"]),
+            audit_dropped: counters(
+                "toolmux_audit_dropped_total",
+                "Audit records that were not kept, because too many came at a time",
+                &["action"],
+            ),
             tools: gauges("toolmux_source_tools", "Tools served by a source", &["source"]),
             ready: gauges("toolmux_source_ready", "1 when a source answered last time", &["source"]),
             registry,
@@ -57,6 +63,7 @@ impl Default for Metrics {
             Box::new(metrics.seconds.clone()),
             Box::new(metrics.running.clone()),
             Box::new(metrics.refusals.clone()),
+            Box::new(metrics.audit_dropped.clone()),
             Box::new(metrics.tools.clone()),
             Box::new(metrics.ready.clone()),
         ] {
@@ -81,6 +88,11 @@ impl Metrics {
     /// Counts a refusal.
     pub fn refused(&self, reason: &str) {
         self.refusals.with_label_values(&[reason]).inc();
+    }
+
+    /// Counts an audit record that was dropped.
+    pub fn audit_dropped(&self, action: &str) {
+        self.audit_dropped.with_label_values(&[action]).inc();
     }
 
     /// Notes how a source answered.

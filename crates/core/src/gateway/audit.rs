@@ -1,5 +1,6 @@
 //! Audit records on their way to the store: written in the background, so that no call waits for them.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -11,17 +12,64 @@ use crate::call::Caller;
 use crate::names::ToolRef;
 use crate::refusal::Refusal;
 
-/// How many records wait for the store; beyond that they are let go, and the log says so.
+/// How many records wait for the store. Beyond that they are dropped, which is counted and logged.
 const QUEUE: usize = 4_096;
+/// How many of them are refused calls, which any caller can cause in any number.
+const REFUSALS: usize = QUEUE / 2;
+/// How many of one kind are of one caller, so that others find room.
+const OF_CALLER: usize = QUEUE / 8;
 /// The pause before a store that was away is asked again.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Records that wait, and whether somebody writes them.
 #[derive(Default)]
-pub(super) struct Auditor(Mutex<(Vec<AuditRecord>, bool)>);
+pub(super) struct Auditor(Mutex<Waiting>);
+
+#[derive(Default)]
+struct Waiting {
+    records: Vec<AuditRecord>,
+    refusals: usize,
+    /// By caller: refused calls, and everything else.
+    by_caller: HashMap<Box<str>, [usize; 2]>,
+    is_writing: bool,
+    /// Dropped since the log last said how many.
+    dropped: u64,
+}
+
+impl Waiting {
+    fn has_room(&mut self, record: &AuditRecord) -> bool {
+        let is_refusal = record.action == AuditAction::CallRefused;
+        let full = if is_refusal { self.refusals >= REFUSALS } else { self.records.len() >= QUEUE };
+        // What the server itself does is never a flood.
+        let most = if record.caller.is_empty() { QUEUE } else { OF_CALLER };
+        let own = self.by_caller.entry(record.caller.clone()).or_default();
+        let own = &mut own[usize::from(!is_refusal)];
+        if full || *own >= most {
+            self.dropped += 1;
+            return false;
+        }
+        *own += 1;
+        self.refusals += usize::from(is_refusal);
+        true
+    }
+
+    fn take(&mut self) -> Vec<AuditRecord> {
+        self.is_writing = !self.records.is_empty();
+        self.refusals = 0;
+        self.by_caller.clear();
+        if self.dropped > 0 {
+            let dropped = std::mem::take(&mut self.dropped);
+            tracing::warn!(
+                dropped,
+                "audit records were dropped: more came than wait for the record store at a time"
+            );
+        }
+        std::mem::take(&mut self.records)
+    }
+}
 
 impl Auditor {
-    fn waiting<T>(&self, read: impl FnOnce(&mut (Vec<AuditRecord>, bool)) -> T) -> T {
+    fn waiting<T>(&self, read: impl FnOnce(&mut Waiting) -> T) -> T {
         read(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -29,14 +77,17 @@ impl Auditor {
 impl Gateway {
     /// Records that something was done.
     pub fn audit(self: &Arc<Self>, record: AuditRecord) {
-        let begin = self.auditor.waiting(|(records, writing)| {
-            if records.len() >= QUEUE {
-                tracing::warn!(action = record.action.as_str(), "an audit record was let go");
-                return false;
+        let action = record.action;
+        let (kept, begin) = self.auditor.waiting(|waiting| {
+            if !waiting.has_room(&record) {
+                return (false, false);
             }
-            records.push(record);
-            !std::mem::replace(writing, true)
+            waiting.records.push(record);
+            (true, !std::mem::replace(&mut waiting.is_writing, true))
         });
+        if !kept {
+            self.metrics.audit_dropped(action.as_str());
+        }
         if begin {
             let gateway = Arc::clone(self);
             self.tasks.spawn(async move { gateway.write_audit().await });
@@ -52,10 +103,7 @@ impl Gateway {
 
     async fn write_audit(self: &Arc<Self>) {
         loop {
-            let batch = self.auditor.waiting(|(records, writing)| {
-                *writing = !records.is_empty();
-                std::mem::take(records)
-            });
+            let batch = self.auditor.waiting(Waiting::take);
             if batch.is_empty() {
                 return;
             }
@@ -66,5 +114,39 @@ impl Gateway {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fill(waiting: &mut Waiting, caller: &str, action: AuditAction, times: usize) -> usize {
+        let record = AuditRecord::now(caller, action, "x");
+        let mut kept = 0;
+        for _ in 0..times {
+            if waiting.has_room(&record) {
+                waiting.records.push(record.clone());
+                kept += 1;
+            }
+        }
+        kept
+    }
+
+    #[test]
+    fn refusals_of_one_caller_leave_room_for_other_records() {
+        let mut waiting = Waiting::default();
+        assert_eq!(fill(&mut waiting, "mallory", AuditAction::CallRefused, 10_000), OF_CALLER);
+        assert_eq!(fill(&mut waiting, "mallory", AuditAction::TaskCancelled, 10_000), OF_CALLER);
+        assert_eq!(fill(&mut waiting, "alice", AuditAction::CallRefused, 3), 3);
+        for number in 0..100 {
+            fill(&mut waiting, &format!("mallory {number}"), AuditAction::CallRefused, 1_000);
+        }
+        assert_eq!(waiting.refusals, REFUSALS);
+        assert_eq!(fill(&mut waiting, "", AuditAction::ConfigReloaded, 9), 9);
+        assert!(waiting.dropped > 19_000);
+        assert_eq!(waiting.take().len(), REFUSALS + OF_CALLER + 9);
+        assert_eq!(waiting.dropped, 0);
+        assert_eq!(fill(&mut waiting, "mallory", AuditAction::CallRefused, 1), 1);
     }
 }
