@@ -12,7 +12,7 @@ use toolmux_core::call::Caller;
 use toolmux_core::gateway::Gateway;
 use toolmux_core::json_text::raw_of;
 
-use super::desk::Desk;
+use super::desk::{Desk, SessionKey};
 use super::exchange::{Asked, Exchange, Outlet, Peer};
 use super::{ladder, listen, methods};
 use crate::mcp::revision::Revision;
@@ -25,7 +25,7 @@ pub(super) type Place = OwnedSemaphorePermit;
 pub(super) struct Conversation {
     gateway: Arc<Gateway>,
     desk: Arc<Desk>,
-    session: Arc<str>,
+    session: SessionKey,
     pub(super) caller: Caller,
     /// Who asks in the handshake era, as far as it has introduced itself.
     legacy: Mutex<Peer>,
@@ -47,11 +47,12 @@ impl Conversation {
         session: Arc<str>,
         (out, most): (Outlet, usize),
     ) -> Self {
+        let session = SessionKey { caller: caller.name().into(), id: session };
         let legacy = Peer {
             caller: caller.clone(),
             revision: Revision::LEGACY,
             capabilities: Capabilities::default(),
-            session: Some(Arc::clone(&session)),
+            session: Some(session.clone()),
         };
         Conversation {
             gateway,

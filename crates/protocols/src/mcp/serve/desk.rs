@@ -1,9 +1,9 @@
 //! What outlives one message: questions that wait for a client's answer, requests that may be cancelled by
-//! a later message, and the log levels that legacy sessions set. All of it bounded.
+//! a later message, and the log levels that legacy sessions set. All of it bounded, for each caller by itself: what
+//! one caller does costs no other its sessions.
 
-use std::collections::{BTreeSet, HashMap};
-use std::hash::Hash;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -13,28 +13,59 @@ use tokio_util::task::TaskTracker;
 use toolmux_core::json_text::to_raw;
 use toolmux_core::progress::Question;
 
+use super::bounded_map::{BoundedMap, Bounds, OfCaller};
 use super::suspended::Suspended;
 
-/// How many entries one kind of memory has at most; the newest wins.
-const MOST_ENTRIES: usize = 10_000;
+/// How much of one kind is remembered.
+const BOUNDS: Bounds = Bounds { entries: [1_000, 10_000], bytes: [16 << 20, 128 << 20] };
 
 /// How many resources one session follows.
 pub(super) const MOST_SUBSCRIPTIONS: usize = 100;
+/// How many bytes the addresses have that one session follows.
+pub(super) const SUBSCRIPTION_BYTES: usize = 64 << 10;
 
-/// A session and an id within it.
-type Key = (Arc<str>, Box<str>);
+/// A session of a caller.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct SessionKey {
+    pub(super) caller: Arc<str>,
+    pub(super) id: Arc<str>,
+}
+
+impl OfCaller for SessionKey {
+    fn caller(&self) -> &Arc<str> {
+        &self.caller
+    }
+
+    fn bytes(&self) -> usize {
+        self.id.len()
+    }
+}
+
+/// Something in a session, by the id it has there.
+type Key = (SessionKey, Box<str>);
+
+impl OfCaller for Key {
+    fn caller(&self) -> &Arc<str> {
+        &self.0.caller
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.bytes() + self.1.len()
+    }
+}
 
 /// What outlives one message.
 pub(super) struct Desk {
     /// How the states we give begin. An upstream may be one of us, so the mark is this server's alone.
     pub(super) mark: String,
-    questions: Shelf<Key, Question>,
-    running: Shelf<Key, CancellationToken>,
-    levels: Shelf<Arc<str>, String>,
-    over: Shelf<Arc<str>, ()>,
-    subscriptions: Shelf<Arc<str>, BTreeSet<String>>,
+    questions: BoundedMap<Key, Question>,
+    running: BoundedMap<Key, CancellationToken>,
+    levels: BoundedMap<SessionKey, String>,
+    over: BoundedMap<SessionKey, ()>,
+    subscriptions: BoundedMap<SessionKey, BTreeSet<String>>,
     subscribed: watch::Sender<u64>,
-    pub(super) suspended: Shelf<String, Suspended>,
+    /// By caller and state.
+    pub(super) suspended: BoundedMap<SessionKey, Suspended>,
     /// Ends with the server, and with it the clocks of suspended calls.
     pub(super) tasks: TaskTracker,
 }
@@ -43,13 +74,13 @@ impl Default for Desk {
     fn default() -> Self {
         Desk {
             mark: format!("toolmux:{}:", uuid::Uuid::new_v4().simple()),
-            questions: Shelf::default(),
-            running: Shelf::default(),
-            levels: Shelf::default(),
-            over: Shelf::default(),
-            subscriptions: Shelf::default(),
+            questions: BoundedMap::new(BOUNDS),
+            running: BoundedMap::new(BOUNDS),
+            levels: BoundedMap::new(BOUNDS),
+            over: BoundedMap::new(BOUNDS),
+            subscriptions: BoundedMap::new(BOUNDS),
             subscribed: watch::Sender::new(0),
-            suspended: Shelf::default(),
+            suspended: BoundedMap::new(BOUNDS),
             tasks: TaskTracker::new(),
         }
     }
@@ -57,12 +88,13 @@ impl Default for Desk {
 
 impl Desk {
     /// Remembers a question until [`Desk::answered`].
-    pub(super) fn asked(&self, session: &Arc<str>, id: &str, question: Question) {
-        self.questions.put((Arc::clone(session), id.into()), question);
+    pub(super) fn asked(&self, session: &SessionKey, id: &str, question: Question) {
+        let bytes = question.asked.get().len();
+        self.questions.put((session.clone(), id.into()), question, bytes);
     }
 
     /// A client answered a question of ours, or refused to.
-    pub(super) fn answered(&self, session: &Arc<str>, id: &RawValue, answer: Result<&RawValue, &RawValue>) {
+    pub(super) fn answered(&self, session: &SessionKey, id: &RawValue, answer: Result<&RawValue, &RawValue>) {
         #[derive(Serialize)]
         #[serde(rename_all = "lowercase")]
         enum Said<'a> {
@@ -70,60 +102,78 @@ impl Desk {
             Error(&'a RawValue),
         }
         let id: String = serde_json::from_str(id.get()).unwrap_or_default();
-        if let Some(question) = self.questions.take(&(Arc::clone(session), id.into())) {
+        if let Some(question) = self.questions.take(&(session.clone(), id.into())) {
             let said = answer.map_or_else(Said::Error, Said::Result);
             question.answer(to_raw(&said).expect("an answer is writable"));
         }
     }
 
     /// A request that [`Desk::cancel`] can end while the guard lives.
-    pub(super) fn begin(self: &Arc<Self>, session: &Arc<str>, id: &RawValue) -> Begun {
-        let key: Key = (Arc::clone(session), id.get().into());
+    pub(super) fn begin(self: &Arc<Self>, session: &SessionKey, id: &RawValue) -> Begun {
+        let key: Key = (session.clone(), id.get().into());
         let token = CancellationToken::new();
-        self.running.put(key.clone(), token.clone());
+        self.running.put(key.clone(), token.clone(), 0);
         Begun { desk: Arc::clone(self), key, token }
     }
 
     /// A client no longer wants an answer.
-    pub(super) fn cancel(&self, session: &Arc<str>, id: &RawValue) {
-        if let Some(token) = self.running.take(&(Arc::clone(session), id.get().into())) {
+    pub(super) fn cancel(&self, session: &SessionKey, id: &RawValue) {
+        if let Some(token) = self.running.take(&(session.clone(), id.get().into())) {
             token.cancel();
         }
     }
 
     /// A client says that it will not come back.
-    pub(super) fn end(&self, session: &Arc<str>) {
+    pub(super) fn end(&self, session: &SessionKey) {
         self.forget(session);
-        self.over.put(Arc::clone(session), ());
+        self.over.put(session.clone(), (), 0);
     }
 
     /// Removes what a session set.
-    pub(super) fn forget(&self, session: &Arc<str>) {
+    pub(super) fn forget(&self, session: &SessionKey) {
         self.levels.take(session);
         self.subscriptions.take(session);
     }
 
-    pub(super) fn is_over(&self, session: &Arc<str>) -> bool {
-        self.over.read(|over| over.contains_key(session))
+    pub(super) fn is_over(&self, session: &SessionKey) -> bool {
+        self.over.read(session, |()| ()).is_some()
     }
 
-    pub(super) fn set_level(&self, session: &Arc<str>, level: String) {
-        self.levels.put(Arc::clone(session), level);
+    pub(super) fn set_level(&self, session: &SessionKey, level: String) {
+        let bytes = level.len();
+        self.levels.put(session.clone(), level, bytes);
     }
 
-    /// Changes the resources that a session follows; beyond a bound some are left out.
-    pub(super) fn subscribe(&self, session: &Arc<str>, change: impl FnOnce(&mut BTreeSet<String>) -> bool) {
-        self.subscriptions.change(Arc::clone(session), |uris| {
-            change(uris);
-            while uris.len() > MOST_SUBSCRIPTIONS {
-                uris.pop_last();
+    /// Has a session follow one resource more; false when it follows too many already.
+    pub(super) fn subscribe(&self, session: &SessionKey, uri: &str) -> bool {
+        let mut fits = true;
+        self.change_subscriptions(session, |uris| {
+            let bytes = bytes_of(uris) + uri.len();
+            fits = uris.contains(uri) || (uris.len() < MOST_SUBSCRIPTIONS && bytes <= SUBSCRIPTION_BYTES);
+            if fits {
+                uris.insert(uri.to_owned());
             }
+        });
+        fits
+    }
+
+    pub(super) fn unsubscribe(&self, session: &SessionKey, uri: &str) {
+        self.change_subscriptions(session, |uris| {
+            uris.remove(uri);
+        });
+    }
+
+    fn change_subscriptions(&self, session: &SessionKey, change: impl FnOnce(&mut BTreeSet<String>)) {
+        self.subscriptions.change(session, |mut uris| {
+            change(&mut uris);
+            let bytes = bytes_of(&uris);
+            (uris, bytes)
         });
         self.subscribed.send_modify(|change| *change += 1);
     }
 
-    pub(super) fn subscriptions(&self, session: &Arc<str>) -> BTreeSet<String> {
-        self.subscriptions.read(|all| all.get(session).cloned()).unwrap_or_default()
+    pub(super) fn subscriptions(&self, session: &SessionKey) -> BTreeSet<String> {
+        self.subscriptions.read(session, Clone::clone).unwrap_or_default()
     }
 
     /// Changes whenever any session's subscriptions do.
@@ -131,9 +181,13 @@ impl Desk {
         self.subscribed.subscribe()
     }
 
-    pub(super) fn level(&self, session: &Arc<str>) -> Option<String> {
-        self.levels.read(|levels| levels.get(session).cloned())
+    pub(super) fn level(&self, session: &SessionKey) -> Option<String> {
+        self.levels.read(session, Clone::clone)
     }
+}
+
+fn bytes_of(uris: &BTreeSet<String>) -> usize {
+    uris.iter().map(String::len).sum()
 }
 
 /// A request under way.
@@ -149,48 +203,43 @@ impl Drop for Begun {
     }
 }
 
-/// A bounded map.
-pub(super) struct Shelf<K, V>(Mutex<HashMap<K, V>>);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mcp::template::MOST_URI_BYTES;
 
-impl<K, V> Default for Shelf<K, V> {
-    fn default() -> Self {
-        Shelf(Mutex::default())
+    fn session(caller: &str, id: usize) -> SessionKey {
+        SessionKey { caller: caller.into(), id: id.to_string().into() }
     }
-}
 
-impl<K: Hash + Eq + Clone, V> Shelf<K, V> {
-    pub(super) fn put(&self, key: K, value: V) {
-        if self.read(|map| !map.contains_key(&key)) {
-            self.make_room();
+    #[test]
+    fn sessions_of_one_caller_do_not_evict_those_of_another() {
+        let (desk, alice) = (Desk::default(), session("alice", 0));
+        desk.set_level(&alice, "error".to_owned());
+        assert!(desk.subscribe(&alice, "file:///a"));
+        desk.end(&session("alice", 1));
+        for id in 0..20_000 {
+            let session = session("mallory", id);
+            desk.set_level(&session, "debug".to_owned());
+            desk.subscribe(&session, "file:///m");
+            desk.end(&session);
         }
-        let replaced = self.read(|map| map.insert(key, value));
-        drop(replaced);
+        assert_eq!(desk.level(&alice).as_deref(), Some("error"));
+        assert_eq!(desk.subscriptions(&alice).len(), 1);
+        assert!(desk.is_over(&session("alice", 1)));
+        assert!(desk.is_over(&session("mallory", 19_999)) && !desk.is_over(&session("mallory", 0)));
     }
 
-    fn change(&self, key: K, change: impl FnOnce(&mut V))
-    where
-        V: Default,
-    {
-        if self.read(|map| !map.contains_key(&key)) {
-            self.make_room();
-        }
-        self.read(|map| change(map.entry(key).or_default()));
-    }
-
-    fn make_room(&self) {
-        let evicted = self.read(|map| {
-            let oldest = if map.len() >= MOST_ENTRIES { map.keys().next().cloned() } else { None };
-            oldest.and_then(|oldest| map.remove(&oldest))
-        });
-        // Values may do things when dropped, which must not happen under the lock.
-        drop(evicted);
-    }
-
-    pub(super) fn take(&self, key: &K) -> Option<V> {
-        self.read(|map| map.remove(key))
-    }
-
-    fn read<T>(&self, read: impl FnOnce(&mut HashMap<K, V>) -> T) -> T {
-        read(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    #[test]
+    fn a_session_follows_resources_bounded_in_number_and_bytes() {
+        let (desk, one, other) = (Desk::default(), session("mallory", 0), session("mallory", 1));
+        let followed = (0..200).filter(|number| desk.subscribe(&one, &format!("file:///{number}"))).count();
+        assert_eq!(followed, MOST_SUBSCRIPTIONS);
+        assert!(desk.subscribe(&one, "file:///1"), "it follows this one already");
+        desk.unsubscribe(&one, "file:///1");
+        assert!(desk.subscribe(&one, "file:///new"));
+        let long = |number| format!("file:///{number}{}", "x".repeat(MOST_URI_BYTES - 20));
+        let followed = (0..50).filter(|number| desk.subscribe(&other, &long(*number))).count();
+        assert_eq!(followed, SUBSCRIPTION_BYTES / MOST_URI_BYTES);
     }
 }

@@ -9,7 +9,7 @@ use toolmux_core::gateway::Gateway;
 use toolmux_core::json_text::RawJson;
 use toolmux_core::memory_budget::{COUNTED, MemoryBudget, Reservation};
 
-use super::desk::Desk;
+use super::desk::{Desk, SessionKey};
 use crate::jsonrpc;
 use crate::mcp::members::Members;
 use crate::mcp::revision::Revision;
@@ -28,7 +28,7 @@ pub(super) struct Peer {
     pub(super) revision: Revision,
     pub(super) capabilities: Capabilities,
     /// The session of a legacy client: where its answers to our questions come in.
-    pub(super) session: Option<Arc<str>>,
+    pub(super) session: Option<SessionKey>,
 }
 
 /// What is asked.

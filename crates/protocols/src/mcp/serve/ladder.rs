@@ -1,6 +1,5 @@
 //! Which era a request over HTTP is of, and what 2026-07-28 wants of its headers and `_meta`.
 
-use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName};
 use serde_json::json;
@@ -10,6 +9,7 @@ use toolmux_core::call::Caller;
 use toolmux_core::catalog::Catalog;
 use toolmux_core::names::ToolRef;
 
+use super::desk::SessionKey;
 use super::exchange::{Asked, Peer};
 use super::session;
 use crate::mcp::mirror;
@@ -66,7 +66,8 @@ pub(super) fn legacy_peer(headers: &HeaderMap, caller: Caller) -> Result<Peer, S
         }),
         Some(id) => {
             let (revision, capabilities) = session::open(id, &caller).ok_or(Stopped::NoSession)?;
-            Ok(Peer { caller, revision, capabilities, session: Some(Arc::from(id)) })
+            let session = SessionKey { caller: caller.name().into(), id: id.into() };
+            Ok(Peer { caller, revision, capabilities, session: Some(session) })
         }
     }
 }

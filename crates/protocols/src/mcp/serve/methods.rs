@@ -113,12 +113,18 @@ fn capabilities(exchange: &Exchange) -> Value {
     capabilities
 }
 
+/// No level has a longer name.
+const LONGEST_LEVEL: usize = 32;
+
 fn set_level(exchange: &Exchange) -> Reply {
     let level = exchange.asked.params.as_ref().and_then(|params| {
         let params: Value = serde_json::from_str(params.get()).ok()?;
         params["level"].as_str().map(str::to_owned)
     });
     let level = level.ok_or_else(|| Fault::new(INVALID_PARAMS, "`level` is missing"))?;
+    if level.len() > LONGEST_LEVEL {
+        return Err(Fault::new(INVALID_PARAMS, "`level` is not a log level such as `info` or `error`"));
+    }
     if let Some(session) = &exchange.peer.session {
         exchange.desk.set_level(session, level);
     }

@@ -2,6 +2,7 @@
 
 mod asking;
 mod batch;
+mod bounded_map;
 mod content;
 mod conversation;
 mod desk;

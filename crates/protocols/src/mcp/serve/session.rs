@@ -15,6 +15,9 @@ use crate::mcp::wire::Capabilities;
 /// Capabilities larger than this are forgotten: an id travels in a header.
 const MOST_BYTES: usize = 4 << 10;
 
+/// Longer ids are none of ours.
+const LONGEST_ID: usize = 8 << 10;
+
 #[derive(Serialize, Deserialize)]
 struct Session<'a> {
     revision: &'a str,
@@ -36,6 +39,9 @@ pub(super) fn seal(revision: Revision, capabilities: &Capabilities, caller: &Cal
 
 /// What a session's id holds; none when it is not one of ours, or not this caller's.
 pub(super) fn open(id: &str, caller: &Caller) -> Option<(Revision, Capabilities)> {
+    if id.len() > LONGEST_ID {
+        return None;
+    }
     let bytes = URL_SAFE_NO_PAD.decode(id).ok()?;
     let session: Session<'_> = serde_json::from_slice(&bytes).ok()?;
     if session.caller != digest(caller) {

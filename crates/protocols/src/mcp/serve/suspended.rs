@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use toolmux_core::json_text::{raw_of, to_raw};
 use toolmux_core::progress::Question;
 
+use super::desk::SessionKey;
 use super::exchange::Exchange;
 use super::running::Running;
 use crate::mcp::members::Members;
@@ -21,24 +22,31 @@ const PATIENCE: Duration = Duration::from_mins(10);
 pub(super) struct Suspended {
     running: Running,
     questions: Vec<(String, Question)>,
-    caller: Box<str>,
+    /// What the call holds while it waits, nearly.
+    bytes: usize,
 }
 
 impl Suspended {
     /// Puts a call aside and tells the client what is asked.
     pub(super) fn put(running: Running, questions: Vec<(String, Question)>, exchange: &Exchange) -> Bytes {
+        let bytes = exchange.asked.params.as_ref().map_or(0, |params| params.get().len());
+        Suspended { running, questions, bytes }.wait(exchange)
+    }
+
+    fn wait(self, exchange: &Exchange) -> Bytes {
         let state = format!("{}{}", exchange.desk.mark, uuid::Uuid::new_v4().simple());
         let mut requests = serde_json::Map::new();
-        for (key, question) in &questions {
+        for (key, question) in &self.questions {
             requests.insert(key.clone(), serde_json::from_str(question.asked.get()).unwrap_or_default());
         }
         let result = json!({ "resultType": "input_required", "inputRequests": requests, "requestState": state, "_meta": our_meta() });
-        let suspended = Suspended { running, questions, caller: exchange.peer.caller.name().into() };
-        exchange.desk.suspended.put(state.clone(), suspended);
+        let asked: usize = self.questions.iter().map(|(_, question)| question.asked.get().len()).sum();
+        let (bytes, key) = (self.bytes + asked, key(&state, exchange));
+        exchange.desk.suspended.put(key.clone(), self, bytes);
         let desk = exchange.desk.clone();
         exchange.desk.tasks.spawn(async move {
             tokio::time::sleep(PATIENCE).await;
-            drop(desk.suspended.take(&state));
+            drop(desk.suspended.take(&key));
         });
         text_of(raw_of(&result))
     }
@@ -51,17 +59,19 @@ impl Suspended {
     /// Goes on with a call. Only the caller it belongs to can, with the same target.
     pub(super) async fn resume(state: &str, params: &Params<'_>, exchange: &Exchange) -> Reply {
         let unknown = || Fault::new(INVALID_PARAMS, "The `requestState` is not known or has expired");
-        let suspended = exchange.desk.suspended.take(&state.to_owned()).ok_or_else(unknown)?;
+        let key = key(state, exchange);
+        let mut suspended = exchange.desk.suspended.take(&key).ok_or_else(unknown)?;
         let target = params.name.as_deref().or(params.uri.as_deref()).unwrap_or_default();
-        if *suspended.caller != *exchange.peer.caller.name() || suspended.running.target != target {
-            exchange.desk.suspended.put(state.to_owned(), suspended);
+        if suspended.running.target != target {
+            let bytes = suspended.bytes;
+            exchange.desk.suspended.put(key, suspended, bytes);
             return Err(unknown());
         }
         let answers = params.input_responses.map_or_else(|| Some(Members::default()), Members::read);
         let answers =
             answers.ok_or_else(|| Fault::new(INVALID_PARAMS, "`inputResponses` must be an object"))?;
         let mut open = Vec::new();
-        for (key, question) in suspended.questions {
+        for (key, question) in std::mem::take(&mut suspended.questions) {
             match answers.get(&key) {
                 Some(answer) => question.answer(said(answer)),
                 None => open.push((key, question)),
@@ -70,9 +80,14 @@ impl Suspended {
         if open.is_empty() {
             suspended.running.drive(exchange).await
         } else {
-            Ok(Suspended::put(suspended.running, open, exchange))
+            Ok(Suspended { questions: open, ..suspended }.wait(exchange))
         }
     }
+}
+
+/// A state is known to the caller alone whose call it stands for.
+fn key(state: &str, exchange: &Exchange) -> SessionKey {
+    SessionKey { caller: exchange.peer.caller.name().into(), id: state.into() }
 }
 
 /// An answer as a question hears it.

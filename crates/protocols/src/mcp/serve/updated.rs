@@ -13,7 +13,7 @@ use toolmux_core::json_text::raw_of;
 use toolmux_core::progress::{Progress, Update};
 use toolmux_core::source::Relay;
 
-use super::desk::{Desk, MOST_SUBSCRIPTIONS};
+use super::desk::{Desk, MOST_SUBSCRIPTIONS, SUBSCRIPTION_BYTES};
 use super::exchange::{Exchange, Outlet, Peer};
 use super::{encode, methods, offers};
 use crate::mcp::beside::Beside;
@@ -23,6 +23,9 @@ use crate::mcp::{LISTEN, MCP};
 
 /// How long a source that no longer tells is left alone before it is asked again.
 const AGAIN: Duration = Duration::from_secs(2);
+
+/// How many resources of one request are looked for.
+const MOST_ASKED: usize = 10 * MOST_SUBSCRIPTIONS;
 
 /// A legacy client follows a resource, or no longer does.
 pub(super) async fn subscribe(exchange: &Exchange) -> Reply {
@@ -35,7 +38,7 @@ pub(super) async fn subscribe(exchange: &Exchange) -> Reply {
     let session = exchange.peer.session.as_ref();
     let session = session.ok_or_else(|| Fault::new(INVALID_REQUEST, "Subscriptions need a session"))?;
     if exchange.asked.method == "resources/unsubscribe" {
-        exchange.desk.subscribe(session, |uris| uris.remove(uri));
+        exchange.desk.unsubscribe(session, uri);
         return Ok(methods::empty());
     }
     let (gateway, peer) = (&exchange.gateway, &exchange.peer);
@@ -43,8 +46,13 @@ pub(super) async fn subscribe(exchange: &Exchange) -> Reply {
     if let Err(refusal) = gateway.check_relay(&peer.caller, &source).await {
         return encode::relay_refused(&refusal, peer);
     }
-    exchange.desk.subscribe(session, |uris| uris.insert(uri.to_owned()));
-    Ok(methods::empty())
+    if exchange.desk.subscribe(session, uri) {
+        return Ok(methods::empty());
+    }
+    let why = format!(
+        "The session follows too many resources: {MOST_SUBSCRIPTIONS} of {SUBSCRIPTION_BYTES} bytes together are the limit; unsubscribe from one"
+    );
+    Err(Fault::new(INVALID_REQUEST, why))
 }
 
 /// Those of the resources that can be followed. One of a source whose token the user has not allowed cannot.
@@ -54,12 +62,18 @@ pub(super) async fn followable(exchange: &Exchange, mut uris: Vec<String>) -> Ve
     }
     // Before they are looked for: each is compared with everything that all sources offer.
     uris.retain(|uri| offers::check_length(uri).is_ok());
-    uris.truncate(MOST_SUBSCRIPTIONS);
+    uris.truncate(MOST_ASKED);
     let (gateway, caller) = (&exchange.gateway, &exchange.peer.caller);
     let offers = gateway.offers_for(caller, MCP).await;
     uris.retain(|uri| {
         let holder = offers::find_holder(gateway, caller, &offers, uri);
         holder.is_some_and(|holder| !holder.locked && Beside::read(&holder.said).subscriptions)
+    });
+    uris.truncate(MOST_SUBSCRIPTIONS);
+    let mut bytes = 0;
+    uris.retain(|uri| {
+        bytes += uri.len();
+        bytes <= SUBSCRIPTION_BYTES
     });
     uris
 }
