@@ -34,6 +34,8 @@ pub struct Limits {
     pub task_concurrency: usize,
     /// How many tasks of one caller may wait for their turn.
     pub task_backlog: u64,
+    /// How many bytes the requests of a caller's waiting and running tasks may have before more are refused.
+    pub task_backlog_bytes: u64,
     /// How long a task waits for a tool that is not there.
     pub task_patience: Duration,
     /// The largest result of a task that is kept.
@@ -61,6 +63,7 @@ impl Default for Limits {
             definitions_bytes: 8 << 20,
             task_concurrency: 256,
             task_backlog: 10_000,
+            task_backlog_bytes: 64 << 20,
             task_patience: Duration::from_mins(5),
             task_result_bytes: 8 << 20,
             task_updates: 10_000,

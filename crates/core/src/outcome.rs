@@ -19,6 +19,23 @@ pub enum Outcome {
     Failed(ToolError),
 }
 
+impl Outcome {
+    /// How many bytes it takes to keep it, nearly.
+    pub fn bytes(&self) -> usize {
+        let blocks = |content: &[Content]| content.iter().map(|c| c.json().get().len()).sum::<usize>();
+        match self {
+            Outcome::Returned(Output { value, content, extra }) => {
+                value.get().len() + blocks(content) + extra.size()
+            }
+            Outcome::Failed(error) => {
+                let texts = [error.message.developer.as_ref(), error.prompt.as_ref()];
+                let texts: usize = texts.into_iter().flatten().map(String::len).sum();
+                error.message.public.len() + texts + blocks(&error.content) + error.extra.size()
+            }
+        }
+    }
+}
+
 /// What a tool gave.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Output {

@@ -32,6 +32,17 @@ pub enum Update {
     },
 }
 
+impl Update {
+    /// How many bytes it takes to keep it, nearly.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Update::Progress { message, .. } => 64 + message.as_ref().map_or(0, String::len),
+            Update::Data(data) => 64 + data.get().len(),
+            Update::Log { level, data } => 64 + level.len() + data.get().len(),
+        }
+    }
+}
+
 /// What a running tool asks of whoever called it, in the words of a protocol that both may speak.
 #[derive(Debug)]
 pub struct Question {

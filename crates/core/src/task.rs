@@ -141,6 +141,14 @@ pub fn may_have_run() -> Outcome {
     Outcome::Failed(ToolError::new("The server stopped while the tool ran; the tool may have run"))
 }
 
+/// What is kept of a call or task whose result gave way to newer ones: that its tool ran, so that whoever asks
+/// again does not run it again.
+pub fn result_not_kept() -> Outcome {
+    Outcome::Failed(ToolError::new(
+        "The tool ran, but its result is not kept any more: the results of this caller reached their limit of bytes",
+    ))
+}
+
 /// What a call hears whose key belongs to a task that somebody cancelled.
 pub fn cancelled() -> Outcome {
     Outcome::Failed(ToolError::new("The task of this call was cancelled; the tool may have run"))

@@ -68,7 +68,9 @@ impl SqlStore {
     }
 
     pub(crate) async fn finish_call(&self, key: &CallKey, outcome: &Outcome) -> Result<bool, StoreError> {
-        let finish = Write::CallFinish { id: record_id(key), outcome: write_outcome(outcome) };
+        let outcome = write_outcome(outcome);
+        self.database.calls_written.add(1, outcome.len());
+        let finish = Write::CallFinish { id: record_id(key), outcome };
         self.writer.write(finish).await
     }
 

@@ -20,6 +20,7 @@ use crate::pools::{Pools, options};
 use crate::presence::Presence;
 use crate::pulse::Pulse;
 use crate::sql::sql;
+use crate::surplus::Written;
 use crate::{OpenError, StoreSettings};
 
 /// The longest notification; PostgreSQL allows 8,000 bytes.
@@ -78,6 +79,8 @@ pub(crate) struct Database {
     pub(crate) pulse: Mutex<Pulse>,
     pub(crate) presence: OnceLock<Presence>,
     pub(crate) file: Option<OpenFile>,
+    pub(crate) calls_written: Written,
+    pub(crate) tasks_written: Written,
     claim: String,
     turn: AtomicI64,
     offset: AtomicI64,
@@ -142,6 +145,8 @@ impl Database {
             pulse: Mutex::default(),
             presence: OnceLock::new(),
             file: None,
+            calls_written: Written::default(),
+            tasks_written: Written::default(),
             claim: sql!("task_claim").replace("/* skip locked */", engine.skip_locked),
             turn: AtomicI64::new(1),
             offset: AtomicI64::new(0),

@@ -22,6 +22,7 @@ mod sealed;
 mod sql;
 mod sqlite;
 mod store;
+mod surplus;
 mod tasks;
 mod together;
 mod upkeep;

@@ -1,34 +1,87 @@
-//! Removes what is older or more than allowed, and gives the room back.
+//! Removes what is older or more than allowed, of each caller its oldest, and gives the room back.
 
 use sqlx::Row;
-use toolmux_core::store::{Pruned, Retention};
+use toolmux_core::store::{Pruned, Quota, Retention};
 
 use crate::database::{Database, span};
 use crate::sql::sql;
+use crate::surplus::{CALLS, Changes, Records, TASKS, change};
 
 /// How many calls one statement removes, so that nobody waits long for it.
 const PRUNED_TOGETHER: i64 = 5_000;
+/// How many bytes of results of calls, and as many of tasks, are kept when configuration does not say.
+const RESULT_BYTES: u64 = 4 << 30;
 
+/// How much of one kind of record is kept.
+#[derive(Clone, Copy)]
+pub(crate) struct Room {
+    pub(crate) count: Quota,
+    pub(crate) bytes: Quota,
+}
+
+/// Removes all that is to be removed.
 pub(crate) async fn prune(database: &Database, retention: &Retention) -> Result<Pruned, sqlx::Error> {
-    let calls = calls(database, retention).await?;
-    let tasks = tasks(database, retention).await?;
-    let now = database.now();
-    let sealed = database.execute(sqlx::query(sql!("sealed_prune")).bind(now)).await?;
-    let newest = cutoff(database, sql!("audit_cutoff"), retention.audit).await?;
-    let audit = sqlx::query(sql!("audit_prune")).bind(newest.max(now - span(retention.audit_for)));
-    let audit = database.execute(audit).await?;
-    let unconfirmed = now - span(retention.definitions_for);
-    database.execute(sqlx::query(sql!("definitions_prune")).bind(unconfirmed)).await?;
-    let gone = Pruned { calls, tasks, sealed, audit };
-    if let Some(vacuum) = database.engine.vacuum.filter(|_| gone != Pruned::default()) {
-        database.fetch(sqlx::query(vacuum)).await?;
-    }
+    let mut gone = prune_old(database, retention).await?;
+    let [calls, tasks] = rooms(retention);
+    gone.calls += fit(database, &CALLS, (calls, calls)).await?;
+    gone.tasks += fit(database, &TASKS, (tasks, tasks)).await?;
+    vacuum(database, gone).await?;
     Ok(gone)
 }
 
-async fn calls(database: &Database, retention: &Retention) -> Result<u64, sqlx::Error> {
-    let newest = cutoff(database, sql!("call_cutoff"), retention.calls).await?;
-    let cutoff = newest.max(database.now() - span(retention.calls_for));
+/// The same for a store that is in use: what callers hold is counted only when enough was written since that one of
+/// them may hold too much.
+pub(crate) async fn prune_due(database: &Database, retention: &Retention) -> Result<(), sqlx::Error> {
+    let mut gone = prune_old(database, retention).await?;
+    let [calls, tasks] = rooms(retention);
+    if database.calls_written.is_count_due() {
+        gone.calls += fit(database, &CALLS, (calls, calls.with_room())).await?;
+    }
+    if database.tasks_written.is_count_due() {
+        gone.tasks += fit(database, &TASKS, (tasks, tasks.with_room())).await?;
+    }
+    vacuum(database, gone).await
+}
+
+/// For calls and for tasks.
+fn rooms(retention: &Retention) -> [Room; 2] {
+    let room = |count, bytes: Option<u64>| Room {
+        count: retention.quota(count),
+        bytes: retention.quota(bytes.unwrap_or(RESULT_BYTES)),
+    };
+    [room(retention.calls, retention.calls_bytes), room(retention.tasks, retention.tasks_bytes)]
+}
+
+impl Room {
+    fn with_room(self) -> Self {
+        Room { count: self.count.with_room(), bytes: self.bytes.with_room() }
+    }
+}
+
+async fn vacuum(database: &Database, gone: Pruned) -> Result<(), sqlx::Error> {
+    if let Some(vacuum) = database.engine.vacuum.filter(|_| gone != Pruned::default()) {
+        database.fetch(sqlx::query(vacuum)).await?;
+    }
+    Ok(())
+}
+
+/// What is past its time, and audit records that are too many.
+async fn prune_old(database: &Database, retention: &Retention) -> Result<Pruned, sqlx::Error> {
+    let now = database.now();
+    let calls = old_calls(database, now - span(retention.calls_for)).await?;
+    let tasks = old_tasks(database, now - span(retention.tasks_for)).await?;
+    let sealed = database.execute(sqlx::query(sql!("sealed_prune")).bind(now)).await?;
+    let old = sqlx::query(sql!("audit_prune")).bind(now - span(retention.audit_for));
+    let mut audit = database.execute(old).await?;
+    for (refused, most) in [(1, retention.refusals), (0, retention.audit)] {
+        audit += surplus_audit(database, refused, retention.quota(most)).await?;
+    }
+    let unconfirmed = now - span(retention.definitions_for);
+    database.execute(sqlx::query(sql!("definitions_prune")).bind(unconfirmed)).await?;
+    Ok(Pruned { calls, tasks, sealed, audit })
+}
+
+async fn old_calls(database: &Database, cutoff: i64) -> Result<u64, sqlx::Error> {
     let mut calls = 0;
     loop {
         let old = sqlx::query(sql!("call_prune_old")).bind(cutoff).bind(PRUNED_TOGETHER);
@@ -40,10 +93,8 @@ async fn calls(database: &Database, retention: &Retention) -> Result<u64, sqlx::
     }
 }
 
-async fn tasks(database: &Database, retention: &Retention) -> Result<u64, sqlx::Error> {
-    let newest = cutoff(database, sql!("task_cutoff"), retention.tasks).await?;
+async fn old_tasks(database: &Database, cutoff: i64) -> Result<u64, sqlx::Error> {
     let now = database.now();
-    let cutoff = newest.max(now - span(retention.tasks_for));
     let mut connection = database.writer().await?;
     let pruned = async {
         let mut transaction = connection.begin().await?;
@@ -58,10 +109,96 @@ async fn tasks(database: &Database, retention: &Retention) -> Result<u64, sqlx::
     Ok(pruned)
 }
 
-/// The time before which records are more than `most`.
-async fn cutoff(database: &Database, statement: &'static str, most: u64) -> Result<i64, sqlx::Error> {
-    let find = sqlx::query(statement).bind(i64::try_from(most).unwrap_or(i64::MAX));
-    let row = database.find(find).await?;
-    let newest: Option<i64> = row.map(|row| row.try_get(0)).transpose()?;
-    Ok(newest.map_or(i64::MIN, |newest| newest + 1))
+/// Records of refused calls, which any caller can cause in any number, are counted by themselves.
+async fn surplus_audit(database: &Database, refused: i64, quota: Quota) -> Result<u64, sqlx::Error> {
+    let mut held = Vec::new();
+    for row in database.list(sqlx::query(sql!("audit_usage")).bind(refused)).await? {
+        held.push(row.try_get::<i64, _>(1)?.unsigned_abs());
+    }
+    let level = quota.level(held.iter().copied());
+    if held.iter().all(|held| *held <= level) && held.iter().sum::<u64>() <= quota.total {
+        return Ok(0);
+    }
+    let over = sqlx::query(sql!("audit_prune_over")).bind(refused).bind(number(level));
+    database.execute(over.bind(number(quota.total))).await
+}
+
+fn number(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Removes the oldest records of callers who hold too many, and the results of those who hold too many bytes. The
+/// number of records removed. Once anybody has more than `most`, all are brought to `target`.
+async fn fit(
+    database: &Database,
+    records: &Records,
+    (most, target): (Room, Room),
+) -> Result<u64, sqlx::Error> {
+    let written = (records.written)(database);
+    let before = written.now();
+    let mut usage = usage(database, records).await?;
+    let mut gone = 0;
+    if usage.exceeds(most) {
+        let count = target.count.level(usage.0.iter().map(|(count, _)| *count));
+        gone = all(database, (records.surplus, records.remove), &[count, target.count.total]).await?;
+        let bytes = target.bytes.level(usage.0.iter().map(|(_, bytes)| *bytes));
+        all(database, (records.results_over, records.drop_results), &[bytes]).await?;
+        usage.0.iter_mut().for_each(|held| *held = (held.0.min(count), held.1.min(bytes)));
+    }
+    written.counted(before, usage.left(most));
+    Ok(gone)
+}
+
+/// Finds rows and does something to them, until there are no more.
+async fn all(
+    database: &Database,
+    (find, changes): (&'static str, Changes),
+    levels: &[u64],
+) -> Result<u64, sqlx::Error> {
+    let most = PRUNED_TOGETHER.unsigned_abs();
+    let mut changed = 0;
+    loop {
+        let find = levels.iter().fold(sqlx::query(find), |find, level| find.bind(number(*level)));
+        let rows = database.list(find.bind(PRUNED_TOGETHER)).await?;
+        let now = change(database, &rows, changes).await?;
+        changed += now;
+        // Rows that somebody else changed meanwhile are not counted, and must not be looked for for ever.
+        if (rows.len() as u64) < most || now == 0 {
+            return Ok(changed);
+        }
+    }
+}
+
+/// Records and bytes of each caller.
+struct Usage(Vec<(u64, u64)>);
+
+async fn usage(database: &Database, records: &Records) -> Result<Usage, sqlx::Error> {
+    let mut usage = Vec::new();
+    for row in database.list(sqlx::query(records.usage)).await? {
+        let (count, bytes): (i64, i64) = (row.try_get(1)?, row.try_get(2)?);
+        usage.push((count.unsigned_abs(), bytes.unsigned_abs()));
+    }
+    Ok(Usage(usage))
+}
+
+impl Usage {
+    fn sums_and_largest(&self) -> [(u64, u64); 2] {
+        self.0.iter().fold([(0, 0); 2], |[sum, largest], held| {
+            [(sum.0 + held.0, sum.1 + held.1), (largest.0.max(held.0), largest.1.max(held.1))]
+        })
+    }
+
+    fn exceeds(&self, Room { count, bytes }: Room) -> bool {
+        let [sum, largest] = self.sums_and_largest();
+        sum.0 > count.total || sum.1 > bytes.total || largest.0 > count.share || largest.1 > bytes.share
+    }
+
+    /// How many records and bytes can be written before anybody can hold too much.
+    fn left(&self, Room { count, bytes }: Room) -> (u64, u64) {
+        let [sum, largest] = self.sums_and_largest();
+        let left = |quota: Quota, sum, largest| {
+            quota.total.saturating_sub(sum).min(quota.share.saturating_sub(largest))
+        };
+        (left(count, sum.0, largest.0), left(bytes, sum.1, largest.1))
+    }
 }

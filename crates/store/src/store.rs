@@ -12,10 +12,10 @@ use toolmux_core::message::Message;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::Update;
 use toolmux_core::store::{
-    Begun, CallDigest, CallKey, ClaimedTask, DefinitionsKey, FoundTask, Listener, NewTask, Pruned, Retention,
-    Sealed, SealedKey, Store, StoreError, StoreFuture, StoreStatus, Submitted,
+    Backlog, Begun, CallDigest, CallKey, ClaimedTask, DefinitionsKey, FoundTask, Listener, NewTask, Pruned,
+    Retention, Sealed, SealedKey, Store, StoreError, StoreFuture, StoreStatus, Submitted,
 };
-use toolmux_core::task::{Task, TaskId};
+use toolmux_core::task::{Task, TaskId, result_not_kept};
 
 use crate::database::{Database, Engine, failed};
 use crate::postgres::POSTGRES;
@@ -47,6 +47,7 @@ impl SqlStore {
         let (writer, work) = Writer::new(Arc::clone(&database));
         background.spawn(stop.clone().run_until_cancelled_owned((engine.watch)(Arc::clone(&database))));
         background.spawn(stop.clone().run_until_cancelled_owned(upkeep::keep_up(Arc::clone(&database))));
+        background.spawn(stop.clone().run_until_cancelled_owned(upkeep::keep_small(Arc::clone(&database))));
         background.spawn(stop.clone().run_until_cancelled_owned(work));
         background.close();
         Ok(SqlStore { database, writer, doubtful: Mutex::default(), background, stop })
@@ -77,7 +78,11 @@ pub(crate) fn write_outcome(outcome: &Outcome) -> String {
     serde_json::to_string(outcome).expect("an outcome is always writable")
 }
 
+/// An empty text stands for a result that gave way to newer ones.
 pub(crate) fn read_outcome(text: &str) -> Result<Outcome, StoreError> {
+    if text.is_empty() {
+        return Ok(result_not_kept());
+    }
     serde_json::from_str(text).map_err(|error| unreadable(&error))
 }
 
@@ -177,7 +182,7 @@ impl Store for SqlStore {
         Box::pin(self.list_tasks(caller, before, most))
     }
 
-    fn task_backlog<'a>(&'a self, caller: &'a str) -> StoreFuture<'a, u64> {
+    fn task_backlog<'a>(&'a self, caller: &'a str) -> StoreFuture<'a, Backlog> {
         Box::pin(self.count_backlog(caller))
     }
 

@@ -6,7 +6,7 @@ use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::Update;
-use toolmux_core::store::{ClaimedTask, FoundTask, NewTask, StoreError, Submitted, frees_key};
+use toolmux_core::store::{Backlog, ClaimedTask, FoundTask, NewTask, StoreError, Submitted, frees_key};
 use toolmux_core::task::{Task, TaskChange, TaskEvent, TaskId, TaskStatus};
 
 use crate::calls::{Standing, plain, record_id};
@@ -95,12 +95,14 @@ impl SqlStore {
 
     pub(crate) async fn tell_task(&self, id: &TaskId, update: &Update) -> Result<(), StoreError> {
         let body = serde_json::to_string(update).map_err(|error| unreadable(&error))?;
+        self.database.tasks_written.add(0, body.len());
         self.writer.write(Write::TaskTell { id: id.clone(), body }).await.map(drop)
     }
 
     pub(crate) async fn finish_task(&self, id: &TaskId, outcome: &Outcome) -> Result<bool, StoreError> {
         let (status, frees_key) = (TaskStatus::of(outcome), frees_key(outcome));
         let outcome = write_outcome(outcome);
+        self.database.tasks_written.add(1, outcome.len());
         self.writer.write(Write::TaskFinish { id: id.clone(), status, outcome, frees_key }).await
     }
 
@@ -166,10 +168,11 @@ impl SqlStore {
         rows.map_err(failed)?.iter().map(read_task).collect()
     }
 
-    pub(crate) async fn count_backlog(&self, caller: &str) -> Result<u64, StoreError> {
+    pub(crate) async fn count_backlog(&self, caller: &str) -> Result<Backlog, StoreError> {
         let count = sqlx::query(sql!("task_backlog")).bind(plain(caller));
         let row = self.database.find_one(count).await.map_err(failed)?;
-        row.try_get::<i64, _>(0).map(i64::unsigned_abs).map_err(failed)
+        let number = |column: usize| row.try_get::<i64, _>(column).map(i64::unsigned_abs).map_err(failed);
+        Ok(Backlog { pending: number(0)?, bytes: number(1)? })
     }
 
     fn doubt(&self, turn: i64) {

@@ -1,7 +1,6 @@
 //! What goes on in the background: our heartbeat, the tasks of the dead, and what has grown too old.
 
 use std::sync::{Arc, PoisonError};
-use std::time::Instant;
 
 use sqlx::Row;
 use tokio::time::sleep;
@@ -9,7 +8,7 @@ use toolmux_core::outcome::Outcome;
 use toolmux_core::task::{TaskId, TaskStatus, credentials_gone, may_have_run, never_its_turn};
 
 use crate::database::{Database, span};
-use crate::prune::prune;
+use crate::prune::prune_due;
 use crate::sql::sql;
 use crate::store::write_outcome;
 use crate::write::{WORK, task_bell};
@@ -19,7 +18,7 @@ const BEATS: u32 = 4;
 
 /// Beats as long as it is polled.
 pub(crate) async fn keep_up(database: Arc<Database>) {
-    let (mut away, mut pruned) = (false, Instant::now());
+    let mut away = false;
     loop {
         sleep(database.settings.lease / BEATS).await;
         let pools = database.pools.load_full();
@@ -44,14 +43,20 @@ pub(crate) async fn keep_up(database: Arc<Database>) {
                 continue;
             }
         }
-        let mut kept = database.take_back_calls().await;
-        kept = kept.and(recover(&database).await);
-        if pruned.elapsed() >= database.settings.prune_every {
-            pruned = Instant::now();
-            kept = kept.and(prune(&database, &database.settings.retention).await.map(drop));
-        }
+        let kept = database.take_back_calls().await.and(recover(&database).await);
         if let Err(error) = kept {
             tracing::debug!(%error, "upkeep of the record store failed");
+        }
+    }
+}
+
+/// Removes what is older or more than allowed, as long as it is polled. It may take long, and our heartbeat must not
+/// wait for it.
+pub(crate) async fn keep_small(database: Arc<Database>) {
+    loop {
+        sleep(database.settings.prune_every.max(database.settings.lease / BEATS)).await;
+        if let Err(error) = prune_due(&database, &database.settings.retention).await {
+            tracing::debug!(%error, "old records were not removed");
         }
     }
 }

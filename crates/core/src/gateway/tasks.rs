@@ -14,12 +14,14 @@ use crate::arguments::Arguments;
 use crate::audit::{AuditAction, AuditRecord};
 use crate::call::{Call, CallId, Caller, Request};
 use crate::json_text::RawJson;
+use crate::limits::Limits;
 use crate::message::Message;
 use crate::names::ToolRef;
 use crate::outcome::Outcome;
 use crate::refusal::Refusal;
 use crate::store::{
-    CallKey, ClaimedTask, Durable, FoundTask, Listener, NewTask, Store, StoreError, Submitted, frees_key,
+    Backlog, CallKey, ClaimedTask, Durable, FoundTask, Listener, NewTask, Store, StoreError, Submitted,
+    frees_key,
 };
 use crate::task::{LONGEST_KEPT, Task, TaskEvent, TaskId, TaskStatus, cancelled};
 use crate::tool::Passthrough;
@@ -28,6 +30,8 @@ use crate::tool::Passthrough;
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// When a caller with too many waiting tasks should try again.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
+/// A request up to this many bytes is small.
+const SMALL_REQUEST: usize = 64 << 10;
 /// The longest list of tasks given at once.
 const MOST_LISTED: usize = 100;
 
@@ -60,14 +64,16 @@ impl Gateway {
             (key, digest(&call))
         });
         let place = self.runner.slot().map(|slot| Place { slot, bell: self.store.task_bell(&id) });
-        if place.is_none() {
+        let kept = KeptRequest::write(&call);
+        // Small requests that run at once are bounded by `task_concurrency`; the store is not asked about them.
+        if place.is_none() || kept.len() > SMALL_REQUEST {
             self.check_backlog(caller).await?;
         }
         let task = NewTask {
             id: id.clone(),
             caller: caller.name().into(),
             tool: call.entry.flat.clone(),
-            request: KeptRequest::write(&call).into(),
+            request: kept.into(),
             repeatable: call.entry.hints.repeatable(),
             portable,
             key,
@@ -137,14 +143,19 @@ impl Gateway {
     }
 
     async fn check_backlog(&self, caller: &Caller) -> Result<(), Refusal> {
-        let most = self.settings.load().limits.task_backlog;
-        if self.store.task_backlog(caller.name()).await.map_err(Refusal::from)? < most {
+        let Limits { task_backlog, task_backlog_bytes, .. } = self.settings.load().limits;
+        let Backlog { pending, bytes } =
+            self.store.task_backlog(caller.name()).await.map_err(Refusal::from)?;
+        let why = if pending >= task_backlog {
+            format!("{task_backlog} tasks of yours wait already")
+        } else if bytes >= task_backlog_bytes {
+            format!(
+                "your waiting and running tasks hold {bytes} bytes already, and the limit is {task_backlog_bytes}"
+            )
+        } else {
             return Ok(());
-        }
-        Err(Refusal::Busy {
-            message: Message::public(format!("{most} tasks of yours wait already")),
-            retry_after: RETRY_AFTER,
-        })
+        };
+        Err(Refusal::Busy { message: Message::public(why), retry_after: RETRY_AFTER })
     }
 
     /// A task of the caller's as it is now; `None` when there is none of that id, or not any more.

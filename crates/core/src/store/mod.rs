@@ -2,12 +2,14 @@
 
 mod bells;
 mod memory;
+mod retention;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 pub use self::bells::{Bells, Listener};
 pub use self::memory::MemoryStore;
+pub use self::retention::{PRUNE_EVERY, Quota, Retention};
 use crate::BoxFuture;
 use crate::audit::AuditRecord;
 use crate::call::CallId;
@@ -15,7 +17,7 @@ use crate::message::Message;
 use crate::outcome::{Outcome, Retry};
 use crate::progress::Update;
 use crate::refusal::Refusal;
-use crate::task::{LONGEST_KEPT, Task, TaskEvent, TaskId};
+use crate::task::{Task, TaskEvent, TaskId};
 
 /// A recorded call: who gave it which id.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -162,8 +164,8 @@ pub trait Store: Send + Sync {
         most: usize,
     ) -> StoreFuture<'a, Vec<Task>>;
 
-    /// How many tasks of a caller are pending.
-    fn task_backlog<'a>(&'a self, caller: &'a str) -> StoreFuture<'a, u64>;
+    /// What a caller has waiting.
+    fn task_backlog<'a>(&'a self, caller: &'a str) -> StoreFuture<'a, Backlog>;
 
     /// Rings whenever anything happens to a task.
     fn task_bell(&self, id: &TaskId) -> Listener;
@@ -186,7 +188,8 @@ pub trait Store: Send + Sync {
     /// What is kept now.
     fn status(&self) -> StoreFuture<'_, StoreStatus>;
 
-    /// Removes what is older or more than allowed.
+    /// Removes what is older or more than allowed: of each caller its oldest. Results over the budget of bytes are
+    /// replaced by [`crate::task::result_not_kept`], and the record that the tool ran stays.
     fn prune<'a>(&'a self, retention: &'a Retention) -> StoreFuture<'a, Pruned>;
 
     /// Why nothing is recorded any more until the server is restarted, when that is so. For a health probe: asks
@@ -280,6 +283,15 @@ pub struct ClaimedTask {
     pub waited: Duration,
 }
 
+/// What a caller has waiting.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Tasks that are pending.
+    pub pending: u64,
+    /// Bytes of the requests of its pending and running tasks.
+    pub bytes: u64,
+}
+
 /// A task, whose it is, and what happened to it lately.
 #[derive(Clone, Debug)]
 pub struct FoundTask {
@@ -290,45 +302,6 @@ pub struct FoundTask {
     /// What happened, in order.
     pub events: Vec<TaskEvent>,
 }
-
-/// How much is kept and for how long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retention {
-    /// How long ended calls are kept.
-    pub calls_for: Duration,
-    /// How many calls are kept at most, the newest.
-    pub calls: u64,
-    /// How long a task may wait for its turn.
-    pub pending_for: Duration,
-    /// How long ended tasks are kept at most, whatever their submitters asked for.
-    pub tasks_for: Duration,
-    /// How many ended tasks are kept at most, the newest.
-    pub tasks: u64,
-    /// How long audit records are kept.
-    pub audit_for: Duration,
-    /// How many audit records are kept at most, the newest.
-    pub audit: u64,
-    /// How long definitions are kept that no server has confirmed.
-    pub definitions_for: Duration,
-}
-
-impl Default for Retention {
-    fn default() -> Self {
-        Retention {
-            calls_for: Duration::from_hours(24 * 7),
-            calls: 1_000_000,
-            pending_for: Duration::from_hours(24),
-            tasks_for: LONGEST_KEPT,
-            tasks: 100_000,
-            audit_for: Duration::from_hours(24 * 90),
-            audit: 100_000,
-            definitions_for: Duration::from_hours(24 * 30),
-        }
-    }
-}
-
-/// How often what is older or more than allowed is removed.
-pub const PRUNE_EVERY: Duration = Duration::from_secs(30);
 
 /// What is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use toolmux_core::store::{DefinitionsKey, MemoryStore, Retention, Sealed, Sealed
 use toolmux_store::{StoreSettings, open};
 
 use crate::postgres_server::PostgresServer;
-use crate::{contract_calls, contract_tasks};
+use crate::{contract_calls, contract_shares, contract_tasks};
 
 pub(crate) type Fact = fn(Arc<dyn Store>) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -30,7 +30,7 @@ const SEALED: &[(&str, Fact)] = facts![
 ];
 
 fn all() -> impl Iterator<Item = &'static (&'static str, Fact)> {
-    SEALED.iter().chain(contract_calls::FACTS).chain(contract_tasks::FACTS)
+    SEALED.iter().chain(contract_calls::FACTS).chain(contract_tasks::FACTS).chain(contract_shares::FACTS)
 }
 
 /// Whatever a server of these settings holds stays its own, and it waits for its database, however slow the

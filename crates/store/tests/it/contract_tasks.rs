@@ -162,7 +162,7 @@ async fn callers_are_claimed_in_turn(store: Arc<dyn Store>) {
     let claimed = store.task_claim(1).await.unwrap();
     assert_eq!(claimed[0].id, late, "who has none running comes first");
     assert_eq!(claimed[0].request, r#"{"a":1}"#);
-    assert_eq!(store.task_backlog("greedy").await.unwrap(), 5);
+    assert_eq!(store.task_backlog("greedy").await.unwrap().pending, 5);
 }
 
 async fn a_cancelled_task_stays_cancelled(store: Arc<dyn Store>) {
@@ -283,7 +283,7 @@ async fn ended_tasks_are_pruned_by_age_and_count(store: Arc<dyn Store>) {
         ids.push(id);
     }
     let waiting = submit(&store, "alice").await;
-    let by_count = Retention { tasks: 2, ..Retention::default() };
+    let by_count = Retention { tasks: 2, caller_share: 100, ..Retention::default() };
     assert_eq!(store.prune(&by_count).await.unwrap().tasks, 1);
     assert!(store.task_find(&ids[0], 0).await.unwrap().is_none());
     assert!(store.task_find(&ids[1], 0).await.unwrap().is_some());

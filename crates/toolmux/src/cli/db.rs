@@ -57,7 +57,7 @@ enum Action {
         /// Calls that began before this long ago.
         #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
         older_than: Option<Duration>,
-        /// Keep this many calls at most, the newest.
+        /// Keep this many calls at most, the newest of each caller.
         #[arg(long, value_name = "COUNT")]
         keep: Option<u64>,
     },
@@ -102,8 +102,10 @@ impl Db {
             Action::Prune { older_than, keep } => {
                 let calls_for = older_than.unwrap_or(usual.calls_for);
                 let calls = keep.unwrap_or(usual.calls);
+                // A number given by hand is meant as it is, however few callers there are.
+                let caller_share = if keep.is_some() { 100 } else { usual.caller_share };
                 let store = store(&url, usual).await?;
-                let gone = store.prune(&Retention { calls_for, calls, ..usual }).await;
+                let gone = store.prune(&Retention { calls_for, calls, caller_share, ..usual }).await;
                 store.close().await;
                 let Pruned { calls, tasks, sealed, audit } = gone.map_err(failed)?;
                 self.say(

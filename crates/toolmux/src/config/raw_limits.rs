@@ -65,6 +65,11 @@ pub(super) struct RawLimits {
     task_concurrency: Option<usize>,
     /// How many tasks of one caller may wait for their turn.
     task_backlog: Option<u64>,
+    /// How many bytes the requests of a caller's waiting and running tasks may have, such as `"64MiB"`; beyond that
+    /// more are refused as busy.
+    #[serde(default, deserialize_with = "size")]
+    #[schemars(with = "Option<String>")]
+    task_backlog_bytes: Option<usize>,
     /// How long a task waits for a tool that is not there.
     #[serde(default, deserialize_with = "duration")]
     #[schemars(with = "Option<String>")]
@@ -120,6 +125,9 @@ impl RawLimits {
             tools_per_source: self.tools_per_source.unwrap_or(default.tools_per_source),
             task_concurrency: self.task_concurrency.unwrap_or(default.task_concurrency),
             task_backlog: self.task_backlog.unwrap_or(default.task_backlog),
+            task_backlog_bytes: self
+                .task_backlog_bytes
+                .map_or(default.task_backlog_bytes, |size| size as u64),
             task_patience: self.task_patience.unwrap_or(default.task_patience),
             task_result_bytes: self.task_result_bytes.unwrap_or(default.task_result_bytes),
             task_updates: self.task_updates.unwrap_or(default.task_updates),

@@ -1,13 +1,18 @@
-//! Calls in memory.
+//! Calls in memory. Each caller has a share of the records and of the bytes of results: beyond it the caller's own
+//! oldest give way. A result that gives way leaves the record that its tool ran; only the number of calls and their
+//! age end a record, and a running call has no end.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::sync::watch;
 
+use crate::call::CallId;
 use crate::outcome::Outcome;
-use crate::store::{Begun, CallDigest, CallKey, Retention};
+use crate::store::{Begun, CallDigest, CallKey, Quota, Retention};
+use crate::task::result_not_kept;
 
 /// How many ended calls memory keeps, whatever more is allowed.
 pub(super) const MOST_CALLS: u64 = 100_000;
@@ -15,7 +20,21 @@ pub(super) const MOST_CALLS: u64 = 100_000;
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     calls: HashMap<CallKey, Record>,
-    ended: VecDeque<(CallKey, Instant)>,
+    ended: HashMap<Arc<str>, Ended>,
+    /// Of all callers, ended.
+    count: u64,
+    bytes: u64,
+}
+
+/// The ended calls of one caller.
+#[derive(Debug, Default)]
+struct Ended {
+    /// Oldest first.
+    order: VecDeque<(CallId, Instant)>,
+    /// How many of them, from the oldest on, have no result any more.
+    without_result: usize,
+    /// Bytes of the results of the others.
+    bytes: u64,
 }
 
 #[derive(Debug)]
@@ -30,22 +49,32 @@ enum State {
     Running(Option<watch::Sender<Option<Outcome>>>),
     /// Boxed, so that records lie close together.
     Ended(Box<Outcome>),
+    /// Ended; the result gave way to newer ones.
+    NotKept,
 }
 
 impl Record {
-    fn outcome(&self) -> Option<&Outcome> {
+    fn outcome(&self) -> Option<Outcome> {
         match &self.state {
             State::Running(_) => None,
-            State::Ended(outcome) => Some(outcome),
+            State::Ended(outcome) => Some(Outcome::clone(outcome)),
+            State::NotKept => Some(result_not_kept()),
         }
     }
+}
+
+/// How many calls and bytes of results are kept.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    pub(super) count: Quota,
+    pub(super) bytes: Quota,
 }
 
 impl Calls {
     pub(super) fn begin(&mut self, key: &CallKey, digest: &CallDigest) -> Begun {
         match self.calls.entry(key.clone()) {
             Entry::Occupied(known) if known.get().digest != *digest => Begun::Conflict,
-            Entry::Occupied(known) => known.get().outcome().cloned().map_or(Begun::Running, Begun::Ended),
+            Entry::Occupied(known) => known.get().outcome().map_or(Begun::Running, Begun::Ended),
             Entry::Vacant(place) => {
                 place.insert(Record { digest: *digest, state: State::Running(None) });
                 Begun::Fresh
@@ -57,17 +86,34 @@ impl Calls {
         self.calls.get(key).map(|record| record.digest)
     }
 
-    pub(super) fn finish(&mut self, key: &CallKey, outcome: &Outcome, most: u64) -> bool {
+    pub(super) fn finish(&mut self, key: &CallKey, outcome: &Outcome, room: Room) -> bool {
         let Some(record) = self.calls.get_mut(key) else { return false };
         match &record.state {
             State::Ended(known) => return written(known) == written(outcome),
+            State::NotKept => return false,
             State::Running(Some(waiting)) => drop(waiting.send_replace(Some(outcome.clone()))),
             State::Running(None) => {}
         }
-        record.state = State::Ended(Box::new(outcome.clone()));
-        self.ended.push_back((key.clone(), Instant::now()));
-        if self.ended.len() as u64 > most {
-            self.drop_oldest();
+        let mut bytes = outcome.bytes() as u64;
+        record.state = if bytes <= room.bytes.share {
+            State::Ended(Box::new(outcome.clone()))
+        } else {
+            // It would not stay, and must not cost the caller its other results.
+            bytes = 0;
+            State::NotKept
+        };
+        if !self.ended.contains_key(&key.caller) {
+            self.ended.insert(Arc::clone(&key.caller), Ended::default());
+        }
+        if let Some(own) = self.ended.get_mut(&key.caller) {
+            own.order.push_back((Arc::clone(&key.id), Instant::now()));
+            own.bytes += bytes;
+        }
+        self.count += 1;
+        self.bytes += bytes;
+        self.trim(&key.caller, room.count.share, room.bytes.share);
+        if self.count > room.count.total || self.bytes > room.bytes.total {
+            self.trim_all(Room { count: room.count.with_room(), bytes: room.bytes.with_room() });
         }
         true
     }
@@ -79,29 +125,88 @@ impl Calls {
     pub(super) fn watch(&mut self, key: &CallKey) -> Option<watch::Receiver<Option<Outcome>>> {
         self.calls.get_mut(key).map(|record| match &mut record.state {
             State::Running(waiting) => waiting.get_or_insert_with(|| watch::Sender::new(None)).subscribe(),
-            State::Ended(outcome) => watch::Sender::new(Some(Outcome::clone(outcome))).subscribe(),
+            State::Ended(_) | State::NotKept => watch::Sender::new(record.outcome()).subscribe(),
         })
     }
 
     /// All, and those that run.
     pub(super) fn count(&self) -> [u64; 2] {
-        let running = self.calls.values().filter(|record| record.outcome().is_none()).count();
-        [self.calls.len() as u64, running as u64]
+        let all = self.calls.len() as u64;
+        [all, all - self.count]
     }
 
-    pub(super) fn prune(&mut self, retention: &Retention) -> u64 {
+    pub(super) fn prune(&mut self, retention: &Retention, room: Room) -> u64 {
         let before = self.calls.len();
-        while self.ended.front().is_some_and(|(_, ended)| {
-            ended.elapsed() >= retention.calls_for || self.ended.len() as u64 > retention.calls
-        }) {
-            self.drop_oldest();
+        let callers: Vec<Arc<str>> = self.ended.keys().cloned().collect();
+        for caller in &callers {
+            while self.ended.get(caller).is_some_and(|own| {
+                own.order.front().is_some_and(|(_, ended)| ended.elapsed() >= retention.calls_for)
+            }) {
+                self.drop_oldest(caller);
+            }
         }
+        self.trim_all(room);
         (before - self.calls.len()) as u64
     }
 
-    fn drop_oldest(&mut self) {
-        if let Some((oldest, _)) = self.ended.pop_front() {
-            self.calls.remove(&oldest);
+    /// Takes from those who hold the most until all fit.
+    fn trim_all(&mut self, room: Room) {
+        let count = room.count.level(self.ended.values().map(|own| own.order.len() as u64));
+        let bytes = room.bytes.level(self.ended.values().map(|own| own.bytes));
+        let over = |own: &Ended| own.order.len() as u64 > count || own.bytes > bytes;
+        let callers: Vec<Arc<str>> =
+            self.ended.iter().filter(|(_, own)| over(own)).map(|(caller, _)| Arc::clone(caller)).collect();
+        for caller in callers {
+            self.trim(&caller, count, bytes);
+        }
+        if self.count > room.count.total {
+            self.trim_oldest(room.count.total);
+        }
+        self.ended.retain(|_, own| !own.order.is_empty());
+    }
+
+    /// With more callers than records that are kept, each has one, and the oldest of all go.
+    fn trim_oldest(&mut self, most: u64) {
+        let oldest =
+            self.ended.iter().filter_map(|(caller, own)| Some((own.order.front()?.1, caller.clone())));
+        let mut oldest: Vec<(Instant, Arc<str>)> = oldest.collect();
+        oldest.sort_unstable();
+        let surplus = usize::try_from(self.count - most).unwrap_or(usize::MAX);
+        for (_, caller) in oldest.iter().take(surplus) {
+            self.drop_oldest(caller);
+        }
+    }
+
+    fn trim(&mut self, caller: &Arc<str>, count: u64, bytes: u64) {
+        while self.ended.get(caller).is_some_and(|own| own.order.len() as u64 > count) {
+            self.drop_oldest(caller);
+        }
+        while self.ended.get(caller).is_some_and(|own| own.bytes > bytes) {
+            self.drop_oldest_result(caller);
+        }
+    }
+
+    fn drop_oldest(&mut self, caller: &Arc<str>) {
+        let Some(own) = self.ended.get_mut(caller) else { return };
+        let Some((id, _)) = own.order.pop_front() else { return };
+        own.without_result = own.without_result.saturating_sub(1);
+        self.count -= 1;
+        let record = self.calls.remove(&CallKey { caller: Arc::clone(caller), id });
+        if let Some(State::Ended(outcome)) = record.map(|record| record.state) {
+            own.bytes -= outcome.bytes() as u64;
+            self.bytes -= outcome.bytes() as u64;
+        }
+    }
+
+    fn drop_oldest_result(&mut self, caller: &Arc<str>) {
+        let Some(own) = self.ended.get_mut(caller) else { return };
+        let Some((id, _)) = own.order.get(own.without_result) else { return };
+        own.without_result += 1;
+        let key = CallKey { caller: Arc::clone(caller), id: Arc::clone(id) };
+        let Some(record) = self.calls.get_mut(&key) else { return };
+        if let State::Ended(outcome) = std::mem::replace(&mut record.state, State::NotKept) {
+            own.bytes -= outcome.bytes() as u64;
+            self.bytes -= outcome.bytes() as u64;
         }
     }
 }

@@ -1,16 +1,21 @@
 //! Keeps records as long as the process lives.
 
+mod audit;
 mod calls;
 mod tasks;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use self::calls::{Calls, MOST_CALLS};
+use sha2::{Digest, Sha256};
+
+use self::audit::{Audit, MOST_AUDITED};
+use self::calls::{Calls, MOST_CALLS, Room};
 use self::tasks::Tasks;
 use super::{
-    Begun, Bells, CallDigest, CallKey, ClaimedTask, DefinitionsKey, FoundTask, Listener, NewTask,
+    Backlog, Begun, Bells, CallDigest, CallKey, ClaimedTask, DefinitionsKey, FoundTask, Listener, NewTask,
     PRUNE_EVERY, Pruned, Retention, Sealed, SealedKey, Store, StoreFuture, StoreStatus, Submitted,
 };
 use crate::BoxFuture;
@@ -21,8 +26,11 @@ use crate::task::{Task, TaskId, TaskStatus};
 
 const WORK: &str = "work";
 
-/// How many audit records memory keeps, whatever more is allowed.
-const MOST_AUDITED: u64 = 10_000;
+/// How many bytes of results of calls, and as many of tasks, are kept when configuration does not say.
+const RESULT_BYTES: u64 = 256 << 20;
+
+/// An id longer than this is kept as a digest: its length is its caller's to choose.
+const LONGEST_ID: usize = 64;
 
 /// Keeps records as long as the process lives.
 #[derive(Debug)]
@@ -45,8 +53,7 @@ struct Records {
     tasks: Tasks,
     sealed: BTreeMap<SealedKey, (Vec<u8>, Option<SystemTime>)>,
     definitions: BTreeMap<DefinitionsKey, (String, Instant)>,
-    /// Oldest first.
-    audit: VecDeque<AuditRecord>,
+    audit: Audit,
     pruned: Option<Instant>,
 }
 
@@ -56,10 +63,10 @@ impl Records {
         self.sealed.retain(|_, kept| !expired(kept));
         self.definitions.retain(|_, (_, kept)| kept.elapsed() < retention.definitions_for);
         Pruned {
-            calls: self.calls.prune(retention),
-            tasks: self.tasks.prune_over(retention),
+            calls: self.calls.prune(retention, room_of_calls(retention)),
+            tasks: self.tasks.prune_over(retention, room_of_tasks(retention)),
             sealed: (sealed - self.sealed.len()) as u64,
-            audit: prune_audit(&mut self.audit, retention),
+            audit: self.audit.prune(retention),
         }
     }
 }
@@ -69,8 +76,12 @@ impl MemoryStore {
     /// `prune_every`.
     pub fn new(retention: Retention, prune_every: Duration) -> Self {
         // Memory is dearer than a disk.
-        let audit = retention.audit.min(MOST_AUDITED);
-        let retention = Retention { audit, calls: retention.calls.min(MOST_CALLS), ..retention };
+        let retention = Retention {
+            calls: retention.calls.min(MOST_CALLS),
+            audit: retention.audit.min(MOST_AUDITED),
+            refusals: retention.refusals.min(MOST_AUDITED),
+            ..retention
+        };
         MemoryStore { records: Mutex::default(), bells: Arc::default(), retention, prune_every }
     }
 
@@ -79,11 +90,15 @@ impl MemoryStore {
         if records.pruned.is_none_or(|pruned| pruned.elapsed() >= self.prune_every) {
             records.pruned = Some(Instant::now());
             records.prune(&self.retention);
-            for late in records.tasks.fail_late(self.retention.pending_for) {
+            for late in records.tasks.fail_late(self.retention.pending_for, self.room_of_tasks()) {
                 self.bells.ring(late.as_str());
             }
         }
         read(&mut records)
+    }
+
+    fn room_of_tasks(&self) -> Room {
+        room_of_tasks(&self.retention)
     }
 
     fn tasks<T: Send + 'static>(&self, read: impl FnOnce(&mut Tasks) -> T) -> StoreFuture<'_, T> {
@@ -102,30 +117,55 @@ impl MemoryStore {
     }
 }
 
+fn room_of_calls(retention: &Retention) -> Room {
+    let bytes = retention.calls_bytes.unwrap_or(RESULT_BYTES);
+    Room { count: retention.quota(retention.calls), bytes: retention.quota(bytes) }
+}
+
+fn room_of_tasks(retention: &Retention) -> Room {
+    let bytes = retention.tasks_bytes.unwrap_or(RESULT_BYTES);
+    Room { count: retention.quota(retention.tasks), bytes: retention.quota(bytes) }
+}
+
+/// The key under which a record is kept.
+fn short(key: &CallKey) -> Cow<'_, CallKey> {
+    if key.id.len() <= LONGEST_ID {
+        return Cow::Borrowed(key);
+    }
+    let digest: [u8; 32] = Sha256::digest(key.id.as_bytes()).into();
+    let id = digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    Cow::Owned(CallKey { caller: Arc::clone(&key.caller), id: id.into() })
+}
+
 fn ready<'a, T: Send + 'a>(value: T) -> StoreFuture<'a, T> {
     Box::pin(std::future::ready(Ok(value)))
 }
 
 impl Store for MemoryStore {
     fn call_begin<'a>(&'a self, key: &'a CallKey, digest: &'a CallDigest) -> StoreFuture<'a, Begun> {
-        ready(self.records(|records| match records.tasks.of_key(key) {
+        let key = short(key);
+        ready(self.records(|records| match records.tasks.of_key(&key) {
             Some((known, _)) if known != *digest => Begun::Conflict,
             Some((_, task)) => Begun::Task(task),
-            None => records.calls.begin(key, digest),
+            None => records.calls.begin(&key, digest),
         }))
     }
 
     fn call_finish<'a>(&'a self, key: &'a CallKey, outcome: &'a Outcome) -> StoreFuture<'a, bool> {
-        ready(self.records(|records| records.calls.finish(key, outcome, self.retention.calls)))
+        ready(
+            self.records(|records| {
+                records.calls.finish(&short(key), outcome, room_of_calls(&self.retention))
+            }),
+        )
     }
 
     fn call_forget<'a>(&'a self, key: &'a CallKey) -> StoreFuture<'a, ()> {
-        self.records(|records| records.calls.forget(key));
+        self.records(|records| records.calls.forget(&short(key)));
         ready(())
     }
 
     fn call_wait<'a>(&'a self, key: &'a CallKey) -> StoreFuture<'a, Option<Outcome>> {
-        let watched = self.records(|records| records.calls.watch(key));
+        let watched = self.records(|records| records.calls.watch(&short(key)));
         Box::pin(async move {
             let Some(mut watched) = watched else { return Ok(None) };
             // The sender goes when the record is forgotten, which ends the wait too.
@@ -182,13 +222,13 @@ impl Store for MemoryStore {
     }
 
     fn task_submit<'a>(&'a self, task: &'a NewTask) -> StoreFuture<'a, Submitted> {
+        let key = task.key.as_ref().map(|(key, digest)| (short(key), digest));
         let submitted = self.records(|records| {
-            let called =
-                task.key.as_ref().and_then(|(key, digest)| Some((records.calls.digest(key)?, digest)));
+            let called = key.as_ref().and_then(|(key, digest)| Some((records.calls.digest(key)?, *digest)));
             match called {
                 Some((known, digest)) if known != *digest => Submitted::Conflict,
                 Some(_) => Submitted::Called,
-                None => records.tasks.submit(task),
+                None => records.tasks.submit(task, key),
             }
         });
         self.bells.ring(WORK);
@@ -216,11 +256,11 @@ impl Store for MemoryStore {
     }
 
     fn task_finish<'a>(&'a self, id: &'a TaskId, outcome: &'a Outcome) -> StoreFuture<'a, bool> {
-        self.change(id, |tasks| tasks.end(id, TaskStatus::of(outcome), Some(outcome)))
+        self.change(id, |tasks| tasks.end(id, TaskStatus::of(outcome), (Some(outcome), self.room_of_tasks())))
     }
 
     fn task_cancel<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, bool> {
-        self.change(id, |tasks| tasks.end(id, TaskStatus::Cancelled, None))
+        self.change(id, |tasks| tasks.end(id, TaskStatus::Cancelled, (None, self.room_of_tasks())))
     }
 
     fn task_is_ours<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, bool> {
@@ -240,7 +280,7 @@ impl Store for MemoryStore {
         self.tasks(|tasks| tasks.list(caller, before, most))
     }
 
-    fn task_backlog<'a>(&'a self, caller: &'a str) -> StoreFuture<'a, u64> {
+    fn task_backlog<'a>(&'a self, caller: &'a str) -> StoreFuture<'a, Backlog> {
         self.tasks(|tasks| tasks.backlog(caller))
     }
 
@@ -253,15 +293,12 @@ impl Store for MemoryStore {
     }
 
     fn audit_add<'a>(&'a self, records: &'a [AuditRecord]) -> StoreFuture<'a, ()> {
-        self.records(|kept| {
-            kept.audit.extend(records.iter().cloned());
-            prune_audit(&mut kept.audit, &self.retention);
-        });
+        self.records(|kept| kept.audit.add(records, &self.retention));
         ready(())
     }
 
     fn audit_list(&self, most: usize) -> StoreFuture<'_, Vec<AuditRecord>> {
-        ready(self.records(|records| records.audit.iter().rev().take(most).cloned().collect()))
+        ready(self.records(|records| records.audit.list(most)))
     }
 
     fn definitions_put<'a>(&'a self, key: &'a DefinitionsKey, text: &'a str) -> StoreFuture<'a, ()> {
@@ -281,7 +318,7 @@ impl Store for MemoryStore {
             calls: records.calls.count(),
             tasks: records.tasks.count(),
             sealed: records.sealed.len() as u64,
-            audit: records.audit.len() as u64,
+            audit: records.audit.len(),
             bytes: None,
         }))
     }
@@ -293,15 +330,6 @@ impl Store for MemoryStore {
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
-}
-
-fn prune_audit(audit: &mut VecDeque<AuditRecord>, retention: &Retention) -> u64 {
-    let before = audit.len();
-    let old = |record: &AuditRecord| record.at.elapsed().is_ok_and(|age| age >= retention.audit_for);
-    while audit.len() as u64 > retention.audit || audit.front().is_some_and(old) {
-        audit.pop_front();
-    }
-    (before - audit.len()) as u64
 }
 
 fn expired((_, expires): &(Vec<u8>, Option<SystemTime>)) -> bool {

@@ -1,12 +1,21 @@
-//! Tasks in memory.
+//! Tasks in memory. What ended tasks hold is counted in `ended.rs`.
 
+mod ended;
+mod record;
+
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant, SystemTime};
 
+use self::ended::Ended;
+use self::record::{Event, Record};
+use super::calls::Room;
 use crate::outcome::Outcome;
 use crate::progress::Update;
-use crate::store::{CallDigest, CallKey, ClaimedTask, FoundTask, NewTask, Retention, Submitted, frees_key};
-use crate::task::{Task, TaskChange, TaskEvent, TaskId, TaskStatus, never_its_turn};
+use crate::store::{
+    Backlog, CallDigest, CallKey, ClaimedTask, FoundTask, NewTask, Retention, Submitted, frees_key,
+};
+use crate::task::{Task, TaskId, TaskStatus, never_its_turn};
 
 /// How often submitting looks for tasks whose time is over.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
@@ -21,60 +30,27 @@ pub(super) struct Tasks {
     running: HashSet<TaskId>,
     swept: Option<Instant>,
     keys: HashMap<CallKey, (CallDigest, TaskId)>,
-}
-
-#[derive(Debug)]
-struct Record {
-    caller: Box<str>,
-    request: Box<str>,
-    key: Option<CallKey>,
-    due: tokio::time::Instant,
-    task: Task,
-    events: Vec<TaskEvent>,
-}
-
-impl Record {
-    fn happen(&mut self, change: TaskChange) {
-        self.task.updated = SystemTime::now();
-        self.events.push(TaskEvent { seq: self.events.len() as u64 + 1, change });
-    }
-
-    fn enter(&mut self, status: TaskStatus) {
-        self.task.status = status;
-        self.happen(TaskChange::Status(status));
-    }
+    ended: Ended,
 }
 
 impl Tasks {
-    pub(super) fn submit(&mut self, new: &NewTask) -> Submitted {
+    pub(super) fn submit(
+        &mut self,
+        new: &NewTask,
+        key: Option<(Cow<'_, CallKey>, &CallDigest)>,
+    ) -> Submitted {
         if self.swept.is_none_or(|swept| swept.elapsed() >= SWEEP_EVERY) {
             self.prune();
         }
-        if let Some((key, digest)) = &new.key {
+        if let Some((key, digest)) = &key {
             self.free_if_over(key);
-            match self.keys.get(key) {
-                Some((known, id)) if known == digest => return Submitted::Known(id.clone()),
+            match self.keys.get(&**key) {
+                Some((known, id)) if known == *digest => return Submitted::Known(id.clone()),
                 Some(_) => return Submitted::Conflict,
-                None => self.keys.insert(key.clone(), (*digest, new.id.clone())),
+                None => self.keys.insert(CallKey::clone(key), (**digest, new.id.clone())),
             };
         }
-        let now = SystemTime::now();
-        let mut record = Record {
-            caller: new.caller.clone(),
-            request: new.request.clone(),
-            key: new.key.as_ref().map(|(key, _)| key.clone()),
-            due: tokio::time::Instant::now(),
-            task: Task {
-                id: new.id.clone(),
-                tool: new.tool.clone(),
-                status: TaskStatus::Pending,
-                created: now,
-                updated: now,
-                keep: new.keep,
-                outcome: None,
-            },
-            events: Vec::new(),
-        };
+        let mut record = Record::new(new, key.map(|(key, _)| key.into_owned()));
         record.enter(TaskStatus::Pending);
         self.records.insert(new.id.clone(), record);
         self.pending.insert(new.id.clone());
@@ -90,7 +66,7 @@ impl Tasks {
     /// A task whose time is over answers for its key no more, swept or not.
     fn free_if_over(&mut self, key: &CallKey) {
         let known = self.keys.get(key).and_then(|(_, id)| self.records.get_mut(id));
-        if let Some(record) = known.filter(|record| is_over(record)) {
+        if let Some(record) = known.filter(|record| record.is_over()) {
             record.key = None;
             self.keys.remove(key);
         }
@@ -153,12 +129,13 @@ impl Tasks {
 
     pub(super) fn tell(&mut self, id: &TaskId, update: &Update) {
         if let Some(record) = self.running(id) {
-            record.happen(TaskChange::Update(update.clone()));
+            record.happen(Event::Update(update.clone()));
         }
     }
 
     /// Ends a task that has not ended; one with an outcome only if it runs.
-    pub(super) fn end(&mut self, id: &TaskId, status: TaskStatus, outcome: Option<&Outcome>) -> bool {
+    pub(super) fn end(&mut self, id: &TaskId, status: TaskStatus, end: (Option<&Outcome>, Room)) -> bool {
+        let outcome = end.0;
         let may_end = |record: &Record| match record.task.status {
             TaskStatus::Running => true,
             TaskStatus::Pending => outcome.is_none(),
@@ -167,15 +144,13 @@ impl Tasks {
         if !self.records.get(id).is_some_and(may_end) {
             return false;
         }
-        self.conclude(id, status, outcome);
+        self.conclude(id, status, end);
         true
     }
 
-    fn conclude(&mut self, id: &TaskId, status: TaskStatus, outcome: Option<&Outcome>) {
+    fn conclude(&mut self, id: &TaskId, status: TaskStatus, (outcome, room): (Option<&Outcome>, Room)) {
         let Some(record) = self.records.get_mut(id) else { return };
-        record.task.status = status;
-        record.task.outcome = outcome.cloned();
-        record.happen(TaskChange::Ended(status, outcome.cloned()));
+        record.end(status, outcome);
         if outcome.is_some_and(frees_key)
             && let Some(key) = record.key.take()
         {
@@ -183,15 +158,16 @@ impl Tasks {
         }
         self.pending.remove(id);
         self.running.remove(id);
+        self.ended.add(id, &mut self.records, room);
     }
 
     /// Ends tasks whose turn did not come in time, and says which.
-    pub(super) fn fail_late(&mut self, patience: Duration) -> Vec<TaskId> {
+    pub(super) fn fail_late(&mut self, patience: Duration, room: Room) -> Vec<TaskId> {
         let is_late = |record: &Record| record.task.created.elapsed().is_ok_and(|age| age > patience);
         let waiting = self.pending.iter().filter(|id| self.records.get(*id).is_some_and(is_late));
         let late: Vec<TaskId> = waiting.cloned().collect();
         for id in &late {
-            self.conclude(id, TaskStatus::Failed, Some(&never_its_turn()));
+            self.conclude(id, TaskStatus::Failed, (Some(&never_its_turn()), room));
         }
         late
     }
@@ -201,13 +177,9 @@ impl Tasks {
     }
 
     pub(super) fn find(&self, id: &TaskId, after: u64) -> Option<FoundTask> {
-        let record = self.records.get(id).filter(|record| !is_over(record))?;
-        let skipped = usize::try_from(after).unwrap_or(usize::MAX).min(record.events.len());
-        Some(FoundTask {
-            caller: record.caller.clone(),
-            task: record.task.clone(),
-            events: record.events[skipped..].to_vec(),
-        })
+        let record = self.records.get(id).filter(|record| !record.is_over())?;
+        let (caller, task) = (record.caller.clone(), record.task.clone());
+        Some(FoundTask { caller, task, events: record.events_after(after) })
     }
 
     pub(super) fn list(&self, caller: &str, before: Option<&TaskId>, most: usize) -> Vec<Task> {
@@ -220,16 +192,21 @@ impl Tasks {
                 None => return Vec::new(),
             },
         };
-        let listed = self.records.values().filter(own).filter(|record| !is_over(record));
+        let listed = self.records.values().filter(own).filter(|record| !record.is_over());
         let older = |task: &&Task| newest.as_ref().is_none_or(|newest| age(task) < *newest);
         let mut tasks: Vec<&Task> = listed.map(|record| &record.task).filter(older).collect();
         tasks.sort_by_key(|task| std::cmp::Reverse(age(task)));
         tasks.into_iter().take(most).cloned().collect()
     }
 
-    pub(super) fn backlog(&self, caller: &str) -> u64 {
-        let waiting = self.pending.iter().filter_map(|id| self.records.get(id));
-        waiting.filter(|record| *record.caller == *caller).count() as u64
+    pub(super) fn backlog(&self, caller: &str) -> Backlog {
+        let own = |record: &&Record| *record.caller == *caller;
+        let of = |ids: &HashSet<TaskId>| {
+            let own = ids.iter().filter_map(|id| self.records.get(id)).filter(own);
+            own.fold((0, 0), |(count, bytes), record| (count + 1, bytes + record.request.len() as u64))
+        };
+        let (pending, running) = (of(&self.pending), of(&self.running));
+        Backlog { pending: pending.0, bytes: pending.1 + running.1 }
     }
 
     /// Pending, running, ended.
@@ -240,46 +217,44 @@ impl Tasks {
 
     pub(super) fn prune(&mut self) -> u64 {
         self.swept = Some(Instant::now());
-        let before = self.records.len();
-        let keys = &mut self.keys;
-        self.records.retain(|_, record| {
-            let over = is_over(record);
-            if let Some(key) = record.key.as_ref().filter(|_| over) {
-                keys.remove(key);
-            }
-            !over
-        });
-        (before - self.records.len()) as u64
-    }
-
-    /// The same, and removes ended tasks that are older or more than allowed.
-    pub(super) fn prune_over(&mut self, retention: &Retention) -> u64 {
-        let gone = self.prune();
-        let mut ended: Vec<(SystemTime, TaskId)> = self
+        let over: Vec<TaskId> = self
             .records
             .values()
-            .filter(|record| record.task.status.is_ended())
-            .map(|record| (record.task.updated, record.task.id.clone()))
+            .filter(|record| record.is_over())
+            .map(|record| record.task.id.clone())
             .collect();
-        ended.sort_by(|a, b| b.cmp(a));
+        self.remove(&over)
+    }
+
+    /// The same, and removes ended tasks that are older or more than allowed: of each caller its oldest.
+    pub(super) fn prune_over(&mut self, retention: &Retention, room: Room) -> u64 {
+        let gone = self.prune();
+        let ended = self.records.values().filter(|record| record.task.status.is_ended());
         let old = |at: SystemTime| at.elapsed().is_ok_and(|age| age >= retention.tasks_for);
-        let over =
-            |(place, (at, _)): &(usize, (SystemTime, TaskId))| *place as u64 >= retention.tasks || old(*at);
-        let surplus: Vec<_> = ended.into_iter().enumerate().filter(over).collect();
-        for (_, (_, id)) in &surplus {
-            if let Some(key) = self.records.remove(id).and_then(|record| record.key) {
-                self.keys.remove(&key);
+        let old: Vec<TaskId> =
+            ended.filter(|record| old(record.task.updated)).map(|record| record.task.id.clone()).collect();
+        let gone = gone + self.remove(&old);
+        let surplus = self.ended.surplus(room.count);
+        let gone = gone + self.remove(&surplus);
+        self.ended.trim_all(&mut self.records, room.bytes);
+        gone
+    }
+
+    fn remove(&mut self, ids: &[TaskId]) -> u64 {
+        for id in ids {
+            let Some(record) = self.records.remove(id) else { continue };
+            if let Some(key) = &record.key {
+                self.keys.remove(key);
             }
+            self.ended.remove(&record);
         }
-        gone + surplus.len() as u64
+        if !ids.is_empty() {
+            self.ended.forget_removed(&self.records);
+        }
+        ids.len() as u64
     }
 
     fn running(&mut self, id: &TaskId) -> Option<&mut Record> {
         self.records.get_mut(id).filter(|record| record.task.status == TaskStatus::Running)
     }
-}
-
-fn is_over(record: &Record) -> bool {
-    record.task.status.is_ended()
-        && record.task.updated.elapsed().is_ok_and(|elapsed| elapsed >= record.task.keep)
 }

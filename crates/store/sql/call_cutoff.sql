@@ -1,1 +1,0 @@
-SELECT began FROM calls ORDER BY began DESC LIMIT 1 OFFSET $1

@@ -1,1 +1,0 @@
-SELECT updated FROM tasks WHERE expires IS NOT NULL ORDER BY updated DESC LIMIT 1 OFFSET $1

@@ -1,0 +1,1 @@
+DELETE FROM tasks WHERE id IN (VALUES ($1) /* and so on */) AND expires IS NOT NULL
