@@ -344,3 +344,44 @@ impl Mount {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::BoxFuture;
+    use crate::call::Call;
+    use crate::outcome::Outcome;
+    use crate::progress::Progress;
+    use crate::source::SourceError;
+
+    struct Nothing;
+
+    impl Source for Nothing {
+        fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
+            Box::pin(std::future::pending())
+        }
+
+        fn call<'a>(&'a self, _: &'a Call, _: &'a Progress) -> BoxFuture<'a, Result<Outcome, SourceError>> {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    #[test]
+    fn gates_of_tools_that_are_gone_are_forgotten() {
+        let mount = Arc::new(Mount::new("kit", "Kit", Naming::Prefixed, Arc::new(Nothing)));
+        let shelve = |names: &[String]| {
+            let tool =
+                |name: &String| Tool::new(name.as_str(), name, Schema::new(json!({ "type": "object" })));
+            let listing = Listing::from(names.iter().map(tool).collect::<Vec<Tool>>());
+            mount.shelve(&listing, &Settings::default(), None).0
+        };
+        let first = shelve(&["stays".to_owned()]);
+        for round in 0..50 {
+            let now = shelve(&["stays".to_owned(), format!("tool{round}")]);
+            assert!(Arc::ptr_eq(&first[0].gate, &now[0].gate), "its limits hold across lists");
+            assert_eq!(mount.lock_kept().len(), 2);
+        }
+    }
+}

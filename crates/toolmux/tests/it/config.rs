@@ -155,7 +155,7 @@ fn of_two_sources_with_one_name_the_first_keeps_it_and_the_server_starts() {
 #[test]
 fn every_limit_has_a_setting() {
     let limits = "call_timeout = '1m'\nconcurrency = 1\nqueue = 1\nbreaker_failures = 1\nbreaker_rest = '1s'
-drain = '1s'\nrefresh = '1m'\nlist_timeout = '30s'\ntools_per_source = 1\ntask_concurrency = 1\ntask_backlog = 1
+drain = '1s'\nrefresh = '1m'\nlist_timeout = '30s'\ntools_per_source = 1\ntask_concurrency = 1\ntask_backlog = 1\ntask_backlog_bytes = '1MiB'
 task_patience = '5m'\ntask_result_bytes = 1\nbody_bytes = 1\nbody_timeout = '30s'\nhead_timeout = '30s'
 connections = 1\nmemory = '512MiB'\n";
     let folder = folder(&format!("{ECHO}\n[limits]\n{limits}"));

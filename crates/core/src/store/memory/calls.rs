@@ -19,7 +19,7 @@ pub(super) const MOST_CALLS: u64 = 100_000;
 
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    calls: HashMap<CallKey, Record>,
+    records: HashMap<CallKey, Record>,
     ended: HashMap<Arc<str>, Ended>,
     /// Of all callers, ended.
     count: u64,
@@ -72,7 +72,7 @@ pub(super) struct Room {
 
 impl Calls {
     pub(super) fn begin(&mut self, key: &CallKey, digest: &CallDigest) -> Begun {
-        match self.calls.entry(key.clone()) {
+        match self.records.entry(key.clone()) {
             Entry::Occupied(known) if known.get().digest != *digest => Begun::Conflict,
             Entry::Occupied(known) => known.get().outcome().map_or(Begun::Running, Begun::Ended),
             Entry::Vacant(place) => {
@@ -83,11 +83,11 @@ impl Calls {
     }
 
     pub(super) fn digest(&self, key: &CallKey) -> Option<CallDigest> {
-        self.calls.get(key).map(|record| record.digest)
+        self.records.get(key).map(|record| record.digest)
     }
 
     pub(super) fn finish(&mut self, key: &CallKey, outcome: &Outcome, room: Room) -> bool {
-        let Some(record) = self.calls.get_mut(key) else { return false };
+        let Some(record) = self.records.get_mut(key) else { return false };
         match &record.state {
             State::Ended(known) => return written(known) == written(outcome),
             State::NotKept => return false,
@@ -102,16 +102,15 @@ impl Calls {
             bytes = 0;
             State::NotKept
         };
-        if !self.ended.contains_key(&key.caller) {
-            self.ended.insert(Arc::clone(&key.caller), Ended::default());
-        }
-        if let Some(own) = self.ended.get_mut(&key.caller) {
-            own.order.push_back((Arc::clone(&key.id), Instant::now()));
-            own.bytes += bytes;
-        }
+        let own = self.ended.entry(Arc::clone(&key.caller)).or_default();
+        own.order.push_back((Arc::clone(&key.id), Instant::now()));
+        own.bytes += bytes;
+        let over = own.order.len() as u64 > room.count.share || own.bytes > room.bytes.share;
         self.count += 1;
         self.bytes += bytes;
-        self.trim(&key.caller, room.count.share, room.bytes.share);
+        if over {
+            self.trim(&key.caller, room.count.share, room.bytes.share);
+        }
         if self.count > room.count.total || self.bytes > room.bytes.total {
             self.trim_all(Room { count: room.count.with_room(), bytes: room.bytes.with_room() });
         }
@@ -119,11 +118,11 @@ impl Calls {
     }
 
     pub(super) fn forget(&mut self, key: &CallKey) {
-        self.calls.remove(key);
+        self.records.remove(key);
     }
 
     pub(super) fn watch(&mut self, key: &CallKey) -> Option<watch::Receiver<Option<Outcome>>> {
-        self.calls.get_mut(key).map(|record| match &mut record.state {
+        self.records.get_mut(key).map(|record| match &mut record.state {
             State::Running(waiting) => waiting.get_or_insert_with(|| watch::Sender::new(None)).subscribe(),
             State::Ended(_) | State::NotKept => watch::Sender::new(record.outcome()).subscribe(),
         })
@@ -131,12 +130,12 @@ impl Calls {
 
     /// All, and those that run.
     pub(super) fn count(&self) -> [u64; 2] {
-        let all = self.calls.len() as u64;
+        let all = self.records.len() as u64;
         [all, all - self.count]
     }
 
     pub(super) fn prune(&mut self, retention: &Retention, room: Room) -> u64 {
-        let before = self.calls.len();
+        let before = self.records.len();
         let callers: Vec<Arc<str>> = self.ended.keys().cloned().collect();
         for caller in &callers {
             while self.ended.get(caller).is_some_and(|own| {
@@ -146,7 +145,7 @@ impl Calls {
             }
         }
         self.trim_all(room);
-        (before - self.calls.len()) as u64
+        (before - self.records.len()) as u64
     }
 
     /// Takes from those who hold the most until all fit.
@@ -191,7 +190,7 @@ impl Calls {
         let Some((id, _)) = own.order.pop_front() else { return };
         own.without_result = own.without_result.saturating_sub(1);
         self.count -= 1;
-        let record = self.calls.remove(&CallKey { caller: Arc::clone(caller), id });
+        let record = self.records.remove(&CallKey { caller: Arc::clone(caller), id });
         if let Some(State::Ended(outcome)) = record.map(|record| record.state) {
             own.bytes -= outcome.bytes() as u64;
             self.bytes -= outcome.bytes() as u64;
@@ -203,7 +202,7 @@ impl Calls {
         let Some((id, _)) = own.order.get(own.without_result) else { return };
         own.without_result += 1;
         let key = CallKey { caller: Arc::clone(caller), id: Arc::clone(id) };
-        let Some(record) = self.calls.get_mut(&key) else { return };
+        let Some(record) = self.records.get_mut(&key) else { return };
         if let State::Ended(outcome) = std::mem::replace(&mut record.state, State::NotKept) {
             own.bytes -= outcome.bytes() as u64;
             self.bytes -= outcome.bytes() as u64;

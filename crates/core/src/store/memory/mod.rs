@@ -6,6 +6,7 @@ mod tasks;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -38,6 +39,8 @@ pub struct MemoryStore {
     records: Mutex<Records>,
     bells: Arc<Bells>,
     retention: Retention,
+    room_of_calls: Room,
+    room_of_tasks: Room,
     prune_every: Duration,
 }
 
@@ -82,7 +85,14 @@ impl MemoryStore {
             refusals: retention.refusals.min(MOST_AUDITED),
             ..retention
         };
-        MemoryStore { records: Mutex::default(), bells: Arc::default(), retention, prune_every }
+        MemoryStore {
+            records: Mutex::default(),
+            bells: Arc::default(),
+            retention,
+            room_of_calls: room_of_calls(&retention),
+            room_of_tasks: room_of_tasks(&retention),
+            prune_every,
+        }
     }
 
     fn records<T>(&self, read: impl FnOnce(&mut Records) -> T) -> T {
@@ -90,15 +100,11 @@ impl MemoryStore {
         if records.pruned.is_none_or(|pruned| pruned.elapsed() >= self.prune_every) {
             records.pruned = Some(Instant::now());
             records.prune(&self.retention);
-            for late in records.tasks.fail_late(self.retention.pending_for, self.room_of_tasks()) {
+            for late in records.tasks.fail_late(self.retention.pending_for, self.room_of_tasks) {
                 self.bells.ring(late.as_str());
             }
         }
         read(&mut records)
-    }
-
-    fn room_of_tasks(&self) -> Room {
-        room_of_tasks(&self.retention)
     }
 
     fn tasks<T: Send + 'static>(&self, read: impl FnOnce(&mut Tasks) -> T) -> StoreFuture<'_, T> {
@@ -133,7 +139,10 @@ fn short(key: &CallKey) -> Cow<'_, CallKey> {
         return Cow::Borrowed(key);
     }
     let digest: [u8; 32] = Sha256::digest(key.id.as_bytes()).into();
-    let id = digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let id = digest.iter().fold(String::with_capacity(LONGEST_ID), |mut id, byte| {
+        write!(id, "{byte:02x}").expect("writing to memory cannot fail");
+        id
+    });
     Cow::Owned(CallKey { caller: Arc::clone(&key.caller), id: id.into() })
 }
 
@@ -152,11 +161,7 @@ impl Store for MemoryStore {
     }
 
     fn call_finish<'a>(&'a self, key: &'a CallKey, outcome: &'a Outcome) -> StoreFuture<'a, bool> {
-        ready(
-            self.records(|records| {
-                records.calls.finish(&short(key), outcome, room_of_calls(&self.retention))
-            }),
-        )
+        ready(self.records(|records| records.calls.finish(&short(key), outcome, self.room_of_calls)))
     }
 
     fn call_forget<'a>(&'a self, key: &'a CallKey) -> StoreFuture<'a, ()> {
@@ -256,11 +261,11 @@ impl Store for MemoryStore {
     }
 
     fn task_finish<'a>(&'a self, id: &'a TaskId, outcome: &'a Outcome) -> StoreFuture<'a, bool> {
-        self.change(id, |tasks| tasks.end(id, TaskStatus::of(outcome), (Some(outcome), self.room_of_tasks())))
+        self.change(id, |tasks| tasks.end(id, TaskStatus::of(outcome), (Some(outcome), self.room_of_tasks)))
     }
 
     fn task_cancel<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, bool> {
-        self.change(id, |tasks| tasks.end(id, TaskStatus::Cancelled, (None, self.room_of_tasks())))
+        self.change(id, |tasks| tasks.end(id, TaskStatus::Cancelled, (None, self.room_of_tasks)))
     }
 
     fn task_is_ours<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, bool> {

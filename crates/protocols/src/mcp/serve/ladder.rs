@@ -1,6 +1,5 @@
 //! Which era a request over HTTP is of, and what 2026-07-28 wants of its headers and `_meta`.
 
-
 use http::{HeaderMap, HeaderName};
 use serde_json::json;
 use serde_json::value::RawValue;
