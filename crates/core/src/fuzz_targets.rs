@@ -162,10 +162,10 @@ fn halves(data: &[u8]) -> Option<(Schema, Value)> {
 fn schema(data: &[u8]) {
     let Some((schema, arguments)) = halves(data) else { return };
     let Ok(validator) = schema.compile() else { return };
-    let faults = validator.faults(&arguments);
-    assert_eq!(faults, validator.faults(&arguments), "the same arguments have other faults");
+    let faults = validator.faults(&arguments, data.len());
+    assert_eq!(faults, validator.faults(&arguments, data.len()), "the same arguments have other faults");
     let again = Schema::new(schema.value().clone()).compile().expect("a clone of a good schema is good");
-    assert_eq!(faults.is_empty(), again.faults(&arguments).is_empty());
+    assert_eq!(faults.is_empty(), again.faults(&arguments, data.len()).is_empty());
     let told: usize = faults.iter().map(|fault| fault.parameter.len() + fault.message.len()).sum();
     assert!(told <= 64 * (data.len() + 256), "{told} bytes of faults for {} bytes", data.len());
 }
@@ -179,8 +179,8 @@ fn repair(data: &[u8]) {
     assert!(told <= 64 * (data.len() + 256), "{told} bytes of repairs for {} bytes", data.len());
     let again = schema_repair::compile(&repaired.schema).expect("a repaired schema is good");
     assert_eq!(again.repairs, Vec::<String>::new(), "of {}", repaired.schema.value());
-    let faults = repaired.validator.faults(&arguments).is_empty();
-    assert_eq!(faults, again.validator.faults(&arguments).is_empty());
+    let faults = repaired.validator.faults(&arguments, data.len()).is_empty();
+    assert_eq!(faults, again.validator.faults(&arguments, data.len()).is_empty());
 }
 
 /// Only texts are converted, each into exactly the JSON that it is.

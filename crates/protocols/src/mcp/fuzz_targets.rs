@@ -113,11 +113,8 @@ fn template_examples() -> Vec<Vec<u8>> {
 
 /// A template without expressions fits itself alone; what fits another begins and ends as it does.
 fn template(data: &[u8]) {
-    let text = String::from_utf8_lossy(&data[..data.len().min(96)]);
+    let text = String::from_utf8_lossy(data);
     let (template, uri) = text.split_once('\n').unwrap_or((&text, ""));
-    if template.matches('{').count() > 3 {
-        return;
-    }
     let fits = matches(template, uri);
     match (template.split_once('{'), template.rsplit_once('}')) {
         (None, _) => assert_eq!(fits, template == uri),

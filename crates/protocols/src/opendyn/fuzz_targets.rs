@@ -1,9 +1,12 @@
 //! Invariants of OpenDyn documents, and of values on their way between JSON and the bytes of C.
 
-use std::sync::LazyLock;
+use std::collections::HashSet;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::handles::{HandleTable, Owner, TableSettings, UsedHandles};
 use super::plan::{Book, read};
 use crate::fuzz_targets::Target;
 
@@ -50,6 +53,11 @@ static BOOK: LazyLock<Book> = LazyLock::new(|| {
     Book { functions: zlib.functions.into_iter().chain(libm.functions).collect(), ..zlib }
 });
 
+/// No object is open: every handle is one that was never given.
+static NO_HANDLES: LazyLock<Arc<HandleTable>> = LazyLock::new(|| {
+    HandleTable::new(TableSettings { quota: 1, idle: Duration::MAX, closable: HashSet::new() })
+});
+
 /// The number of a function, and its arguments.
 fn argument_examples() -> Vec<Vec<u8>> {
     let example = |(number, planned): (usize, &super::plan::Planned)| {
@@ -67,7 +75,8 @@ fn arguments(data: &[u8]) {
     let Some(planned) = BOOK.functions.get(number) else { return };
     let encode = |arguments: &str| {
         let (mut scratch, mut out) = (Vec::new(), Vec::new());
-        planned.encode(arguments, &mut scratch, &mut out).map(|generation| (generation, out))
+        let mut used = UsedHandles::new(&NO_HANDLES, Owner { caller: "somebody", user: None });
+        planned.encode(arguments, &mut used, &mut scratch, &mut out).map(|()| out)
     };
     let text = arguments.to_string();
     let encoded = encode(&text);
@@ -77,7 +86,7 @@ fn arguments(data: &[u8]) {
         "the same arguments are encoded otherwise"
     );
     match encoded {
-        Ok((_, bytes)) => {
+        Ok(bytes) => {
             assert!(
                 bytes.len() <= 8 * text.len() + 16 * planned.feeds.len(),
                 "{} bytes for {text}",
@@ -102,7 +111,7 @@ fn result(data: &[u8]) {
     let Some((number, bytes)) = data.split_first() else { return };
     let Some(planned) = BOOK.functions.get(usize::from(*number)) else { return };
     for length in [bytes.len(), bytes.len().min(8), bytes.len().min(12)] {
-        let Ok(decoded) = planned.decode(&bytes[..length], &BOOK.codes) else { continue };
+        let Ok(decoded) = planned.decode(&bytes[..length], None, &BOOK.codes) else { continue };
         let value: Value = serde_json::from_str(&decoded.json).expect("a result is JSON");
         assert!(value.is_object(), "{value}");
         let codes: usize = BOOK.codes.values().map(String::len).max().unwrap_or_default();

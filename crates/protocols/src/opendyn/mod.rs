@@ -8,9 +8,9 @@ mod document;
 mod encode;
 mod encode_element;
 mod enforcement;
+mod engine;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzz_targets;
-mod engine;
 mod handles;
 pub mod header;
 mod in_process;
