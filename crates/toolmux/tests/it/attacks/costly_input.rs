@@ -186,7 +186,7 @@ fn a_schema_of_an_upstream_does_not_expand_without_end() {
         let (status, told) = call(&serving, tool, &json!({ "list": "x", "n": "no number" }));
         assert!(status == 422 && told.contains("must be an integer"), "{tool}: the rest holds: {told}");
     }
-    let listed: usize = upstream.heard().iter().map(|heard| lists_bytes(heard)).max().unwrap_or_default();
+    let listed: usize = upstream.heard().iter().map(lists_bytes).max().unwrap_or_default();
     for path in ["/tools", "/model/gemini/tools"] {
         let (status, list) = serving.get(path, "");
         assert_eq!(status, 200, "{list:.300}");

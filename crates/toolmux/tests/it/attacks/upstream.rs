@@ -23,12 +23,9 @@ impl Heard {
 
     /// The token in `Authorization`.
     pub(super) fn token(&self) -> Option<&str> {
-        let header = |line: &str| {
-            let (name, value) = line.split_once(':')?;
-            name.eq_ignore_ascii_case("authorization").then(|| value.len())
-        };
-        let (line, length) = self.head.lines().find_map(|line| Some((line, header(line)?)))?;
-        line[line.len() - length..].trim().strip_prefix("Bearer ")
+        let mut headers = self.head.lines().filter_map(|line| line.split_once(':'));
+        let (_, value) = headers.find(|(name, _)| name.eq_ignore_ascii_case("authorization"))?;
+        value.trim().strip_prefix("Bearer ")
     }
 }
 
