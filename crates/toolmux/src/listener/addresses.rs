@@ -105,8 +105,8 @@ mod tests {
 
     #[test]
     fn this_machine_is_bounded_only_when_that_is_said() {
-        check(None, &["127.0.0.1"; USUAL + 1], USUAL + 1);
-        check(None, &["192.0.2.1"; USUAL + 1], USUAL);
+        check(None, &vec!["127.0.0.1"; USUAL + 1], USUAL + 1);
+        check(None, &vec!["192.0.2.1"; USUAL + 1], USUAL);
         check(Some(3), &["127.0.0.1"; 5], 3);
         check(Some(3), &["::1"; 5], 3);
     }
