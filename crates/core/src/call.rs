@@ -81,6 +81,9 @@ pub struct Request {
     pub patience: Option<Duration>,
     /// The caller answers questions of a tool that runs as a task, where it follows the task.
     pub answers: bool,
+    /// The session it came by, for protocols that have sessions. It says nothing about who asks: what a call keeps
+    /// open belongs to its caller, and is released when the session ends.
+    pub session: Option<Arc<str>>,
     /// What only the protocol it came by can say.
     pub extra: Passthrough,
 }
@@ -96,6 +99,7 @@ impl Request {
             trace: None,
             patience: None,
             answers: false,
+            session: None,
             extra: Passthrough::default(),
         }
     }
@@ -175,6 +179,11 @@ impl Call {
     /// For whom the call acts: the user that the request names, or the caller's own.
     pub fn user(&self) -> Option<&str> {
         self.request.grants.user_id.as_deref().or(self.caller.user.as_deref())
+    }
+
+    /// The session it came by. The calls of a workflow have that of the call that runs it; a task has none.
+    pub fn session(&self) -> Option<&Arc<str>> {
+        self.request.session.as_ref()
     }
 
     /// The caller's trace.

@@ -68,6 +68,10 @@ pub trait Source: Send + Sync {
     /// by another key than before: what the source keeps for it is to be released. Must not block.
     fn callers_left(&self, _has_left: &dyn Fn(&str) -> bool) {}
 
+    /// A session of a caller, by its name, has ended: what the source keeps for calls of that session is to be
+    /// released. May be said more than once of the same session. Must not block.
+    fn session_ended(&self, _caller: &str, _session: &str) {}
+
     /// Ends what the source runs: connections, child processes. Calls in flight are over by then.
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))

@@ -200,6 +200,15 @@ impl Gateway {
         Ok((Arc::clone(entry), entry.mount.calls.token()))
     }
 
+    /// Has every source release what it keeps for a session that has ended. For protocols that have sessions.
+    pub fn session_ended(&self, caller: &str, session: &str) {
+        self.shelves(|shelves| {
+            for shelf in shelves.iter() {
+                shelf.mount.source.session_ended(caller, session);
+            }
+        });
+    }
+
     /// The present snapshot.
     pub fn catalog(&self) -> Arc<Catalog> {
         self.catalog.load_full()

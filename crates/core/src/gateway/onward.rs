@@ -38,6 +38,7 @@ impl Call {
         }
         // Each tool is given what configuration names for it, and nothing that was added for the tool that calls it.
         request.grants.remove_supplied();
+        request.session.clone_from(&self.request.session);
         self.onward.gateway.call_at(depth, &self.caller, request, progress).await
     }
 

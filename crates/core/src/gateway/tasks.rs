@@ -51,9 +51,11 @@ impl Gateway {
     async fn accept(
         self: &Arc<Self>,
         caller: &Caller,
-        request: Request,
+        mut request: Request,
         keep: Duration,
     ) -> Result<TaskId, Refusal> {
+        // A task outlives the session it was submitted in.
+        request.session = None;
         // What the server itself adds from its vault it can add again.
         let portable = request.grants.authorization.is_empty() && request.grants.secrets.is_empty();
         let mut call = self.check(0, caller, request).await?;

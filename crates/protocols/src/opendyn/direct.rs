@@ -13,7 +13,7 @@ use super::handles::{HandleTable, Owner, TableSettings, UsedHandles};
 use super::plan::{Book, read};
 
 /// The one program that calls the library has all its objects.
-const PROGRAM: Owner<'_> = Owner { caller: "", user: None };
+const PROGRAM: Owner<'_> = Owner { caller: "", user: None, session: None };
 /// It is loaded once.
 const GENERATION: u32 = 1;
 

@@ -75,7 +75,7 @@ fn arguments(data: &[u8]) {
     let Some(planned) = BOOK.functions.get(number) else { return };
     let encode = |arguments: &str| {
         let (mut scratch, mut out) = (Vec::new(), Vec::new());
-        let mut used = UsedHandles::new(&NO_HANDLES, Owner { caller: "somebody", user: None });
+        let mut used = UsedHandles::new(&NO_HANDLES, Owner { caller: "somebody", user: None, session: None });
         planned.encode(arguments, &mut used, &mut scratch, &mut out).map(|()| out)
     };
     let text = arguments.to_string();

@@ -191,6 +191,10 @@ impl Source for OpenDyn {
         self.handles.callers_left(has_left);
     }
 
+    fn session_ended(&self, caller: &str, session: &str) {
+        self.handles.session_ended(caller, session);
+    }
+
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
             // What is still open ends with the workers.
@@ -229,8 +233,8 @@ impl OpenDyn {
             return Err(SourceError::NotReached(message));
         };
         let (mut scratch, mut values) = (Vec::new(), Vec::new());
-        let mut used =
-            UsedHandles::new(&self.handles, Owner { caller: call.caller().name(), user: call.user() });
+        let owner = Owner { caller: call.caller().name(), user: call.user(), session: call.session() };
+        let mut used = UsedHandles::new(&self.handles, owner);
         planned
             .encode(call.arguments().text().get(), &mut used, &mut scratch, &mut values)
             .map_err(invalid)?;

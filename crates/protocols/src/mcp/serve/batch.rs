@@ -17,7 +17,7 @@ use crate::web::json;
 const MOST: usize = 100;
 
 pub(super) async fn post(server: &Server, headers: &HeaderMap, caller: Caller, body: &[u8]) -> Response {
-    let peer = match ladder::legacy_peer(headers, caller) {
+    let peer = match ladder::legacy_peer(headers, caller).and_then(|peer| server.alive(peer)) {
         Ok(peer) => peer,
         Err(stopped) => return stop(None, stopped),
     };

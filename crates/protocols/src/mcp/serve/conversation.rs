@@ -39,7 +39,7 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    /// `session` must be no other conversation's at this desk; `most` requests are answered at a time.
+    /// `session` must be no other conversation's; `most` requests are answered at a time.
     pub(super) fn new(
         gateway: Arc<Gateway>,
         desk: Arc<Desk>,
@@ -91,7 +91,7 @@ impl Conversation {
         };
         let listens = asked.method == "subscriptions/listen";
         // Begun before the task runs, so that a cancellation that comes next always finds it.
-        let begun = self.desk.begin(&self.session, &id);
+        let begun = self.desk.begin(&self.gateway, &self.session, &id);
         let exchange = self.exchange(peer, asked);
         let answering = async move {
             if let Some(reply) = begun.token.run_until_cancelled(methods::answer(exchange)).await {
@@ -140,10 +140,10 @@ impl Conversation {
         self.running.wait().await;
     }
 
-    /// Cancels everything that still runs.
+    /// Cancels everything that still runs, and ends the session.
     pub(super) fn end(&self) {
         self.ends.cancel();
-        self.desk.forget(&self.session);
+        self.desk.end(&self.gateway, &self.session);
     }
 
     fn initialize(&self, asked: Asked, place: Place) {

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use toolmux_core::gateway::Gateway;
 use toolmux_core::json_text::to_raw;
 use toolmux_core::progress::Question;
 
@@ -109,11 +110,16 @@ impl Desk {
     }
 
     /// A request that [`Desk::cancel`] can end while the guard lives.
-    pub(super) fn begin(self: &Arc<Self>, session: &SessionKey, id: &RawValue) -> Begun {
+    pub(super) fn begin(
+        self: &Arc<Self>,
+        gateway: &Arc<Gateway>,
+        session: &SessionKey,
+        id: &RawValue,
+    ) -> Begun {
         let key: Key = (session.clone(), id.get().into());
         let token = CancellationToken::new();
         self.running.put(key.clone(), token.clone(), 0);
-        Begun { desk: Arc::clone(self), key, token }
+        Begun { gateway: Arc::clone(gateway), desk: Arc::clone(self), key, token }
     }
 
     /// A client no longer wants an answer.
@@ -123,16 +129,14 @@ impl Desk {
         }
     }
 
-    /// A client says that it will not come back.
-    pub(super) fn end(&self, session: &SessionKey) {
-        self.forget(session);
-        self.over.put(session.clone(), (), 0);
-    }
-
-    /// Removes what a session set.
-    pub(super) fn forget(&self, session: &SessionKey) {
+    /// Ends a session: what it set is removed, and sources release what they keep for it.
+    pub(super) fn end(&self, gateway: &Gateway, session: &SessionKey) {
         self.levels.take(session);
         self.subscriptions.take(session);
+        // In this order: a request of the session that is still being answered either is finished by now, so that
+        // what it opened is released here, or finds that the session is over when it is (see the drop of `Begun`).
+        self.over.put(session.clone(), (), 0);
+        gateway.session_ended(&session.caller, &session.id);
     }
 
     pub(super) fn is_over(&self, session: &SessionKey) -> bool {
@@ -190,8 +194,9 @@ fn bytes_of(uris: &BTreeSet<String>) -> usize {
     uris.iter().map(String::len).sum()
 }
 
-/// A request under way.
+/// A request under way. Must be dropped after what answers it.
 pub(super) struct Begun {
+    gateway: Arc<Gateway>,
     desk: Arc<Desk>,
     key: Key,
     pub(super) token: CancellationToken,
@@ -200,11 +205,19 @@ pub(super) struct Begun {
 impl Drop for Begun {
     fn drop(&mut self) {
         self.desk.running.take(&self.key);
+        let session = &self.key.0;
+        // It may have opened objects after the session ended.
+        if self.desk.is_over(session) {
+            self.gateway.session_ended(&session.caller, &session.id);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use toolmux_core::gateway::Settings;
+    use toolmux_core::store::MemoryStore;
+
     use super::*;
     use crate::mcp::template::MOST_URI_BYTES;
 
@@ -214,15 +227,16 @@ mod tests {
 
     #[test]
     fn sessions_of_one_caller_do_not_evict_those_of_another() {
+        let gateway = Gateway::new(Settings::default(), Arc::new(MemoryStore::default()));
         let (desk, alice) = (Desk::default(), session("alice", 0));
         desk.set_level(&alice, "error".to_owned());
         assert!(desk.subscribe(&alice, "file:///a"));
-        desk.end(&session("alice", 1));
+        desk.end(&gateway, &session("alice", 1));
         for id in 0..20_000 {
             let session = session("mallory", id);
             desk.set_level(&session, "debug".to_owned());
             desk.subscribe(&session, "file:///m");
-            desk.end(&session);
+            desk.end(&gateway, &session);
         }
         assert_eq!(desk.level(&alice).as_deref(), Some("error"));
         assert_eq!(desk.subscriptions(&alice).len(), 1);

@@ -115,7 +115,7 @@ pub(super) fn delete(server: Server, request: Request) -> Response {
     }
     match ladder::legacy_peer(&parts.headers, caller).and_then(|peer| server.alive(peer)) {
         Ok(peer) => {
-            peer.session.iter().for_each(|session| server.desk.end(session));
+            peer.session.iter().for_each(|session| server.desk.end(&server.web.gateway, session));
             StatusCode::NO_CONTENT.into_response()
         }
         Err(stopped) => stop(None, stopped),
@@ -191,7 +191,7 @@ impl Server {
     }
 
     /// The same peer, unless its session was ended here.
-    fn alive(&self, peer: Peer) -> Result<Peer, Stopped> {
+    pub(super) fn alive(&self, peer: Peer) -> Result<Peer, Stopped> {
         let over = peer.session.as_ref().is_some_and(|session| self.desk.is_over(session));
         if over { Err(Stopped::NoSession) } else { Ok(peer) }
     }
@@ -207,7 +207,7 @@ pub(super) fn cancellable(exchange: Exchange) -> BoxFuture<'static, Reply> {
     let Some(session) = exchange.peer.session.clone() else { return methods::answer(exchange) };
     Box::pin(async move {
         let desk = Arc::clone(&exchange.desk);
-        let begun = desk.begin(&session, &exchange.asked.id);
+        let begun = desk.begin(&exchange.gateway, &session, &exchange.asked.id);
         let answer = begun.token.run_until_cancelled(methods::answer(exchange)).await;
         answer.unwrap_or_else(|| Err(Fault::new(INTERNAL_ERROR, "The request was cancelled")))
     })

@@ -35,8 +35,8 @@ pub async fn serve_streams(
     let mut writer = JoinSet::new();
     writer.spawn(write(messages, output));
     let memory = Arc::clone(gateway.memory());
-    let conversation =
-        Conversation::new(gateway, Arc::default(), caller, "stdio".into(), (out, MOST_RUNNING));
+    let session = uuid::Uuid::new_v4().simple().to_string().into();
+    let conversation = Conversation::new(gateway, Arc::default(), caller, session, (out, MOST_RUNNING));
     let mut lines = Lines::new(input, LINE_BYTES, Memory::default());
     while let Some(line) = lines.next().await {
         match line {

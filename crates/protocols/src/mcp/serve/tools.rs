@@ -103,6 +103,7 @@ fn request(exchange: &Exchange, params: &Params<'_>) -> Result<(Request, Structu
         request.extra = Passthrough::of(MCP, told);
     }
     request.id.clone_from(&exchange.asked.call_id);
+    request.session = exchange.peer.session.as_ref().map(|session| Arc::clone(&session.id));
     let trace = params.meta().traceparent.as_deref().map(Box::from);
     request.trace = trace.or_else(|| exchange.asked.trace.clone());
     Ok((request, structure, plan))

@@ -17,6 +17,8 @@ use super::used::UsedHandles;
 pub(in crate::opendyn) struct Owner<'a> {
     pub(in crate::opendyn) caller: &'a str,
     pub(in crate::opendyn) user: Option<&'a str>,
+    /// The session in which it asks. It decides when objects are released, and nothing about whose they are.
+    pub(in crate::opendyn) session: Option<&'a Arc<str>>,
 }
 
 pub(in crate::opendyn) struct TableSettings {
@@ -72,6 +74,9 @@ struct Entry {
     tag: String,
     word: u64,
     holder: Holder,
+    /// The session in which it was opened. None if that was outside of any, or in several: then it is released with
+    /// none of them.
+    session: Option<Arc<str>>,
     /// The handles that the call which opened it was given: the object may be a part of theirs.
     made_from: Vec<HandleId>,
     used: Instant,
@@ -125,11 +130,13 @@ impl HandleTable {
         opens: usize,
         slots: &Arc<[Slot]>,
     ) -> Result<Ticket, QuotaExceeded> {
-        let holder = if opens == 0 { None } else { Some(self.take(used.owner(), opens)?) };
+        let owner = used.owner();
+        let holder = if opens == 0 { None } else { Some(self.take(owner, opens)?) };
         Ok(Ticket {
             table: Arc::clone(self),
             holder,
             reserved: opens,
+            session: owner.session.cloned(),
             made_from: used.ids,
             closing: used.closing,
             slots: Arc::clone(slots),
@@ -174,7 +181,7 @@ impl HandleTable {
         let watched = state.closable > 0;
         let mut given = Vec::with_capacity(found.len());
         for found in found {
-            given.push(state.open(&holder, &ticket.made_from, found));
+            given.push(state.open(&holder, ticket, found));
         }
         state.give_back(&holder, ticket.reserved);
         // Whoever closes objects sleeps until the oldest is due, and for ever when there is none: a newer one needs no
@@ -227,6 +234,22 @@ impl HandleTable {
         }
         drop(guard);
         self.wake.notify_one();
+    }
+
+    /// Releases what was opened in a session that has ended. What nothing can close counts until its worker ends:
+    /// otherwise its caller would get around the quota with a new session for each object.
+    pub(in crate::opendyn) fn session_ended(&self, caller: &str, session: &str) {
+        let mut state = self.lock();
+        let mut found = false;
+        for entry in state.entries.values_mut() {
+            if *entry.holder.caller == *caller && entry.session.as_deref() == Some(session) {
+                (entry.released, found) = (true, true);
+            }
+        }
+        drop(state);
+        if found {
+            self.wake.notify_one();
+        }
     }
 
     /// A worker has ended, and all its objects with it.
@@ -299,11 +322,13 @@ impl State {
     /// An object that a function gave. One that its caller has already keeps its handle. One that another caller has
     /// is taken from there: either the library has closed it by a function whose description does not say so, and the
     /// address is that of a new object; or the library gives one object to all, and whoever asks again gets it again.
-    fn open(&mut self, holder: &Holder, made_from: &[HandleId], found: &Found<'_>) -> Given {
+    fn open(&mut self, holder: &Holder, ticket: &Ticket, found: &Found<'_>) -> Given {
         if let Some(id) = self.by_word.get(&found.word).copied() {
-            let known = self.entries.get(&id);
-            let own = known.is_some_and(|entry| entry.holder == *holder && !entry.released);
-            if own {
+            let known = self.entries.get_mut(&id);
+            let own = known.filter(|entry| entry.holder == *holder && !entry.released);
+            if let Some(entry) = own {
+                // The other session still has it when one of them ends.
+                entry.session.take_if(|session| ticket.session.as_ref() != Some(session));
                 return Given { word: found.word, id, fresh: false };
             }
             self.remove(id);
@@ -322,7 +347,8 @@ impl State {
             tag: found.tag.to_owned(),
             word: found.word,
             holder: holder.clone(),
-            made_from: made_from.to_vec(),
+            session: ticket.session.clone(),
+            made_from: ticket.made_from.clone(),
             used: Instant::now(),
             sequence: self.last_sequence,
             closable: found.closable,

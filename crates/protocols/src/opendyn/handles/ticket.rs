@@ -23,6 +23,8 @@ pub(in crate::opendyn) struct Ticket {
     /// Whose the opened objects are; nobody's when the call opens none.
     pub(super) holder: Option<Holder>,
     pub(super) reserved: usize,
+    /// The session in which they are opened.
+    pub(super) session: Option<Arc<str>>,
     pub(super) made_from: Vec<HandleId>,
     pub(super) closing: Vec<HandleId>,
     pub(super) slots: Arc<[Slot]>,

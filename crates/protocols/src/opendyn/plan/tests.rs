@@ -51,7 +51,7 @@ fn encoded(planned: &Planned, arguments: &str) -> Result<Vec<u8>, String> {
     let (mut scratch, mut out) = (Vec::new(), Vec::new());
     let settings = TableSettings { quota: 1, idle: Duration::MAX, closable: HashSet::new() };
     let table = HandleTable::new(settings);
-    let mut used = UsedHandles::new(&table, Owner { caller: "somebody", user: None });
+    let mut used = UsedHandles::new(&table, Owner { caller: "somebody", user: None, session: None });
     planned
         .encode(arguments, &mut used, &mut scratch, &mut out)
         .map(|()| out)

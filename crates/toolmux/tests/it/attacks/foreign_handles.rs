@@ -1,11 +1,12 @@
 //! Handles of C libraries that belong to another caller: using them, using them up, and keeping them.
 
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::opendyn_fixture::{LIBRARY, document, objects};
-use crate::process::{Serving, folder, until, write};
+use crate::process::{Serving, folder, request, until, write};
 
 const ALICE: &str = "the key of alice";
 const BOB: &str = "the key of bob";
@@ -219,4 +220,119 @@ fn a_caller_has_its_handles_in_every_protocol_in_tasks_and_in_the_steps_of_a_wor
     let task = submitted.split('"').nth(3).expect("a task id");
     let answer = serving.get(&format!("/callback/{task}"), &header).1;
     assert!(answer.contains(r#"{"v":7}"#), "{answer}");
+}
+
+fn message(method: &str, params: &Value) -> String {
+    json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string()
+}
+
+/// A legacy MCP session of alice over streamable HTTP.
+struct Session<'a> {
+    serving: &'a Serving,
+    headers: String,
+}
+
+impl<'a> Session<'a> {
+    fn begin(serving: &'a Serving) -> Self {
+        let key = format!("authorization: Bearer {ALICE}\r\naccept: application/json\r\n");
+        let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": { "name": "t", "version": "1" } });
+        let body = message("initialize", &params);
+        let answer = serving.exchange(&request("POST /mcp", &key, body.as_bytes()));
+        let id = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).expect("a session");
+        Session { serving, headers: format!("{key}mcp-session-id: {id}\r\n") }
+    }
+
+    fn ask(&self, method: &str, params: &Value) -> Value {
+        let (status, answer) = self.serving.post("/mcp", &self.headers, message(method, params).as_bytes());
+        assert_eq!(status, 200, "{answer}");
+        serde_json::from_str::<Value>(&answer).expect("JSON")["result"].take()
+    }
+
+    /// The structured result of a tool.
+    fn call(&self, tool: &str, arguments: &Value) -> Value {
+        let mut result = self.ask("tools/call", &json!({ "name": tool, "arguments": arguments }));
+        assert!(result["structuredContent"].is_object(), "{result}");
+        result["structuredContent"].take()
+    }
+
+    fn open(&self) -> Value {
+        self.call("F_obj_new", &json!({ "v": 7 }))
+    }
+
+    fn end(&self) {
+        let answer = self.serving.exchange(&request("DELETE /mcp", &self.headers, b""));
+        assert!(answer.starts_with("HTTP/1.1 204"), "{answer}");
+    }
+}
+
+#[test]
+fn an_ended_session_does_not_keep_its_handles() {
+    let (_folder, serving) = start(&config("limits = { handles_per_caller = 4 }", &alice(ALICE)));
+    let (one, other) = (Session::begin(&serving), Session::begin(&serving));
+    let (ended, stays, outside) = (one.open(), other.open(), open(&serving, ALICE));
+    let params = json!({ "name": "F_obj_new", "arguments": { "v": 7 }, "task": { "ttl": 60_000 } });
+    let task = one.ask("tools/call", &params)["task"]["taskId"].take();
+    let of_task = one.ask("tasks/result", &json!({ "taskId": task }))["structuredContent"].take();
+    for object in [&ended, &stays, &outside, &of_task] {
+        assert_eq!(other.call("F_obj_get", object), json!({ "v": 7 }));
+        check_reads(&serving, ALICE, object);
+    }
+    one.end();
+    let refused = call(&serving, ALICE, "F.obj_get", &ended);
+    assert!(refused.to_string().contains("is not open"), "{refused}");
+    until_live(&serving, 3);
+    for object in [&stays, &outside, &of_task] {
+        check_reads(&serving, ALICE, object);
+    }
+    until("room for another object", || {
+        let answer = call(&serving, ALICE, "F.obj_new", &json!({ "v": 1 }));
+        (answer["status"] == 200).then_some(())
+    });
+}
+
+#[test]
+fn a_call_that_outlives_its_session_does_not_keep_its_handles() {
+    let flow = "[sources.Flow]\nkind = \"workflow\"\ndocument = \"flow.json\"\n";
+    let folder = folder(&config("", &[&alice(ALICE), flow].concat()));
+    let put = |file: &str, value: Value| {
+        std::fs::write(folder.path().join(file), value.to_string()).expect("written");
+    };
+    put("objects.json", document(objects()));
+    let opens = |next: &str| json!({ "function": "F.obj_new", "arguments": { "v": 7 }, "results": { "obj": null }, "next": next });
+    put(
+        "flow.json",
+        json!({ "openworkflow": "1.0.0", "info": { "title": "Slow", "version": "1" }, "workflow": {
+            "start": opens("wait"),
+            "wait": { "function": "G.sleep_ms", "arguments": { "n": 500 }, "results": { "result": null }, "next": "again" },
+            "again": opens(""),
+        } }),
+    );
+    let serving = Serving::start(folder.path());
+    let session = Session::begin(&serving);
+    std::thread::scope(|scope| {
+        let running = scope.spawn(|| session.call("Flow_Slow", &json!({})));
+        until_live(&serving, 1);
+        session.end();
+        assert!(running.join().expect("answered")["obj"].is_string());
+    });
+    until_live(&serving, 0);
+}
+
+#[test]
+fn a_closed_stream_of_events_does_not_keep_its_handles() {
+    let (_folder, serving) = start(&config("", &alice(ALICE)));
+    let key = format!("authorization: Bearer {ALICE}\r\n");
+    let mut stream = serving.connect();
+    stream.write_all(&request("GET /sse", &key, b"")).expect("sent");
+    let mut lines = BufReader::new(stream).lines().map(|line| line.expect("readable"));
+    let mut heard = |mark: &str| lines.find(|line| line.contains(mark)).expect("the stream is open");
+    let endpoint = heard("data:").replace("data:", "");
+    let body = message("tools/call", &json!({ "name": "F_obj_new", "arguments": { "v": 7 } }));
+    assert_eq!(serving.post(&endpoint, &key, body.as_bytes()).0, 202);
+    let answer = heard("data:");
+    assert!(answer.contains("obj#"), "{answer}");
+    until_live(&serving, 1);
+    drop(lines);
+    until_live(&serving, 0);
 }

@@ -4,8 +4,8 @@ use futures_util::FutureExt;
 
 use super::*;
 
-const ALICE: Owner<'_> = Owner { caller: "alice", user: None };
-const BOB: Owner<'_> = Owner { caller: "bob", user: None };
+const ALICE: Owner<'_> = Owner { caller: "alice", user: None, session: None };
+const BOB: Owner<'_> = Owner { caller: "bob", user: None, session: None };
 const IDLE: Duration = Duration::from_mins(1);
 const NOBODY: fn(&str) -> bool = |_| false;
 
@@ -162,6 +162,39 @@ async fn what_belongs_to_a_caller_that_has_left_is_released() {
     assert!(!is_open(&table, ALICE, &of_alice) && !is_open(&table, ALICE, &text));
     assert!(is_open(&table, ALICE, &again) && is_open(&table, BOB, &of_bob));
     assert_eq!(due(&table), [4, 1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_opened_in_a_session_that_has_ended_is_released() {
+    let table = table(10);
+    let (one, other): (Arc<str>, Arc<str>) = ("one".into(), "other".into());
+    let of_one = Owner { session: Some(&one), ..ALICE };
+    let of_other = Owner { session: Some(&other), ..ALICE };
+    let (ended, part) = (open(&table, of_one, 1), open_from(&table, of_one, ("row", 2), &[]));
+    let stays = [open(&table, of_other, 3), open(&table, ALICE, 4), open(&table, of_one, 5)];
+    assert_eq!(open(&table, of_other, 5), stays[2], "two sessions have this one");
+    let of_bob = open(&table, Owner { session: Some(&one), ..BOB }, 6);
+    assert!(is_open(&table, of_other, &ended), "it is the caller's, whatever the session");
+    table.session_ended("alice", "one");
+    assert!(!is_open(&table, of_one, &ended) && !is_open(&table, ALICE, &part));
+    assert!(stays.iter().all(|text| is_open(&table, of_one, text)));
+    assert!(is_open(&table, BOB, &of_bob));
+    assert_eq!(due(&table), [1]);
+    table.remove(HandleId::parse("db", &ended).expect("a handle"));
+    assert!(room(&table, ALICE, 6) && !room(&table, ALICE, 7), "what nothing closes counts for its caller");
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_closes_objects_hears_of_an_ended_session_that_had_some() {
+    let table = table(10);
+    let session: Arc<str> = "one".into();
+    open(&table, Owner { session: Some(&session), ..ALICE }, 1);
+    let woken = || table.wake.notified().now_or_never().is_some();
+    assert!(woken());
+    table.session_ended("alice", "other");
+    assert!(!woken());
+    table.session_ended("alice", "one");
+    assert!(woken());
 }
 
 #[tokio::test(start_paused = true)]
