@@ -193,6 +193,18 @@ async fn a_session_that_is_not_ours_is_not_found() {
 }
 
 #[tokio::test]
+async fn a_session_that_was_deleted_is_not_found() {
+    let served = kit().await;
+    let (session, _) = session(&served.url, "2025-03-26", json!({})).await;
+    let headers = [("mcp-session-id", session.as_str())];
+    let ask = async |body: String| text(send(&served.url, Method::POST, &headers, body).await).await.0;
+    let ping = rpc(1, "ping", json!({}));
+    assert_eq!((ask(ping.clone()).await, ask(format!("[{ping}]")).await), (200, 200));
+    assert_eq!(text(send(&served.url, Method::DELETE, &headers, String::new()).await).await.0, 204);
+    assert_eq!((ask(ping.clone()).await, ask(format!("[{ping}]")).await), (404, 404));
+}
+
+#[tokio::test]
 async fn garbage_is_told_from_other_json() {
     let served = kit().await;
     let answer = async |body: &str| text(send(&served.url, Method::POST, &[], body.to_owned()).await).await;

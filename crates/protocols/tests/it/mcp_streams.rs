@@ -1,10 +1,15 @@
 //! MCP on a pair of streams, as `toolmux mcp` serves it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
+use toolmux_core::BoxFuture;
+use toolmux_core::call::Call;
 use toolmux_core::gateway::{Credential, Settings};
+use toolmux_core::outcome::Outcome;
+use toolmux_core::progress::Progress;
+use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_protocols::mcp::serve_streams;
 
 use crate::mcp_client::{modern_as, rpc};
@@ -19,7 +24,11 @@ struct Talk {
 
 impl Talk {
     async fn begin() -> Self {
-        let served = serve(Settings::default(), vec![("Kit", Arc::new(Kit))]).await;
+        Talk::with(Arc::new(Kit)).await
+    }
+
+    async fn with(kit: Arc<dyn Source>) -> Self {
+        let served = serve(Settings::default(), vec![("Kit", kit)]).await;
         let caller = served.gateway.admit(Credential::None, None).expect("everybody may");
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let (input, output) = tokio::io::split(theirs);
@@ -96,4 +105,52 @@ async fn a_cancelled_request_gets_no_answer() {
     talk.say(&note.to_string()).await;
     talk.say(&rpc(3, "ping", json!({}))).await;
     assert_eq!(talk.hear().await["id"], 3);
+}
+
+static KIT: Kit = Kit;
+
+/// Notes the sessions of its calls, and those that have ended.
+#[derive(Default)]
+struct Noting {
+    called: Mutex<Vec<Option<String>>>,
+    ended: Mutex<Vec<String>>,
+}
+
+impl Source for Noting {
+    fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
+        KIT.tools()
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: &'a Call,
+        progress: &'a Progress,
+    ) -> BoxFuture<'a, Result<Outcome, SourceError>> {
+        self.called.lock().expect("nobody panics with it").push(call.session().map(ToString::to_string));
+        KIT.call(call, progress)
+    }
+
+    fn session_ended(&self, _caller: &str, session: &str) {
+        self.ended.lock().expect("nobody panics with it").push(session.to_owned());
+    }
+}
+
+#[tokio::test]
+async fn the_session_ends_with_the_streams() {
+    let noting = Arc::new(Noting::default());
+    let mut talk = Talk::with(Arc::clone(&noting) as Arc<dyn Source>).await;
+    let echo = json!({ "name": "Kit_echo", "arguments": { "text": "hi" } });
+    talk.say(&modern_as("tools/call", echo.clone(), json!({})).1).await;
+    talk.hear().await;
+    talk.say(&rpc(2, "tools/call", echo)).await;
+    talk.hear().await;
+    assert!(noting.ended.lock().expect("nobody panics with it").is_empty());
+    talk.write.shutdown().await.expect("it is open");
+    let mut rest = String::new();
+    talk.read.read_line(&mut rest).await.expect("it ends");
+    let called = noting.called.lock().expect("nobody panics with it").clone();
+    let ended = noting.ended.lock().expect("nobody panics with it").clone();
+    assert!(called[0].is_none(), "2026-07-28 has no sessions");
+    assert!(called[1].is_some());
+    assert_eq!(called[1].as_ref(), ended.first());
 }
