@@ -48,6 +48,11 @@ impl Caller {
         &self.name
     }
 
+    /// The same, to be kept.
+    pub fn shared_name(&self) -> &Arc<str> {
+        &self.name
+    }
+
     /// The subject of the token that the caller showed; absent for a key.
     pub fn subject(&self) -> Option<&str> {
         self.user.as_deref()

@@ -1,5 +1,7 @@
 //! The port that tools come in by.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::BoxFuture;
@@ -92,6 +94,8 @@ pub enum FailureScope {
 pub struct Relay {
     /// Whose words these are.
     pub protocol: &'static str,
+    /// The name of the caller that asks.
+    pub caller: Arc<str>,
     /// What is asked.
     pub method: String,
     /// With what.

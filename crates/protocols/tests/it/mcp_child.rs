@@ -83,7 +83,12 @@ async fn a_slow_start_takes_as_long_as_a_list_may_and_no_caller_ends_it() {
         let caller = {
             let source = Arc::clone(&source);
             tokio::spawn(async move {
-                let relay = Relay { protocol: "mcp", method: "ping".into(), params: raw_of(&json!({})) };
+                let relay = Relay {
+                    protocol: "mcp",
+                    caller: "somebody".into(),
+                    method: "ping".into(),
+                    params: raw_of(&json!({})),
+                };
                 timeout(
                     Duration::from_secs(3),
                     source.relay(&relay, &Grants::default(), &Progress::unheard()),

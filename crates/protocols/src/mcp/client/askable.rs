@@ -1,8 +1,7 @@
-//! Calls whose callers can be asked, for questions on a stream that do not say which call they belong to.
+//! Which call a question belongs to that does not say so: requests of callers that wait for their answers.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc;
 use toolmux_core::json_text::RawJson;
@@ -17,55 +16,99 @@ pub(super) struct Question {
     pub(super) params: Option<RawJson>,
 }
 
-#[derive(Debug, Default)]
-pub(super) struct Askable {
-    /// Requests of callers that wait for an answer, whether or not they can be asked.
-    in_flight: AtomicUsize,
-    calls: Mutex<HashMap<u64, mpsc::Sender<Question>>>,
+/// What is known of a request in flight when a question comes.
+pub(super) struct Candidate<'a, K> {
+    pub(super) key: K,
+    pub(super) caller: &'a Arc<str>,
+    /// Its caller can be asked.
+    pub(super) can_be_asked: bool,
+    /// Questions it was asked and has not answered yet.
+    pub(super) unanswered: usize,
 }
 
-/// A request of a caller that waits for its answer, until this is dropped.
-pub(super) struct InFlight<'a>(&'a AtomicUsize);
+/// The request that a question without a name belongs to: of those whose caller can be asked, the one that waits for
+/// the fewest answers. With several of them, or while several callers wait, nobody is asked: the question may belong to
+/// another caller, whose secrets it may tell, and the answer would be taken for that caller's.
+pub(super) fn meant<'a, K>(in_flight: impl Iterator<Item = Candidate<'a, K>>) -> Option<K> {
+    let (mut caller, mut found, mut fewest, mut is_only) = (None, None, usize::MAX, false);
+    for candidate in in_flight {
+        if *caller.get_or_insert(candidate.caller) != candidate.caller {
+            return None;
+        }
+        if candidate.can_be_asked && candidate.unanswered <= fewest {
+            is_only = candidate.unanswered < fewest;
+            fewest = candidate.unanswered;
+            found = Some(candidate.key);
+        }
+    }
+    found.filter(|_| is_only)
+}
 
-/// A call that can be asked, until this is dropped.
+/// Requests in flight over connections that each have one of their own, with the questions of a stream that all share.
+#[derive(Debug, Default)]
+pub(super) struct Askable(Mutex<HashMap<u64, InFlight>>);
+
+#[derive(Debug)]
+struct InFlight {
+    caller: Arc<str>,
+    /// Where its questions go, if its caller can be asked.
+    questions: Option<mpsc::Sender<Question>>,
+    unanswered: usize,
+}
+
+/// A request in flight, until this is dropped.
 pub(super) struct Joined<'a> {
     askable: &'a Askable,
     id: u64,
-    pub(super) questions: mpsc::Receiver<Question>,
 }
 
 impl Askable {
-    pub(super) fn enter(&self) -> InFlight<'_> {
-        self.in_flight.fetch_add(1, Ordering::Relaxed);
-        InFlight(&self.in_flight)
+    /// Counts a request whose caller cannot be asked.
+    pub(super) fn enter(&self, id: u64, caller: &Arc<str>) -> Joined<'_> {
+        self.add(id, caller, None)
     }
 
-    pub(super) fn join(&self, id: u64) -> Joined<'_> {
+    /// Counts a request whose caller can be asked.
+    pub(super) fn join(&self, id: u64, caller: &Arc<str>) -> (Joined<'_>, mpsc::Receiver<Question>) {
         let (sender, questions) = mpsc::channel(QUEUE);
-        self.calls(|calls| calls.insert(id, sender));
-        Joined { askable: self, id, questions }
+        (self.add(id, caller, Some(sender)), questions)
     }
 
-    /// Hands a question to the only request in flight, if its caller can be asked. With several nobody is asked: the
-    /// question may belong to a caller that cannot be, and an answer of another would be taken for its own.
+    fn add(&self, id: u64, caller: &Arc<str>, questions: Option<mpsc::Sender<Question>>) -> Joined<'_> {
+        self.calls(|calls| {
+            calls.insert(id, InFlight { caller: Arc::clone(caller), questions, unanswered: 0 })
+        });
+        Joined { askable: self, id }
+    }
+
+    /// Hands a question to the request that it belongs to, if that is known and its caller can be asked.
     pub(super) fn hand(&self, question: Question) -> Result<(), Question> {
-        if self.in_flight.load(Ordering::Relaxed) != 1 {
-            return Err(question);
-        }
-        self.calls(|calls| match (calls.values().next(), calls.len()) {
-            (Some(only), 1) => only.try_send(question).map_err(mpsc::error::TrySendError::into_inner),
-            _ => Err(question),
+        self.calls(|calls| {
+            let candidates = calls.iter().map(|(id, one)| Candidate {
+                key: *id,
+                caller: &one.caller,
+                can_be_asked: one.questions.is_some(),
+                unanswered: one.unanswered,
+            });
+            let asked = meant(candidates).and_then(|id| calls.get_mut(&id));
+            let Some(InFlight { questions: Some(sender), unanswered, .. }) = asked else {
+                return Err(question);
+            };
+            sender.try_send(question).map_err(mpsc::error::TrySendError::into_inner)?;
+            *unanswered += 1;
+            Ok(())
         })
     }
 
-    fn calls<T>(&self, read: impl FnOnce(&mut HashMap<u64, mpsc::Sender<Question>>) -> T) -> T {
-        read(&mut self.calls.lock().unwrap_or_else(PoisonError::into_inner))
+    fn calls<T>(&self, read: impl FnOnce(&mut HashMap<u64, InFlight>) -> T) -> T {
+        read(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Drop for InFlight<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+impl Joined<'_> {
+    /// Says that a question was answered.
+    pub(super) fn answered(&self) {
+        self.askable.calls(|calls| calls.get_mut(&self.id).map(|one| one.unanswered -= 1));
     }
 }
 
@@ -77,21 +120,35 @@ impl Drop for Joined<'_> {
 
 #[cfg(test)]
 mod tests {
-    use toolmux_core::json_text::raw_of;
-
     use super::*;
 
+    /// Which of these requests is asked: the name of the caller, whether it can be asked, and how many answers it owes.
+    fn check(in_flight: &[(&str, bool, usize)], expect: Option<usize>) {
+        let callers: Vec<Arc<str>> = in_flight.iter().map(|(caller, ..)| (*caller).into()).collect();
+        let candidates = in_flight.iter().zip(&callers).enumerate().map(
+            |(key, ((_, can_be_asked, unanswered), caller))| Candidate {
+                key,
+                caller,
+                can_be_asked: *can_be_asked,
+                unanswered: *unanswered,
+            },
+        );
+        assert_eq!(meant(candidates), expect, "{in_flight:?}");
+    }
+
     #[test]
-    fn a_question_of_a_call_that_cannot_be_asked_does_not_reach_another_caller() {
-        let question =
-            || Question { id: raw_of(&1.into()), method: "elicitation/create".into(), params: None };
-        let askable = Askable::default();
-        let _able = askable.enter();
-        let mut joined = askable.join(1);
-        assert!(askable.hand(question()).is_ok() && joined.questions.try_recv().is_ok());
-        let unable = askable.enter();
-        assert!(askable.hand(question()).is_err() && joined.questions.try_recv().is_err());
-        drop(unable);
-        assert!(askable.hand(question()).is_ok());
+    fn a_question_never_reaches_one_of_several_callers() {
+        check(&[("alice", true, 0)], Some(0));
+        check(&[("alice", false, 0)], None);
+        check(&[("alice", true, 0), ("bob", false, 0)], None);
+        check(&[("alice", true, 1), ("bob", true, 0)], None);
+    }
+
+    #[test]
+    fn of_the_requests_of_one_caller_the_one_is_asked_that_waits_for_the_fewest_answers() {
+        check(&[("alice", true, 0), ("alice", true, 1), ("alice", false, 0)], Some(0));
+        check(&[("alice", true, 1), ("alice", true, 0)], Some(1));
+        check(&[("alice", true, 0), ("alice", true, 0)], None);
+        check(&[("alice", true, 2), ("alice", true, 2), ("alice", true, 1)], Some(2));
     }
 }

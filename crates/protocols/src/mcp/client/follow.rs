@@ -1,6 +1,8 @@
 //! What a server says about a request before it answers it: progress and logs go to whoever follows, and
 //! questions to the caller, if it can be asked.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -17,43 +19,18 @@ pub(super) struct Following<'a> {
     progress: &'a Progress,
     /// What the caller can do.
     pub(super) capabilities: Capabilities,
-    whose: Whose,
-}
-
-/// Who asks the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Whose {
-    Caller,
-    Ours,
-}
-
-/// Who waits for the answer to a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Waiter {
-    /// Nobody but ourselves.
-    Ours,
-    /// A caller that cannot be asked.
-    Caller,
-    /// A caller that can be asked.
-    AskableCaller,
+    /// Who asks; none for a request of our own.
+    pub(super) caller: Option<&'a Arc<str>>,
 }
 
 impl<'a> Following<'a> {
-    pub(super) fn new(progress: &'a Progress, capabilities: Capabilities) -> Self {
-        Following { progress, capabilities, whose: Whose::Caller }
+    pub(super) fn new(progress: &'a Progress, capabilities: Capabilities, caller: &'a Arc<str>) -> Self {
+        Following { progress, capabilities, caller: Some(caller) }
     }
 
     /// A request of our own, such as a list: nobody hears of it, and nobody can be asked.
     pub(super) fn ours(progress: &'a Progress) -> Self {
-        Following { progress, capabilities: Capabilities::default(), whose: Whose::Ours }
-    }
-
-    pub(super) fn waiter(&self) -> Waiter {
-        match self.whose {
-            Whose::Ours => Waiter::Ours,
-            Whose::Caller if self.answers() => Waiter::AskableCaller,
-            Whose::Caller => Waiter::Caller,
-        }
+        Following { progress, capabilities: Capabilities::default(), caller: None }
     }
 
     /// True when anybody wants to hear of progress.

@@ -16,7 +16,8 @@ use toolmux_core::json_text::{RawJson, to_raw};
 use toolmux_core::memory_budget::Reservation;
 use toolmux_core::source::Relayed;
 
-use super::follow::{Following, Waiter, unasked};
+use super::askable::{Candidate, meant};
+use super::follow::{Following, unasked};
 use super::outgoing::{Cut, Outgoing, reply};
 use crate::jsonrpc::{self, Message};
 use crate::mcp::lines::Memory;
@@ -52,7 +53,12 @@ struct Pending {
     sent: bool,
     /// Somebody follows the request.
     hears: bool,
-    waiter: Waiter,
+    /// Who asks; none for a request of our own.
+    caller: Option<Arc<str>>,
+    /// The caller can be asked.
+    can_be_asked: bool,
+    /// Questions it was asked and has not answered yet.
+    unanswered: usize,
 }
 
 #[derive(Debug)]
@@ -129,9 +135,11 @@ impl Line {
         let (answer, mut answered) = oneshot::channel();
         let (events, mut told) = mpsc::channel(EVENT_QUEUE);
         self.pending(|pending| {
+            let (hears, caller) = (following.hears(), following.caller.cloned());
+            let can_be_asked = caller.is_some() && following.answers();
             pending.insert(
                 id,
-                Pending { answer, events, sent: false, hears: following.hears(), waiter: following.waiter() },
+                Pending { answer, events, sent: false, hears, caller, can_be_asked, unanswered: 0 },
             )
         });
         let mut waiting = Waiting { line: self, id, sent: false };
@@ -149,7 +157,10 @@ impl Line {
                         (id, following.asked(&event.method, event.params.as_deref()).await)
                     }),
                 },
-                Some((to, said)) = questions.next() => self.answer(&to, &said).await,
+                Some((to, said)) = questions.next() => {
+                    self.pending(|all| all.get_mut(&id).map(|one| one.unanswered -= 1));
+                    self.answer(&to, &said).await;
+                }
                 answer = &mut answered => {
                     waiting.sent = false;
                     return taken_over(answer.unwrap_or(Err(Cut::Ended)));
@@ -243,9 +254,7 @@ impl Line {
         }
     }
 
-    /// Only servers of our own kind say whose call a question belongs to. Any other question goes to the only caller
-    /// that waits, if it can be asked. With several nobody is asked: the question may belong to a caller that cannot
-    /// be, and an answer of another would be taken for that one's.
+    /// Only servers of our own kind say whose call a question belongs to; for any other, [`meant`] decides.
     fn asked(&self, id: &RawValue, method: &str, params: Option<&RawValue>) {
         if method == "ping" {
             return self.reply_now(id, &Ok(to_raw(&serde_json::json!({})).expect("an object is writable")));
@@ -257,13 +266,15 @@ impl Line {
         };
         let named = meta_number(params, ASKED_FOR);
         let taken = self.pending(|all| {
-            let mut waiting = all.iter().filter(|(_, one)| one.waiter != Waiter::Ours);
-            let meant = match named {
-                Some(named) => waiting.find(|(id, _)| **id == named),
-                None => waiting.next().filter(|_| waiting.next().is_none()),
-            };
-            let able = meant.map(|(_, one)| one).filter(|one| one.waiter == Waiter::AskableCaller);
-            able.is_some_and(|one| one.events.try_send(event).is_ok())
+            let candidates = all.iter().filter_map(|(id, one)| {
+                let (can_be_asked, unanswered) = (one.can_be_asked, one.unanswered);
+                Some(Candidate { key: *id, caller: one.caller.as_ref()?, can_be_asked, unanswered })
+            });
+            let asked = named.or_else(|| meant(candidates)).and_then(|id| all.get_mut(&id));
+            let Some(asked) = asked.filter(|one| one.can_be_asked) else { return false };
+            let taken = asked.events.try_send(event).is_ok();
+            asked.unanswered += usize::from(taken);
+            taken
         });
         if !taken {
             self.reply_now(id, &unasked(method));
@@ -336,8 +347,9 @@ mod tests {
         let (first, _first_updates, mut first_asked) = Progress::dialogue();
         let (second, _second_updates, mut second_asked) = Progress::dialogue();
         let first_declares = first_declares.map(|declared| to_raw(&declared).unwrap());
-        let first = Following::new(&first, Capabilities::new(first_declares.as_deref()));
-        let second = Following::new(&second, Capabilities::new(Some(&declared)));
+        let (alice, bob): (Arc<str>, Arc<str>) = ("alice".into(), "bob".into());
+        let first = Following::new(&first, Capabilities::new(first_declares.as_deref()), &alice);
+        let second = Following::new(&second, Capabilities::new(Some(&declared)), &bob);
         let unheard = Progress::unheard();
         let ours = Following::ours(&unheard);
         let hearing = async {

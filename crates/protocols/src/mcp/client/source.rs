@@ -94,8 +94,8 @@ impl Source for Upstream {
         Box::pin(async move {
             let params = Params::read(Some(&relay.params)).unwrap_or_default();
             let name = params.name.or(params.uri).map(Into::into);
-            let following =
-                Following::new(progress, Capabilities::new(params.meta.unwrap_or_default().capabilities));
+            let capabilities = Capabilities::new(params.meta.unwrap_or_default().capabilities);
+            let following = Following::new(progress, capabilities, &relay.caller);
             let token = self.place.authorization().and_then(|authorization| authorization.token(grants));
             let credentials = bearing(HeaderMap::new(), token);
             let asking =
@@ -253,7 +253,7 @@ impl Upstream {
         let mut told = Told::by(call.extra().said_by(MCP))
             .with("name", serde_json::to_string(call.tool_name()).expect("a text is writable"))
             .with("arguments", call.arguments().text().get());
-        let following = Following::new(progress, told.capabilities());
+        let following = Following::new(progress, told.capabilities(), call.caller().shared_name());
         let asking = Asking {
             method: "tools/call",
             name: Some(call.tool_name().to_owned()),

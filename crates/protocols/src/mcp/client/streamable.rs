@@ -23,7 +23,7 @@ use url::Url;
 use super::askable::{Askable, Question};
 use super::authorization::{Authorization, TokenWanted};
 use super::connection::{Ask, Broken};
-use super::follow::{Following, Waiter, unasked};
+use super::follow::{Following, unasked};
 use super::outgoing::reply;
 use super::request_headers::VERSION;
 use crate::http_client::{Answer, HttpClient, HttpError, Target};
@@ -113,12 +113,15 @@ impl Streamable {
             let answer = self.post(text, self.headers_of(ask)).await?;
             self.answered(ask, answer, following).await
         });
-        let waiter = following.waiter();
-        let _in_flight = (waiter != Waiter::Ours).then(|| self.askable.enter());
-        let relayed = if self.is_legacy() && waiter == Waiter::AskableCaller {
-            Box::pin(self.answering(ask, exchange, following)).await
-        } else {
-            exchange.await
+        let relayed = match following.caller.filter(|_| self.is_legacy()) {
+            Some(caller) if following.answers() => {
+                Box::pin(self.answering((ask, caller), exchange, following)).await
+            }
+            Some(caller) => {
+                let _in_flight = self.askable.enter(ask.id, caller);
+                exchange.await
+            }
+            None => exchange.await,
         };
         waiting.open = false;
         relayed
@@ -127,20 +130,23 @@ impl Streamable {
     /// Answers questions that come on another stream until the exchange is over.
     async fn answering(
         &self,
-        ask: &Ask<'_>,
+        (ask, caller): (&Ask<'_>, &Arc<str>),
         mut exchange: Pin<&mut impl Future<Output = Result<Relayed, Broken>>>,
         following: &Following<'_>,
     ) -> Result<Relayed, Broken> {
-        let mut joined = self.askable.join(ask.id);
+        let (joined, mut questions) = self.askable.join(ask.id, caller);
         let mut said = FuturesUnordered::new();
         loop {
             tokio::select! {
                 relayed = &mut exchange => return relayed,
-                Some(question) = joined.questions.recv() => said.push(async move {
+                Some(question) = questions.recv() => said.push(async move {
                     let said = answer_to(following, &question.method, question.params.as_deref()).await;
                     (question.id, said)
                 }),
-                Some((id, said)) = said.next() => self.tell(reply(&id, &said), ask.credentials).await,
+                Some((id, said)) = said.next() => {
+                    joined.answered();
+                    self.tell(reply(&id, &said), ask.credentials).await;
+                }
             }
         }
     }

@@ -100,10 +100,14 @@ fn declared(capabilities: &Capabilities) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, LazyLock};
+
     use toolmux_core::json_text::RawJson;
     use toolmux_core::progress::Progress;
 
     use super::*;
+
+    static CALLER: LazyLock<Arc<str>> = LazyLock::new(|| "somebody".into());
 
     fn raw(text: &str) -> RawJson {
         serde_json::from_str(text).unwrap()
@@ -116,7 +120,7 @@ mod tests {
         for (answers, state) in answers {
             told.answer(&raw(answers), *state);
         }
-        let following = Following::new(&progress, told.capabilities());
+        let following = Following::new(&progress, told.capabilities(), &CALLER);
         let text = told.text(revision, 7, &following);
         let ours = format!(r#""{CLIENT_INFO}":{}"#, US_WRITTEN.get());
         assert_eq!(text.replace(&ours, "US"), expect);

@@ -230,7 +230,7 @@ async fn complete(exchange: &Exchange, offers: &[Offer]) -> Reply {
 
 async fn relay(exchange: &Exchange, offer: &Offer, params: RawJson) -> Reply {
     let (peer, method) = (exchange.peer.clone(), exchange.asked.method.clone());
-    let relay = Relay { protocol: MCP, method, params };
+    let relay = Relay { protocol: MCP, caller: Arc::clone(peer.caller.shared_name()), method, params };
     let (gateway, source) = (Arc::clone(&exchange.gateway), offer.source.clone());
     if !exchange.out.is_open() && !peer.capabilities.can_be_asked() {
         let answer = gateway.relay(&peer.caller, &source, &relay, &Progress::unheard()).await;

@@ -129,7 +129,8 @@ impl Telling<'_> {
     async fn follow(&self, source: &str, uri: &str) {
         let (progress, mut updates) = Progress::channel();
         let params = raw_of(&json!({ "notifications": { "resourceSubscriptions": [uri] } }));
-        let relay = Relay { protocol: MCP, method: LISTEN.to_owned(), params };
+        let caller = Arc::clone(self.peer.caller.shared_name());
+        let relay = Relay { protocol: MCP, caller, method: LISTEN.to_owned(), params };
         let mut listening = std::pin::pin!(self.gateway.listen(&self.peer.caller, source, &relay, &progress));
         loop {
             tokio::select! {
