@@ -4,6 +4,7 @@
 //! source checks and encodes, this crate only sees binary values.
 
 mod call;
+pub mod denial;
 mod environment;
 pub mod fault;
 pub mod frame;

@@ -30,7 +30,7 @@ pub struct Function {
     pub returns: Return,
     /// Parameters before `...` of a variadic function.
     pub fixed_parameters: Option<usize>,
-    /// Ends every RESULT with the `errno` that the call left behind.
+    /// Ends every RESULT with the `errno` that the call left behind, and with what the sandbox refused meanwhile.
     pub errno: bool,
 }
 

@@ -11,6 +11,7 @@ use super::handles::Handles;
 use crate::fault::{CallError, Fault};
 use crate::limits::Limits;
 use crate::plan::{Buffer, By, Direction, Length};
+use crate::sandbox::denials;
 use crate::scalar::Scalar;
 use crate::value::{ValueError, put_bytes, put_errno, put_word};
 
@@ -56,6 +57,7 @@ impl Results<'_> {
         }
         if self.function.errno {
             put_errno(output, self.errno);
+            put_denials(output)?;
         }
         Ok(())
     }
@@ -208,6 +210,16 @@ impl Results<'_> {
         let what = format!("holds {capacity} elements, the library reported {reported}");
         self.function.about(Fault::BadLength, index, &what)
     }
+}
+
+/// JSON only where something was refused: in most calls nothing is.
+fn put_denials(output: &mut Vec<u8>) -> Result<(), CallError> {
+    let denials = denials();
+    if denials.is_empty() {
+        return put(output, None);
+    }
+    let json = serde_json::to_vec(&denials).map_err(|error| Fault::TooLong.because(error.to_string()))?;
+    put(output, Some(&json))
 }
 
 fn put(output: &mut Vec<u8>, bytes: Option<&[u8]>) -> Result<(), CallError> {

@@ -6,7 +6,8 @@ use std::process;
 use seccompiler::{BpfProgram, Error, SeccompCmpOp};
 
 use super::call_numbers::{COMPUTING, COMPUTING_OLD, DENIED, FCNTLS, IOCTLS};
-use super::filter::{self, all, allowing, int, long, one_of, refusing, unconditional};
+use super::filter::{self, all, allowing, int, long, one_of, trapping, unconditional};
+use super::traps::observing;
 use crate::hello::{Degree, Profile};
 use crate::load::LoadError;
 
@@ -50,7 +51,8 @@ fn deny() -> Result<Vec<BpfProgram>, Error> {
     rules.insert(libc::SYS_ioctl, one_of(1, IOCTLS)?);
     rules.insert(libc::SYS_fcntl, one_of(1, FCNTLS)?);
     Ok(vec![
-        refusing(rules)?,
+        trapping(rules)?,
+        observing()?,
         filter::without_clone3()?,
         #[cfg(target_arch = "x86_64")]
         filter::without_x32(),

@@ -48,9 +48,14 @@ pub(super) fn refusing(rules: Rules) -> Result<BpfProgram, Error> {
     program(rules, SeccompAction::Allow, SeccompAction::Errno(libc::EPERM as u32))
 }
 
-/// Allows these calls and no others.
+/// Leaves these calls, and no others, to the signal handler of a worker, which refuses them or makes them itself.
+pub(super) fn trapping(rules: Rules) -> Result<BpfProgram, Error> {
+    program(rules, SeccompAction::Allow, SeccompAction::Trap)
+}
+
+/// Allows these calls; all others are left to the signal handler of a worker, which refuses them.
 pub(super) fn allowing(rules: Rules) -> Result<BpfProgram, Error> {
-    program(rules, SeccompAction::Errno(libc::EPERM as u32), SeccompAction::Allow)
+    program(rules, SeccompAction::Trap, SeccompAction::Allow)
 }
 
 /// The flags of clone3 lie in memory that a filter cannot read. "Not implemented" makes the C library fall back to

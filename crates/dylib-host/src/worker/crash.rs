@@ -32,7 +32,8 @@ pub(super) fn set_call(id: u32) {
     CALL.store(id, Ordering::Relaxed);
 }
 
-/// Installs the handler for the calling thread's stack overflows and every thread's other faults.
+/// Installs the handler for the calling thread's stack overflows and every thread's other faults. Where calls are trapped,
+/// the handler of SIGSYS stays the one that answers them, and hands over to this one what is no trap.
 pub(super) fn report_to(answers: RawFd, ranges: Arc<Ranges>) -> io::Result<()> {
     let _ = SCENE.set(Scene { answers, ranges });
     use_other_stack()?;
@@ -56,7 +57,7 @@ fn install(signal: c_int) -> io::Result<()> {
     checked(unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) })
 }
 
-extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, _context: *mut c_void) {
+pub(super) extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, _context: *mut c_void) {
     if let Some(scene) = SCENE.get() {
         // SAFETY: the kernel passes a valid `siginfo_t` to a handler with SA_SIGINFO.
         let address = unsafe { fault_address(&*info) };

@@ -11,10 +11,15 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::RawFd;
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use super::ending::{Ending, end};
 
 const STACK: usize = 64 << 10;
+
+/// Whether the thread has begun to watch.
+static RUNS: AtomicBool = AtomicBool::new(false);
 
 pub(super) fn watch(requests: RawFd) -> io::Result<()> {
     // Signals are for the library's threads, so that its handlers run where it expects them.
@@ -22,7 +27,16 @@ pub(super) fn watch(requests: RawFd) -> io::Result<()> {
     let spawned = spawn(requests);
     // SAFETY: the mask was filled by `block_signals`.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut()) };
-    if spawned == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(spawned)) }
+    if spawned != 0 {
+        return Err(io::Error::from_raw_os_error(spawned));
+    }
+    // A new thread begins with every signal blocked, whatever it was made with, and then unblocks by a call that the
+    // filters trap. They are applied to all threads, so that this one must be past that: a trap that is blocked ends the
+    // process.
+    while !RUNS.load(Ordering::Acquire) {
+        thread::yield_now();
+    }
+    Ok(())
 }
 
 fn spawn(requests: RawFd) -> libc::c_int {
@@ -40,6 +54,7 @@ fn spawn(requests: RawFd) -> libc::c_int {
 
 /// Returns never: the process ends when nobody holds the other end of the pipe any more.
 extern "C" fn wait_and_end(descriptor: *mut c_void) -> *mut c_void {
+    RUNS.store(true, Ordering::Release);
     let mut watched = libc::pollfd { fd: (descriptor.addr() as u32).cast_signed(), events: 0, revents: 0 };
     // SAFETY: the struct is valid for the time of the call.
     while unsafe { libc::poll(&raw mut watched, 1, -1) } <= 0 {}
@@ -53,6 +68,8 @@ fn block_signals() -> libc::sigset_t {
     // SAFETY: both sets are valid places to write to, and the calls fill them.
     unsafe {
         libc::sigfillset(all.as_mut_ptr());
+        // To end the group is a call that is trapped under most profiles, and a trap that is blocked ends the process.
+        libc::sigdelset(all.as_mut_ptr(), libc::SIGSYS);
         libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), before.as_mut_ptr());
         before.assume_init()
     }

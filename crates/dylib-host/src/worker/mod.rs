@@ -14,7 +14,7 @@ use crate::call::Library;
 use crate::hello::{Abi, Enforced, Hello, Ready};
 use crate::load::{LoadError, locate};
 use crate::sandbox::{
-    addresses, restrict_calls, restrict_calls_of_loading, restrict_files, restrict_resources,
+    addresses, answer_traps, restrict_calls, restrict_calls_of_loading, restrict_files, restrict_resources,
 };
 use channel::{Answers, Broken, Requests};
 use descriptors::Descriptors;
@@ -57,7 +57,7 @@ fn complain(broken: &Broken) {
 }
 
 /// The order matters: no code of the library runs before landlock, the rlimits and the filter for loading, and none but
-/// the loading before the last filter. The rlimits come before the filters, which forbid to set them.
+/// the loading before the last filter. The handler of trapped calls comes before the filters that trap. The rlimits come before the filters, which forbid to set them.
 fn prepare(hello: &Hello, descriptors: Descriptors) -> Result<(Library, Ready), LoadError> {
     let plan = &hello.plan;
     let path = locate(&plan.library)?;
@@ -65,6 +65,7 @@ fn prepare(hello: &Hello, descriptors: Descriptors) -> Result<(Library, Ready), 
     let files = restrict_files(&hello.sandbox, &path)?;
     hang_up::watch(descriptors.requests).map_err(LoadError::Worker)?;
     restrict_resources(&plan.limits, own)?;
+    answer_traps(hello.sandbox.profile, crash::on_signal)?;
     restrict_calls_of_loading(hello.sandbox.profile)?;
     let library = Library::open_file(&path, plan)?;
     crash::report_to(descriptors.answers, library.ranges()).map_err(LoadError::Worker)?;

@@ -7,6 +7,7 @@ use super::ending::Ending;
 use crate::call::Library;
 use crate::fault::Fault;
 use crate::frame::Request;
+use crate::sandbox::forget_denials;
 
 /// Serves until there is a reason to end.
 pub(super) fn serve(
@@ -21,6 +22,7 @@ pub(super) fn serve(
             Request::Hello { .. } => return Err(Broken::Order),
         };
         crash::set_call(id);
+        forget_denials();
         let fault = answers.call(&mut library, (id, function, values))?;
         if fault.is_some_and(Fault::ends_worker) {
             // Calls that wait in the pipe must not meet a library in this state: they are sent again to

@@ -5,6 +5,7 @@
 mod allocation;
 mod buffers;
 mod crash;
+mod denials;
 mod endings;
 mod fixture;
 mod handles;

@@ -179,6 +179,6 @@ fn pointers_to_numbers_are_read_after_the_call() {
 #[test]
 fn errno_is_zero_unless_the_call_set_it() {
     let mut both = Both::open(vec![Function { errno: true, ..function("set_errno", &[A_INT], INT) }]);
-    both.check(0, &Values::none().int(17), &Values::none().int(-1).errno(17));
-    both.check(0, &Values::none().int(0), &Values::none().int(0).errno(0));
+    both.check(0, &Values::none().int(17), &Values::none().int(-1).errno(17).null());
+    both.check(0, &Values::none().int(0), &Values::none().int(0).errno(0).null());
 }

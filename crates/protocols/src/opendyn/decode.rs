@@ -6,6 +6,7 @@ use std::io::Write as _;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use toolmux_dylib_host::denial::Denial;
 use toolmux_dylib_host::scalar::{Class, Scalar};
 use toolmux_dylib_host::value::{Reader, ValueError};
 
@@ -23,6 +24,8 @@ pub(super) struct Decoded {
     pub(super) failure: Option<String>,
     /// What the function left in `errno`, if the worker was asked to tell.
     pub(super) errno: i32,
+    /// What the sandbox refused while the function ran, if the worker was asked to tell.
+    pub(super) denials: Vec<Denial>,
 }
 
 /// Bytes that do not fit the plan.
@@ -34,6 +37,8 @@ pub(super) enum DecodeError {
     Elements(usize, usize),
     #[error("the result has an object that is not of this worker")]
     Object,
+    #[error("what the sandbox refused is not readable: {0}")]
+    Denials(#[from] serde_json::Error),
 }
 
 impl Planned {
@@ -57,14 +62,18 @@ impl Planned {
                 }
             }
         }
-        let errno = if self.function.errno { reader.errno()? } else { 0 };
+        let (errno, denials) = if self.function.errno {
+            (reader.errno()?, reader.bytes()?.map(serde_json::from_slice).transpose()?.unwrap_or_default())
+        } else {
+            (0, Vec::new())
+        };
         if self.tells_errno && errno != 0 {
             write_errno(&mut json, errno);
         }
         reader.end()?;
         json.push(b'}');
         let json = String::from_utf8(json).expect("only JSON text was written");
-        Ok(Decoded { json, failure: verdict.failure, errno })
+        Ok(Decoded { json, failure: verdict.failure, errno, denials })
     }
 
     fn judge(&self, returned: Returned, codes: &HashMap<String, String>) -> Verdict {

@@ -285,7 +285,11 @@ impl OpenDyn {
             Some(failure) => {
                 let content = vec![Content::text(json.get())];
                 let mut message = Message::public(failure);
-                message.developer = refused_access(&self.sandbox, decoded.errno, call.given().text().get());
+                message.developer = refused_access(
+                    &self.sandbox,
+                    (decoded.errno, &decoded.denials),
+                    call.given().text().get(),
+                );
                 Outcome::Failed(ToolError { content, ..ToolError::from(message) })
             }
         }

@@ -15,6 +15,7 @@ mod init_and_add;
 mod life;
 mod mcp_leaks;
 mod opendyn;
+mod opendyn_denials;
 mod opendyn_faults;
 mod opendyn_fixture;
 mod opendyn_gallery;

@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::opendyn_fixture::{LIBRARY, Libraries, document, function, output};
-use crate::process::{BINARY, Serving, stderr, stdout};
+use crate::process::{BINARY, stderr, stdout};
 
 /// The user `nobody`.
 const NOBODY: u32 = 65534;
@@ -239,24 +239,4 @@ fn any_user_is_isolated() {
         assert_eq!(crashed.status.code(), Some(1), "{user:?}");
         assert!(stderr(&crashed).contains("crashed (SIGSEGV)"), "{}", stderr(&crashed));
     }
-}
-
-#[test]
-fn a_refusal_of_the_sandbox_is_told_to_the_operator() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut open = function("try_open", "int", &[("path", "char*")]);
-    open["return"]["success"] = ">=0".into();
-    std::fs::write(folder.path().join("open.json"), document(json!([open])).to_string()).expect("written");
-    let library = LIBRARY.display();
-    let config = format!(
-        "store = \"memory\"\n[sources.F]\nkind = \"opendyn\"\ndocument = \"open.json\"\nlibrary = \"{library}\"\nsandbox = \"deny\"\n"
-    );
-    std::fs::write(folder.path().join("toolmux.toml"), config).expect("written");
-    let serving = Serving::start(folder.path());
-    let body = json!({ "tool_id": "F.try_open", "input": { "path": "/etc/passwd" } }).to_string();
-    let (_, answer) = serving.post("/tools/call", "", body.as_bytes());
-    let answer: Value = serde_json::from_str(&answer).expect("JSON");
-    let told = answer["error"]["developer_message"].as_str().unwrap_or_default();
-    assert!(told.contains("the sandbox may have refused"), "{answer}");
-    assert!(told.ends_with("not listed there: `/etc/passwd`"), "{answer}");
 }

@@ -230,7 +230,7 @@ fn codes_speak_only_where_success_is_defined() {
     };
     let codes = HashMap::from([("0".to_owned(), "Success".to_owned()), ("-1".into(), "Broken".into())]);
     let decoded = |planned: &Planned, value: i64| {
-        let errno: &[u8] = if planned.success.is_some() { &[0; 4] } else { &[] };
+        let errno: &[u8] = if planned.success.is_some() { &[0, 0, 0, 0, 255, 255, 255, 255] } else { &[] };
         let result = [&value.to_le_bytes(), errno].concat();
         let decoded = planned.decode(&result, None, &codes).unwrap();
         (decoded.json, decoded.failure)

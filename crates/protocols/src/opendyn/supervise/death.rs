@@ -10,6 +10,9 @@ use toolmux_dylib_host::plan::{Direction, Function, Pass};
 
 use crate::exit_status::signal_name;
 
+/// The signal by which a worker answers refused calls. Without last words of its handler, it was blocked.
+const SIGSYS: i32 = 31;
+
 /// Why the call that was running has no result.
 #[derive(Clone, Debug)]
 pub(in crate::opendyn) enum Death {
@@ -48,7 +51,12 @@ impl Death {
 
 fn crash_words(signal: i32, crash: Option<Crash>, function: &Function) -> String {
     let mut words = format!("crashed ({})", signal_name(signal));
-    let Some(crash) = crash else { return words };
+    let Some(crash) = crash else {
+        if signal == SIGSYS {
+            words.push_str(": the sandbox refused a system call while the library had blocked signals");
+        }
+        return words;
+    };
     let hit = crash.parameter.and_then(|index| function.parameters.get(index));
     match hit {
         Some(parameter) => {
