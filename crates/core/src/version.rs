@@ -24,7 +24,12 @@ pub struct VersionError(String);
 
 impl Version {
     /// The version of a tool whose source names none.
-    pub const FIRST: Version = Version { major: 1, minor: 0, patch: 0 };
+    pub const FIRST: Version = Version::new(1, 0, 0);
+
+    /// The version `major.minor.patch`.
+    pub const fn new(major: u64, minor: u64, patch: u64) -> Version {
+        Version { major, minor, patch }
+    }
 
     /// The nearest version to the free text that servers put in their version fields.
     pub fn nearest(text: &str) -> Version {

@@ -16,8 +16,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
-use toolmux::ats::AtsClient;
-use toolmux::{Server, Toolkit};
+use toolmux::ats::Client;
+use toolmux::{Server, Toolkit, tool};
 use toolmux_protocols::http_client::{HttpClient, HttpLimits};
 
 const STORE: &str = "TOOLMUX_BENCH_STORE";
@@ -51,18 +51,18 @@ async fn serve(store: String) -> anyhow::Result<()> {
     let go = Arc::new(Notify::new());
     let waits = Arc::clone(&go);
     let toolkit = Toolkit::new("Kit")
-        .tool("quick", "Does nothing", |_: Nothing| std::future::ready(Ok(3)))
-        .tool("wait", "Waits for go", move |_: Nothing| {
+        .tool(tool("quick", "Does nothing", |_: Nothing| std::future::ready(Ok(3))))
+        .tool(tool("wait", "Waits for go", move |_: Nothing| {
             let waits = Arc::clone(&waits);
             async move {
                 waits.notified().await;
                 Ok(3)
             }
-        })
-        .tool("go", "Lets wait go on", move |_: Nothing| {
+        }))
+        .tool(tool("go", "Lets wait go on", move |_: Nothing| {
             go.notify_waiters();
             std::future::ready(Ok(3))
-        });
+        }));
     let running = Server::new().listen("127.0.0.1:0").store(store).toolkit(toolkit).start().await?;
     println!("{}", running.url());
     std::future::pending::<()>().await;
@@ -70,7 +70,7 @@ async fn serve(store: String) -> anyhow::Result<()> {
 }
 
 async fn measure(base: &str, child: &Child) -> anyhow::Result<()> {
-    let client = AtsClient::new(HttpClient::new(HttpLimits::default()), base, None)?;
+    let client = Client::new(base)?;
     let part = std::env::args().nth(1).filter(|part| !part.starts_with("--"));
     let wanted = |name: &str| part.as_deref().is_none_or(|part| part == name);
     if wanted("submit") {
@@ -98,7 +98,7 @@ fn empty() -> &'static RawValue {
 }
 
 /// From submitting a task to its last event, one at a time.
-async fn latency(client: &AtsClient) -> anyhow::Result<()> {
+async fn latency(client: &Client) -> anyhow::Result<()> {
     let mut took = Vec::with_capacity(TASKS);
     for _ in 0..TASKS {
         let started = Instant::now();
@@ -144,7 +144,7 @@ async fn throughput(base: &str) -> anyhow::Result<()> {
 }
 
 /// From letting a task go on until the last of its followers has its end.
-async fn followers(base: &str, client: &AtsClient) -> anyhow::Result<()> {
+async fn followers(base: &str, client: &Client) -> anyhow::Result<()> {
     let task = client.call("Kit_wait", empty(), None).await?;
     let address = base.trim_start_matches("http://").to_owned();
     let (ready, mut readies) = mpsc::channel(FOLLOWERS);

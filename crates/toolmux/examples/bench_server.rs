@@ -5,7 +5,7 @@
 use clap::Parser;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use toolmux::{Server, ToolError, Toolkit};
+use toolmux::{Server, ToolError, Toolkit, tool};
 
 /// The one of the program itself.
 #[global_allocator]
@@ -36,9 +36,9 @@ async fn add(numbers: Numbers) -> Result<i64, ToolError> {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let mut calculator = Toolkit::new("Calculator").tool("add", "Adds two numbers", add);
+    let mut calculator = Toolkit::new("Calculator").tool(tool("add", "Adds two numbers", add));
     for number in 1..arguments.tools {
-        calculator = calculator.tool(&format!("add_{number}"), "Adds two numbers", add);
+        calculator = calculator.tool(tool(&format!("add_{number}"), "Adds two numbers", add));
     }
     let running = Server::new().listen(arguments.listen).toolkit(calculator).start().await?;
     eprintln!("listening on {}", running.url());

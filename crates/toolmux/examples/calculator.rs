@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use toolmux::{Server, ToolError, Toolkit};
+use toolmux::{Server, ToolError, Toolkit, tool};
 
 #[derive(Deserialize, JsonSchema)]
 struct Numbers {
@@ -21,8 +21,9 @@ async fn divide(numbers: Numbers) -> Result<f64, ToolError> {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let calculator = Toolkit::new("Calculator").tool("add", "Adds two numbers", add);
-    let calculator = calculator.tool("divide", "Divides the first number by the second", divide);
+    let calculator = Toolkit::new("Calculator")
+        .tool(tool("add", "Adds two numbers", add).read_only())
+        .tool(tool("divide", "Divides the first number by the second", divide).read_only());
     let listen = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:9627".to_owned());
     println!("Calculator serves on http://{listen}");
     Server::new().listen(listen).toolkit(calculator).run().await

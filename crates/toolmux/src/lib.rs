@@ -8,6 +8,7 @@ mod assembly;
 mod authorization;
 #[doc(hidden)]
 pub mod cli;
+mod clients;
 pub mod config;
 mod environment;
 #[cfg(any(test, fuzzing))]
@@ -19,22 +20,29 @@ mod machine_memory;
 mod process_hardening;
 mod redacted_log;
 mod reload;
+mod rust_tool;
 mod secret_files;
 mod server;
 mod signals;
+pub mod source;
 mod toolkit;
 
+/// The JSON library that the types here are made of, in the version they need.
+pub use serde_json;
 pub use toolmux_core::message::Message;
 pub use toolmux_core::outcome::{Retry, ToolError};
 pub use toolmux_core::progress::{Progress, Update};
 pub use toolmux_core::secret::Secret;
 pub use toolmux_core::tool::Hints;
 pub use toolmux_core::version::Version;
-pub use toolmux_core::{limits::Limits, requirements, source};
-pub use toolmux_protocols::{ats, model, opentool, oxp};
+pub use toolmux_core::{limits::Limits, requirements};
+pub use toolmux_protocols::http_client::HttpLimits;
+pub use toolmux_protocols::model;
 
+pub use self::clients::{ats, opentool, oxp};
+pub use self::rust_tool::{Context, RustTool, ToolFn, tool};
 pub use self::server::{Running, Server};
-pub use self::toolkit::{Context, Toolkit};
+pub use self::toolkit::Toolkit;
 
 /// Turns this process into one of those that toolmux starts from its own program, if it was started as one, and does
 /// not return then: the worker of a C library, the launcher of a program in a sandbox, or the watcher that kills the

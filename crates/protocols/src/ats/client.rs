@@ -10,7 +10,7 @@ use toolmux_core::secret::Secret;
 use url::Url;
 
 use super::wire::{ListedTool, RefusalDocument, TaskDocument};
-use crate::http_client::{Answer, HttpClient, HttpError, base_of, sensitive};
+use crate::http_client::{Answer, HttpClient, HttpError, HttpLimits, base_of, sensitive};
 use crate::http_status::retry_after;
 use crate::sse::{Decoder, TooLarge};
 
@@ -30,6 +30,9 @@ pub enum AtsError {
     /// The address is not one.
     #[error("`{0}` is not the address of an ATS server")]
     Address(String),
+    /// The key has characters that a header cannot carry.
+    #[error("the key has characters that a header cannot carry")]
+    Key,
     /// The exchange failed.
     #[error("the exchange with the server failed")]
     Http(#[from] HttpError),
@@ -59,7 +62,19 @@ impl From<TooLarge> for AtsError {
     }
 }
 
-/// An ATS server, from the outside.
+/// A client of one ATS server. Cloning shares the connections.
+///
+/// ```no_run
+/// # use toolmux_core::secret::Secret;
+/// # use toolmux_protocols::ats::{AtsClient, AtsError};
+/// # async fn example() -> Result<(), AtsError> {
+/// let client = AtsClient::new("http://127.0.0.1:9627")?.key(&Secret::new("secret"))?;
+/// for tool in client.tools(None).await? {
+///     println!("{}", tool.name);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct AtsClient {
     http: HttpClient,
@@ -68,17 +83,25 @@ pub struct AtsClient {
 }
 
 impl AtsClient {
-    /// A client of the server at `base`.
-    pub fn new(http: HttpClient, base: &str, key: Option<&Secret>) -> Result<Self, AtsError> {
-        let wrong = || AtsError::Address(base.to_owned());
-        let url = base_of(base).ok_or_else(wrong)?;
+    /// A client of the server at `url`.
+    pub fn new(url: &str) -> Result<Self, AtsError> {
+        let base = base_of(url).ok_or_else(|| AtsError::Address(url.to_owned()))?;
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        if let Some(key) = key {
-            let value = sensitive(&format!("Bearer {}", key.expose())).ok_or_else(wrong)?;
-            headers.insert(header::AUTHORIZATION, value);
-        }
-        Ok(AtsClient { http, base: url, headers })
+        Ok(AtsClient { http: HttpClient::new(HttpLimits::default()), base, headers })
+    }
+
+    /// The same with a key on every request.
+    pub fn key(mut self, key: &Secret) -> Result<Self, AtsError> {
+        let value = sensitive(&format!("Bearer {}", key.expose())).ok_or(AtsError::Key)?;
+        self.headers.insert(header::AUTHORIZATION, value);
+        Ok(self)
+    }
+
+    /// The same with other bounds of time and size.
+    pub fn limits(mut self, limits: HttpLimits) -> Self {
+        self.http = HttpClient::new(limits);
+        self
     }
 
     /// True when the server accepts calls.

@@ -19,7 +19,6 @@ use toolmux_core::tool::Tool;
 
 use super::client::{AtsClient, AtsError};
 use super::wire::RefusalDocument;
-use crate::http_client::{HttpClient, HttpLimits};
 use crate::http_status::StatusAnswer;
 use crate::registry::{OpenError, Opening, SecretSetting, SourceKind};
 
@@ -47,12 +46,14 @@ struct AtsSource {
 
 fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
     let settings: AtsSettings = opening.settings()?;
-    let key = opening.secret(settings.key.as_ref())?;
-    let client = AtsClient::new(HttpClient::new(HttpLimits::default()), &settings.url, key.as_ref());
-    let client = client.map_err(|_| {
-        OpenError::new("its `url` or its `key` cannot be used")
-            .hint("write url = \"http://127.0.0.1:8848\" or the like")
+    // What the client says of an address quotes it, and an address may hold a password.
+    let mut client = AtsClient::new(&settings.url).map_err(|_| {
+        OpenError::new("its `url` cannot be used").hint("write url = \"http://127.0.0.1:8848\" or the like")
     })?;
+    if let Some(key) = opening.secret(settings.key.as_ref())? {
+        client =
+            client.key(&key).map_err(|error| OpenError::new(format!("its `key` cannot be used: {error}")))?;
+    }
     let (name, agent) = (opening.name.to_owned(), settings.agent);
     Ok(Arc::new(AtsSource { name, client, agent, background: TaskTracker::new() }))
 }
@@ -172,7 +173,7 @@ impl AtsSource {
                 let public = format!("Source `{}` did not take the call: {detail}", self.name);
                 StatusAnswer { status, retry_after }.error(&[], told(public))
             }
-            AtsError::Address(_) | AtsError::NoSuchTask(_) | AtsError::NotAts(_) => {
+            AtsError::Address(_) | AtsError::Key | AtsError::NoSuchTask(_) | AtsError::NotAts(_) => {
                 unavailable(told(format!("Source `{}` does not answer as an ATS server", self.name)), None)
             }
         }

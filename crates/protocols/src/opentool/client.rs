@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use toolmux_core::answer_memory::answer_takes;
 use toolmux_core::json_text::{RawJson, to_raw};
+use toolmux_core::secret::Secret;
 use url::Url;
 
 use super::client_wire::{self, FunctionCall, RawCall, Told, ToolReturn};
@@ -22,9 +23,10 @@ const PREFIX: &str = "/opentool";
 /// A client of one server. Cloning shares the connections.
 ///
 /// ```no_run
+/// # use toolmux_core::secret::Secret;
 /// # use toolmux_protocols::opentool::{Client, ClientError, FunctionCall};
 /// # async fn example() -> Result<(), ClientError> {
-/// let client = Client::new("http://127.0.0.1:9627")?.key("secret")?;
+/// let client = Client::new("http://127.0.0.1:9627")?.key(&Secret::new("secret"))?;
 /// let call = FunctionCall::new("1", "add", serde_json::from_str(r#"{"a": 1, "b": 2}"#).unwrap_or_default());
 /// println!("{:?}", client.call(&call).await?.result);
 /// # Ok(())
@@ -66,16 +68,16 @@ impl Client {
         Ok(Client { http: HttpClient::new(limits), limits, base, headers })
     }
 
-    /// Shows this key to the server.
-    pub fn key(mut self, key: &str) -> Result<Self, ClientError> {
-        let value = sensitive(&format!("Bearer {key}")).ok_or_else(|| {
-            ClientError::Unusable("the key has letters that a header cannot carry".to_owned())
+    /// The same with a key on every request.
+    pub fn key(mut self, key: &Secret) -> Result<Self, ClientError> {
+        let value = sensitive(&format!("Bearer {}", key.expose())).ok_or_else(|| {
+            ClientError::Unusable("the key has characters that a header cannot carry".to_owned())
         })?;
         self.headers.insert(header::AUTHORIZATION, value);
         Ok(self)
     }
 
-    /// Takes other bounds of time and size.
+    /// The same with other bounds of time and size.
     pub fn limits(mut self, limits: HttpLimits) -> Self {
         self.http = HttpClient::new(limits);
         self.limits = limits;

@@ -75,7 +75,7 @@ fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
     let unusable = |_: ClientError| OpenError::new("its address or its key cannot be used");
     let mut client = Client::new(&url).map_err(unusable)?;
     if let Some(key) = opening.secret(settings.key.as_ref())? {
-        client = client.key(key.expose()).map_err(unusable)?;
+        client = client.key(&key).map_err(unusable)?;
     }
     Ok(Arc::new(OpenToolServer {
         client,

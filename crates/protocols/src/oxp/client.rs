@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::upstream::{Answered, ToolCall, ToolList, decode, decode_list, decode_refusal, encode};
 use super::wire::Form;
-use crate::http_client::{Answer, HttpClient, HttpError, base_of, sensitive};
+use crate::http_client::{Answer, HttpClient, HttpError, HttpLimits, base_of, sensitive};
 use crate::http_status::StatusAnswer;
 use crate::version_header::{OXP_VERSION, OXP_VERSION_HEADER};
 
@@ -47,6 +47,9 @@ pub enum OxpError {
     /// The address is not one.
     #[error("`{0}` is not the address of an OXP server")]
     Address(String),
+    /// The key has characters that a header cannot carry.
+    #[error("the key has characters that a header cannot carry")]
+    Key,
     /// The exchange failed.
     #[error("the exchange with the server failed")]
     Http(#[from] HttpError),
@@ -76,7 +79,18 @@ pub enum Waited {
     Undecided,
 }
 
-/// An OXP server, from the outside.
+/// A client of one OXP server.
+///
+/// ```no_run
+/// # use toolmux_core::secret::Secret;
+/// # use toolmux_protocols::oxp::{OxpClient, OxpError, ToolCall};
+/// # async fn example() -> Result<(), OxpError> {
+/// let client = OxpClient::new("http://127.0.0.1:9627")?.key(&Secret::new("secret"))?;
+/// let answered = client.call(&ToolCall::new("Math.add", &serde_json::json!({ "a": 1, "b": 2 }))).await?;
+/// println!("{:?}", answered.outcome);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct OxpClient {
     http: HttpClient,
@@ -87,18 +101,27 @@ pub struct OxpClient {
 }
 
 impl OxpClient {
-    /// A client of the server at `base`; `/tools` and the others are appended to it.
-    pub fn new(http: HttpClient, base: &str, key: Option<&Secret>) -> Result<Self, OxpError> {
-        let wrong = || OxpError::Address(base.to_owned());
-        let url = base_of(base).ok_or_else(wrong)?;
+    /// A client of the server at `url`; `/tools` and the others are appended to it.
+    pub fn new(url: &str) -> Result<Self, OxpError> {
+        let base = base_of(url).ok_or_else(|| OxpError::Address(url.to_owned()))?;
+        let http = HttpClient::new(HttpLimits::default());
         let mut headers = HeaderMap::new();
         headers.insert(OXP_VERSION_HEADER, HeaderValue::from_static(OXP_VERSION));
         headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        if let Some(key) = key {
-            authenticate(&mut headers, key).ok_or_else(wrong)?;
-        }
-        Ok(OxpClient { http, base: url, headers, patience: Patience::default(), form: OnceLock::new() })
+        Ok(OxpClient { http, base, headers, patience: Patience::default(), form: OnceLock::new() })
+    }
+
+    /// The same with a key, or a token, on every request.
+    pub fn key(mut self, key: &Secret) -> Result<Self, OxpError> {
+        authenticate(&mut self.headers, key).ok_or(OxpError::Key)?;
+        Ok(self)
+    }
+
+    /// The same with other bounds of time and size.
+    pub fn limits(mut self, limits: HttpLimits) -> Self {
+        self.http = HttpClient::new(limits);
+        self
     }
 
     /// The same with other patience.

@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 use super::client::{OxpClient, OxpError};
 use super::upstream::{ListedTool, ToolCall, ToolList};
-use crate::http_client::{HttpClient, HttpLimits, credential_headers};
+use crate::http_client::credential_headers;
 use crate::http_status::StatusAnswer;
 use crate::registry::{OpenError, Opening, SecretSetting, SourceKind};
 
@@ -52,12 +52,14 @@ struct OxpSource {
 
 fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
     let settings: OxpSettings = opening.settings()?;
-    let key = opening.secret(settings.key.as_ref())?;
-    let http = HttpClient::new(HttpLimits::default());
-    let mut client = OxpClient::new(http, &settings.url, key.as_ref()).map_err(|_| {
-        OpenError::new("its `url` or its `key` cannot be used")
-            .hint("write url = \"http://127.0.0.1:9800\" or the like")
+    // What the client says of an address quotes it, and an address may hold a password.
+    let mut client = OxpClient::new(&settings.url).map_err(|_| {
+        OpenError::new("its `url` cannot be used").hint("write url = \"http://127.0.0.1:9800\" or the like")
     })?;
+    if let Some(key) = opening.secret(settings.key.as_ref())? {
+        client =
+            client.key(&key).map_err(|error| OpenError::new(format!("its `key` cannot be used: {error}")))?;
+    }
     for (name, setting) in &settings.headers {
         let wrong = || OpenError::new(format!("header `{name}` cannot be sent"));
         let secret = opening.secret(Some(setting))?.ok_or_else(wrong)?;
@@ -96,7 +98,9 @@ impl OxpSource {
                     .developer(message.public),
             ),
             OxpError::Refused(refusal) => SourceError::Refused(refusal),
-            OxpError::Address(_) => unavailable(told(format!("Source `{}` has no address", self.name))),
+            OxpError::Address(_) | OxpError::Key => {
+                unavailable(told(format!("Source `{}` has no address", self.name)))
+            }
             OxpError::NotOxp { status, retry_after, .. } => {
                 let what =
                     if status.is_success() { "gave an answer that cannot be read" } else { "answered" };

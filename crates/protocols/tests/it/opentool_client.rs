@@ -174,7 +174,7 @@ async fn documents_of_servers_that_write_nulls_load() {
 async fn requests_are_written_as_the_specification_shows_them() {
     let answer = Prepared::json(r#"{"result":{}}"#);
     let prepared = Prepared::start(vec![answer]).await;
-    let client = client(&prepared.base).key("k-1").expect("a key");
+    let client = client(&prepared.base).key(&Secret::new("k-1")).expect("a key");
     client.call(&function_call("f", json!({ "a": 1 }))).await.expect("a return");
     let request = prepared.requests().await.remove(0);
     let (head, body) = request.split_once("\r\n\r\n").expect("a body");
@@ -245,7 +245,7 @@ async fn keys_are_shown_and_never_printed() {
     let keys = vec![ApiKey { name: "alice".into(), sha256: Secret::new("right").sha256(), toolset: None }];
     let settings = Settings { admission: Admission { keys, jwt: None }, ..Settings::default() };
     let server = Server::start(settings, std::sync::Arc::new(Scripted::default())).await;
-    let with = |key: &str| client(&server.base).key(key).expect("a key");
+    let with = |key: &str| client(&server.base).key(&Secret::new(key)).expect("a key");
     assert!(with("right").version().await.is_ok());
     assert!(matches!(with("wrong").version().await, Err(ClientError::Unauthorized)));
     assert!(matches!(with("wrong").load().await, Err(ClientError::Unauthorized)));

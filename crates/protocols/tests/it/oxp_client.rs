@@ -15,7 +15,6 @@ use toolmux_core::outcome::Outcome;
 use toolmux_core::refusal::{Challenge, Refusal};
 use toolmux_core::source::Source;
 use toolmux_core::store::MemoryStore;
-use toolmux_protocols::http_client::{HttpClient, HttpLimits};
 use toolmux_protocols::oxp::{OxpClient, OxpError, Patience, ToolCall, Waited};
 use toolmux_protocols::registry::Opening;
 
@@ -24,7 +23,7 @@ use crate::oxp::{SETTLE, Scripted, Server, listen};
 fn client(base: &str) -> OxpClient {
     let quick = Duration::from_millis(1);
     let patience = Patience { pause: quick, poll: quick, ..Patience::default() };
-    OxpClient::new(HttpClient::new(HttpLimits::default()), base, None).expect("a client").patience(patience)
+    OxpClient::new(base).expect("a client").patience(patience)
 }
 
 fn source(base: &str) -> Arc<dyn Source> {

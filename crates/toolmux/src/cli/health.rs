@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use toolmux_protocols::http_client::{HttpClient, HttpLimits};
 use toolmux_protocols::oxp::OxpClient;
 
 use super::failure::Failure;
@@ -22,8 +21,7 @@ pub(super) struct Health {
 
 impl Health {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
-        let client =
-            OxpClient::new(HttpClient::new(HttpLimits::default()), &self.url, None).map_err(unasked)?;
+        let client = OxpClient::new(&self.url).map_err(unasked)?;
         if client.health().await.map_err(unasked)? {
             return Ok(ExitCode::SUCCESS);
         }

@@ -8,7 +8,7 @@ use toolmux_core::outcome::Outcome;
 use toolmux_core::refusal::Refusal;
 use toolmux_core::secret::Secret;
 use toolmux_protocols::ats::{AtsClient, AtsError};
-use toolmux_protocols::http_client::{HttpClient, HttpLimits};
+use toolmux_protocols::http_client::HttpLimits;
 use toolmux_protocols::oxp::{OxpClient, OxpError};
 use toolmux_protocols::registry::SecretSetting;
 
@@ -73,11 +73,13 @@ impl Remote {
             return Err(Failure::refused(anyhow::anyhow!("`{url}` is no address of a server"))
                 .meaning(Some(format!("http://{url}"))));
         }
-        let key = key.key()?;
-        let oxp =
-            OxpClient::new(HttpClient::new(HttpLimits::default()), url, key.as_ref()).map_err(unasked)?;
         let patient = HttpLimits { timeout: LONGEST_TASK, ..HttpLimits::default() };
-        let ats = AtsClient::new(HttpClient::new(patient), url, key.as_ref()).map_err(not_followed)?;
+        let mut oxp = OxpClient::new(url).map_err(unasked)?;
+        let mut ats = AtsClient::new(url).map_err(not_followed)?.limits(patient);
+        if let Some(key) = key.key()? {
+            oxp = oxp.key(&key).map_err(unasked)?;
+            ats = ats.key(&key).map_err(not_followed)?;
+        }
         Ok(Remote { oxp, ats })
     }
 
@@ -138,7 +140,7 @@ fn not_followed(error: AtsError) -> Failure {
         AtsError::Refused { detail, .. } => Failure::refused(anyhow::anyhow!(detail)),
         AtsError::NoSuchTask(_) => Failure::refused(error)
             .hint("is it the same server and the same key? Ended tasks are kept for some minutes only"),
-        AtsError::Address(_) | AtsError::Http(_) | AtsError::NotAts(_) => {
+        AtsError::Address(_) | AtsError::Key | AtsError::Http(_) | AtsError::NotAts(_) => {
             Failure::refused(error).hint("is a toolmux or ATS server running there, and is its key right?")
         }
     }

@@ -28,6 +28,8 @@ mod protected;
 mod remote;
 mod replicas;
 mod sdk;
+mod sdk_clients;
+mod sdk_examples;
 mod snippets;
 mod starting;
 mod stopping;

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use tokio::io::AsyncWriteExt;
-use toolmux::{Server, ToolError, Toolkit};
+use toolmux::{Server, ToolError, Toolkit, tool};
 use toolmux_core::arguments::Arguments;
 use toolmux_core::call::Request;
 use toolmux_core::gateway::Credential;
@@ -105,13 +105,13 @@ fn a_server_in_use_ends_when_every_idle_connection_was_told() {
     assert_eq!(serving.ended(), Some(0));
 }
 
-async fn hang((): ()) -> Result<(), ToolError> {
+async fn hang() -> Result<(), ToolError> {
     std::future::pending().await
 }
 
 #[tokio::test]
 async fn one_bound_holds_for_calls_and_tasks_together() {
-    let never = Toolkit::new("Kit").tool("hang", "Never ends", hang);
+    let never = Toolkit::new("Kit").tool(tool("hang", "Never ends", hang));
     let drain = Duration::from_secs(6);
     let limits = Limits { drain, ..Limits::default() };
     let running = Server::new().listen("127.0.0.1:0").limits(limits).toolkit(never).start().await;

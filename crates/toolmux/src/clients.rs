@@ -1,0 +1,26 @@
+//! Typed clients of other servers. Each is made of an address, `Client::new("http://127.0.0.1:9627")`, and takes a key
+//! with `.key(&Secret)` and bounds of time and size with `.limits(HttpLimits)`.
+
+/// A client of ATS servers: start a task, follow it, cancel it.
+pub mod ats {
+    pub use toolmux_protocols::ats::{
+        AtsClient as Client, AtsError, Followed, ListedTool, MissingToken, ParameterFault, RefusalDocument,
+        TaskDocument, TaskError,
+    };
+}
+
+/// A client of OpenTool servers, and OpenTool documents.
+pub mod opentool {
+    pub use toolmux_protocols::opentool::{
+        Client, ClientError, Events, Function, FunctionCall, Info, LoadError, OpenTool, Parameter,
+        Properties, Reference, Return, Schema, Server, StreamEvent, Tool, ToolException, ToolReturn,
+        ToolSource, Type, Typed, check,
+    };
+}
+
+/// A client of OXP servers: list, call with retries, wait for a user's decision.
+pub mod oxp {
+    pub use toolmux_protocols::oxp::{
+        Answered, ListedTool, OxpClient as Client, OxpError, Patience, ToolCall, ToolList, Waited,
+    };
+}
