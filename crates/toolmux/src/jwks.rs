@@ -7,8 +7,7 @@ use anyhow::Context;
 use arc_swap::ArcSwap;
 use http::{HeaderMap, Method};
 use jsonwebtoken::jwk::JwkSet;
-use tokio::task::JoinHandle;
-use tokio_util::task::TaskTracker;
+use tokio::task::JoinSet;
 use toolmux_protocols::http_client::{HttpClient, HttpLimits};
 
 use crate::config::Config;
@@ -20,13 +19,10 @@ const AGAIN: Duration = Duration::from_secs(5);
 /// The largest set of keys.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Fetches until it is dropped.
-pub(crate) struct Follower(JoinHandle<()>);
-
-impl Drop for Follower {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
+/// Fetches until it is dropped. A set of one task, because a set aborts its tasks when it is dropped; the task holds
+/// nothing that needs an orderly end.
+pub(crate) struct Follower {
+    _fetching: JoinSet<()>,
 }
 
 /// Where the configuration says that keys are published.
@@ -37,26 +33,29 @@ pub(crate) fn address(config: &Config) -> Option<String> {
 /// Follows the keys that the configuration names, if it names any.
 pub(crate) fn follow(config: &Config, keys: &Arc<ArcSwap<JwkSet>>) -> Option<Follower> {
     let url = address(config)?;
-    let keys = Arc::clone(keys);
-    Some(Follower(TaskTracker::new().spawn(async move {
-        let limits =
-            HttpLimits { timeout: Duration::from_secs(10), body_bytes: MOST_BYTES, ..HttpLimits::default() };
-        let client = HttpClient::new(limits);
-        loop {
-            let pause = match fetch(&client, &url).await {
-                Ok(fetched) => {
-                    keys.store(Arc::new(fetched));
-                    EVERY
-                }
-                Err(error) => {
-                    // The address may hold a password.
-                    tracing::warn!("cannot fetch the keys of tokens from `jwt.jwks`: {error:#}");
-                    AGAIN
-                }
-            };
-            tokio::time::sleep(pause).await;
-        }
-    })))
+    let mut fetching = JoinSet::new();
+    fetching.spawn(fetch_forever(url, Arc::clone(keys)));
+    Some(Follower { _fetching: fetching })
+}
+
+async fn fetch_forever(url: String, keys: Arc<ArcSwap<JwkSet>>) {
+    let limits =
+        HttpLimits { timeout: Duration::from_secs(10), body_bytes: MOST_BYTES, ..HttpLimits::default() };
+    let client = HttpClient::new(limits);
+    loop {
+        let pause = match fetch(&client, &url).await {
+            Ok(fetched) => {
+                keys.store(Arc::new(fetched));
+                EVERY
+            }
+            Err(error) => {
+                // The address may hold a password.
+                tracing::warn!("cannot fetch the keys of tokens from `jwt.jwks`: {error:#}");
+                AGAIN
+            }
+        };
+        tokio::time::sleep(pause).await;
+    }
 }
 
 async fn fetch(client: &HttpClient, url: &str) -> anyhow::Result<JwkSet> {

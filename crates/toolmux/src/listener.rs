@@ -213,6 +213,8 @@ pub(crate) async fn listen(
         () = stop.cut.cancelled() => {}
     }
     tokio::select! {
+        // What is not in flight any more is not said to be cut.
+        biased;
         () = accepting.finish() => {}
         () = sleep_until(deadline) => cut(gateway),
         () = stop.cut.cancelled() => cut(gateway),

@@ -1,13 +1,14 @@
 //! A server made in code: toolkits and sources in, an address out.
 
 use std::net::SocketAddr;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::Context;
+use futures_util::FutureExt;
 use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -138,6 +139,11 @@ impl Server {
         let settings = Settings { admission, limits, ..Settings::default() };
         let drain = settings.limits.drain;
         let gateway = Gateway::new(settings, store(&Secret::new(self.store), Retention::default()).await?);
+        let listen = ListenOn {
+            address: self.listen,
+            limits: ListenLimits { drain, stop_grace, ..ListenLimits::default() },
+            ..ListenOn::default()
+        };
         let only_own = self.own.len() == self.mounts.len();
         for mount in self.mounts {
             gateway.mount(mount);
@@ -146,15 +152,20 @@ impl Server {
         // A mistake in this program's own functions is worth an error. What another server lists is not: it
         // must not keep this one from starting.
         let is_mistake = |tool: &&Unserved| self.own.contains(&tool.source) && (only_own || !tool.collision);
-        if let Some(tool) = gateway.catalog().unserved().iter().find(is_mistake) {
-            anyhow::bail!("tool `{}` of `{}` cannot be served: {}", tool.tool, tool.source, tool.reason);
-        }
-        let listen = ListenOn {
-            address: self.listen,
-            limits: ListenLimits { drain, stop_grace, ..ListenLimits::default() },
-            ..ListenOn::default()
+        let started = match gateway.catalog().unserved().iter().find(is_mistake) {
+            Some(tool) => Err(anyhow::anyhow!(
+                "tool `{}` of `{}` cannot be served: {}",
+                tool.tool,
+                tool.source,
+                tool.reason
+            )),
+            None => Running::start(Arc::clone(&gateway), listen, None).await,
         };
-        Running::start(gateway, listen, None).await
+        if started.is_err() {
+            // Sources run already, and nobody gets anything to stop them with.
+            gateway.close(closing_share(drain)).await;
+        }
+        started
     }
 }
 
@@ -170,13 +181,16 @@ pub(crate) struct ListenOn {
     pub(crate) version: Option<String>,
 }
 
-/// A server that runs in the background until it is stopped.
+/// A server that runs in the background until it is stopped or dropped. [`Running::stop`] lets calls finish and waits
+/// for the end. Dropping it cuts them instead: the address is given up and the sources are ended by the runtime, as far
+/// as that goes on, within a second.
+#[must_use = "the server stops when this is dropped"]
 pub struct Running {
     address: SocketAddr,
     gateway: Arc<Gateway>,
     stop: Stop,
-    listener: JoinHandle<()>,
-    drain: Duration,
+    /// The one task that serves and then closes the gateway.
+    serving: TaskTracker,
 }
 
 impl Running {
@@ -195,8 +209,9 @@ impl Running {
         let front = Arc::new(Front::new(Arc::new(web), hosts, &stop).version(on.version));
         tracing::debug!("listening on {}", reachable(address));
         let limits = (on.limits, drain.saturating_sub(closing_share(drain)));
-        let listener = TaskTracker::new().spawn(listen(tcp, front, limits, stop.clone()));
-        Ok(Running { address, gateway, stop, listener, drain })
+        let (listening, serving) = (listen(tcp, front, limits, stop.clone()), TaskTracker::new());
+        serving.spawn(serve_and_close(listening, Arc::clone(&gateway), stop.clone(), drain));
+        Ok(Running { address, gateway, stop, serving })
     }
 
     /// Where it listens.
@@ -220,26 +235,59 @@ impl Running {
         self.stop_or(std::future::pending()).await;
     }
 
-    /// The same, without waiting for calls any longer when `at_once` ends.
+    /// The same, without waiting for calls any longer when `at_once` ends. Dropping the future has the same effect.
     pub(crate) async fn stop_or(self, at_once: impl Future<Output = ()>) {
-        let end = Instant::now() + self.drain;
+        self.announce();
+        self.serving.close();
+        tokio::select! {
+            () = self.serving.wait() => return,
+            () = at_once => self.stop.cut.cancel(),
+        }
+        self.serving.wait().await;
+    }
+
+    fn announce(&self) {
         self.stop.closes_connections.store(true, Ordering::Relaxed);
         // Probes are told first, so that nobody is sent here who then finds the server going.
         self.gateway.announce_closing();
         self.stop.announced.cancel();
-        let mut listener = self.listener;
-        let (ended, left) = tokio::select! {
-            ended = &mut listener => (ended, end.saturating_duration_since(Instant::now())),
-            () = at_once => {
-                self.stop.cut.cancel();
-                (listener.await, closing_share(self.drain))
-            }
-        };
-        if let Err(error) = ended {
-            tracing::error!(%error, "the listener failed");
-        }
-        self.gateway.close(left).await;
     }
+}
+
+impl Drop for Running {
+    /// Nothing can be awaited here, and sources end child processes and connections asynchronously: the task that
+    /// serves is told to cut what is in flight and to close the gateway. After `stop` it has ended already.
+    fn drop(&mut self) {
+        self.announce();
+        self.stop.cut.cancel();
+    }
+}
+
+/// Serves until told to stop, then ends sources and the store; all within `drain` of the announcement.
+async fn serve_and_close(
+    listening: impl Future<Output = ()>,
+    gateway: Arc<Gateway>,
+    stop: Stop,
+    drain: Duration,
+) {
+    let announced = async {
+        stop.announced.cancelled().await;
+        Instant::now()
+    };
+    // A listener that panics must not leave child processes of sources behind.
+    let listening = async {
+        if AssertUnwindSafe(listening).catch_unwind().await.is_err() {
+            tracing::error!("the listener failed because of a fault in this program");
+            stop.announced.cancel();
+        }
+    };
+    let ((), announced) = tokio::join!(listening, announced);
+    let left = if stop.cut.is_cancelled() {
+        closing_share(drain)
+    } else {
+        (announced + drain).saturating_duration_since(Instant::now())
+    };
+    gateway.close(left).await;
 }
 
 /// What of the time to stop is kept for ending sources and the store after calls were cut.

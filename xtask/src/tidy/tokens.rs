@@ -20,6 +20,8 @@ enum Scope {
 }
 
 const TRACKER: &str = "give the task an owner that awaits it: a JoinSet or a TaskTracker";
+const KEEP: &str =
+    "a tracker that is dropped lets its tasks go: keep it where the task is awaited or cancelled";
 const EXPECT: &str = "write #[expect(lint, reason = \"…\")]";
 const WAIT: &str = "wait for the event itself, pause the time, or poll in a function named `until…`";
 const WRITE: &str = "write it or leave it out";
@@ -40,6 +42,18 @@ const RULES: &[Rule] = &[
     ),
     rule(&["task", "::", "spawn", "("], Scope::OutsideTests, "a task nobody waits for", TRACKER),
     rule(&["use", "tokio", "::", "spawn"], Scope::OutsideTests, "a task nobody waits for", TRACKER),
+    rule(
+        &["TaskTracker", "::", "new", "(", ")", ".", "spawn"],
+        Scope::OutsideTests,
+        "a task nobody waits for",
+        KEEP,
+    ),
+    rule(
+        &["TaskTracker", "::", "default", "(", ")", ".", "spawn"],
+        Scope::OutsideTests,
+        "a task nobody waits for",
+        KEEP,
+    ),
     rule(
         &[".", "unwrap", "(", ")"],
         Scope::OutsideTests,
@@ -72,8 +86,8 @@ const fn rule(
 
 fn applies(rule: &Rule, file: &RustFile, start: usize, test_code: &TestCode) -> bool {
     let rest = &file.tokens[start..];
-    // The longest path is reported, not its tail.
-    let is_tail = start > 0 && file.tokens[start - 1].text == "::" && rule.scope == Scope::OutsideTests;
+    // Of `tokio::task::spawn` the whole path is reported, and not `task::spawn` again.
+    let is_tail = start > 0 && file.tokens[start - 1].text == "::" && rule.tokens[0] == "task";
     if is_tail || !begins_with(rest, rule.tokens) {
         return false;
     }
@@ -145,6 +159,10 @@ mod tests {
             &["2: a task nobody waits for", "3: `.unwrap()`", "4: a task nobody waits for"],
         );
         check("src/a.rs", "use tokio::spawn;", &["1: a task nobody waits for"]);
+        let detached = "fn f() {\n  TaskTracker::new().spawn(g());\n  tokio_util::task::TaskTracker::default().spawn(g());\n}";
+        check("src/a.rs", detached, &["2: a task nobody waits for", "3: a task nobody waits for"]);
+        check("tests/a.rs", detached, &[]);
+        check("src/a.rs", "fn f() { let tasks = TaskTracker::new(); tasks.spawn(g()); }", &[]);
         check("src/a.rs", "fn f() { tasks.spawn(g()); std::thread::spawn(h); x.unwrap_or(1); }", &[]);
     }
 

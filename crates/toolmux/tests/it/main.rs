@@ -30,6 +30,7 @@ mod replicas;
 mod sdk;
 mod sdk_clients;
 mod sdk_examples;
+mod sdk_running;
 mod snippets;
 mod starting;
 mod stopping;
