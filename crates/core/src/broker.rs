@@ -11,7 +11,7 @@ use crate::secret::Secret;
 /// Keeps tokens of users and asks users for new ones. It knows the web; the gateway does not.
 pub trait Broker: Send + Sync + fmt::Debug {
     /// The token a tool needs, or where the user can allow it.
-    fn token<'a>(&'a self, wanted: &'a Wanted<'a>) -> BoxFuture<'a, Result<Brokered, Refusal>>;
+    fn token<'a>(&'a self, wanted: &'a TokenRequest<'a>) -> BoxFuture<'a, Result<TokenReply, Refusal>>;
 
     /// A browser opens a challenge: what its user is told before anything happens.
     fn show<'a>(&'a self, challenge: &'a str) -> BoxFuture<'a, Result<ConsentRequest, Message>>;
@@ -20,7 +20,7 @@ pub trait Broker: Send + Sync + fmt::Debug {
     fn start<'a>(&'a self, from: &'a StartFrom<'a>) -> BoxFuture<'a, Result<Started, Message>>;
 
     /// The user comes back from the provider.
-    fn finish<'a>(&'a self, came_back: &'a CameBack<'a>) -> BoxFuture<'a, Result<Finished, Message>>;
+    fn finish<'a>(&'a self, came_back: &'a OAuthCallback<'a>) -> BoxFuture<'a, Result<Finished, Message>>;
 
     /// What providers that know clients by a document about them are told of this server, as JSON.
     fn about_us(&self) -> Option<String> {
@@ -33,7 +33,7 @@ pub trait Broker: Send + Sync + fmt::Debug {
 
 /// Which token is wanted.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct TokenRequest<'a> {
     /// Who asks. Tokens obtained through one caller are never given to another.
     pub caller: &'a str,
     /// The subject of the token that the caller showed. Only this subject, or the user it acts for, may allow a token.
@@ -48,7 +48,7 @@ pub struct Wanted<'a> {
 
 /// What a broker has to offer.
 #[derive(Clone, Debug)]
-pub enum Brokered {
+pub enum TokenReply {
     /// A token that is good now.
     Token(Secret),
     /// The user must allow it first.
@@ -119,7 +119,7 @@ pub struct Started {
 
 /// What a browser brings back from a provider.
 #[derive(Clone, Debug)]
-pub struct CameBack<'a> {
+pub struct OAuthCallback<'a> {
     /// The last part of the redirect URI that it came to. Each provider has its own.
     pub callback: &'a str,
     /// Parameters of the address.

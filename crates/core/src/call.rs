@@ -10,7 +10,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use crate::arguments::Arguments;
 use crate::catalog::Entry;
 use crate::delivery::{Filled, Place, find};
-use crate::gateway::Onward;
+use crate::gateway::NestedCalls;
 use crate::names::ToolRef;
 use crate::requirements::Grants;
 use crate::secret::Secret;
@@ -116,7 +116,7 @@ pub struct Call {
     pub(crate) entry: Arc<Entry>,
     pub(crate) request: Request,
     pub(crate) caller: Caller,
-    pub(crate) onward: Onward,
+    pub(crate) nested: NestedCalls,
     /// As long as there is one, the source is not closed.
     #[expect(dead_code, reason = "held for its drop")]
     pub(crate) in_flight: TaskTrackerToken,

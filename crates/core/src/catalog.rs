@@ -130,15 +130,11 @@ pub struct Catalog {
 impl Catalog {
     /// Puts the tools of all sources, in the order of configuration, under their names. Whoever held a name
     /// in an earlier snapshot keeps it as long as it has the tool.
-    pub fn build(
-        shelves: &[(Vec<Arc<Entry>>, Vec<Unserved>)],
-        toolsets: &[Toolset],
-        before: &Catalog,
-    ) -> Self {
+    pub fn build(slots: &[(Vec<Arc<Entry>>, Vec<Unserved>)], toolsets: &[Toolset], before: &Catalog) -> Self {
         let mut catalog = Catalog::default();
         let present: HashSet<_> =
-            shelves.iter().flat_map(|(entries, _)| entries).map(|entry| entry.whose()).collect();
-        for (entries, unserved) in shelves {
+            slots.iter().flat_map(|(entries, _)| entries).map(|entry| entry.whose()).collect();
+        for (entries, unserved) in slots {
             catalog.unserved.extend(unserved.iter().cloned());
             for entry in entries {
                 let rival = before

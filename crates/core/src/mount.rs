@@ -106,11 +106,11 @@ pub struct Mount {
     connected: AtomicBool,
     /// Calls in flight: a source is closed only after them.
     pub(crate) calls: TaskTracker,
-    kept: Mutex<HashMap<ToolId, Kept>>,
+    kept: Mutex<HashMap<ToolId, ToolState>>,
 }
 
 /// What is kept of a tool while snapshots change, so that its limits hold across a swap.
-struct Kept {
+struct ToolState {
     gate: Arc<Gate>,
     breaker: Arc<Breaker>,
     /// Of the schema that the tool had last: compiling is what costs most of a new list.
@@ -310,7 +310,7 @@ impl Mount {
     fn kept(&self, id: &ToolId, concurrency: usize, queue: usize) -> (Arc<Gate>, Arc<Breaker>) {
         let mut kept = self.lock_kept();
         let gate = || Arc::new(Gate::new(concurrency, queue));
-        let new = || Kept { gate: gate(), breaker: Arc::default(), compiled: None };
+        let new = || ToolState { gate: gate(), breaker: Arc::default(), compiled: None };
         let of_tool = kept.entry(id.clone()).or_insert_with(new);
         if !of_tool.gate.is_of(concurrency, queue) {
             of_tool.gate = gate();
@@ -340,7 +340,7 @@ impl Mount {
         }
     }
 
-    fn lock_kept(&self) -> MutexGuard<'_, HashMap<ToolId, Kept>> {
+    fn lock_kept(&self) -> MutexGuard<'_, HashMap<ToolId, ToolState>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

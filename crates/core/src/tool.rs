@@ -106,10 +106,10 @@ impl Hints {
 /// the same protocol on the other side loses nothing. It is kept wherever what it belongs to is, and so never
 /// holds what a caller gave as a credential.
 #[derive(Clone, Debug, Default)]
-pub struct Passthrough(Option<Arc<Said>>);
+pub struct Passthrough(Option<Arc<PassthroughParts>>);
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Said {
+struct PassthroughParts {
     protocol: Cow<'static, str>,
     text: RawJson,
     /// The caller is asked for more, which is no end of its call.
@@ -130,7 +130,7 @@ impl Passthrough {
     }
 
     fn new(protocol: &'static str, said: RawJson, asks: bool) -> Self {
-        Passthrough(Some(Arc::new(Said { protocol: Cow::Borrowed(protocol), text: said, asks })))
+        Passthrough(Some(Arc::new(PassthroughParts { protocol: Cow::Borrowed(protocol), text: said, asks })))
     }
 
     /// What `protocol` said, if this came by it.
@@ -171,6 +171,6 @@ impl Serialize for Passthrough {
 
 impl<'de> Deserialize<'de> for Passthrough {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Passthrough(Option::<Said>::deserialize(deserializer)?.map(Arc::new)))
+        Ok(Passthrough(Option::<PassthroughParts>::deserialize(deserializer)?.map(Arc::new)))
     }
 }

@@ -3,7 +3,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-/// Signals that have names worth telling.
+/// Signals that have well-known names.
 const SIGNALS: [(i32, &str); 13] = [
     (1, "SIGHUP"),
     (2, "SIGINT"),

@@ -42,10 +42,10 @@ impl Pool {
     pub(crate) fn origin(&self, url: &Url, uri: &Uri, connector: &Connector) -> Arc<Origin> {
         let mut origins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if origins.len() >= MOST_ORIGINS {
-            origins.retain(|_, origin| Arc::strong_count(origin) > 1 || !origin.shelf().waiting.is_empty());
+            origins.retain(|_, origin| Arc::strong_count(origin) > 1 || !origin.idle().waiting.is_empty());
         }
         let name = url.origin().ascii_serialization();
-        let new = || Origin { uri: uri.clone(), connector: connector.clone(), shelf: Mutex::default() };
+        let new = || Origin { uri: uri.clone(), connector: connector.clone(), idle: Mutex::default() };
         Arc::clone(origins.entry(name).or_insert_with(|| Arc::new(new())))
     }
 }
@@ -55,11 +55,11 @@ impl Pool {
 pub(crate) struct Origin {
     uri: Uri,
     connector: Connector,
-    shelf: Mutex<Shelf>,
+    idle: Mutex<IdleConnections>,
 }
 
 #[derive(Debug, Default)]
-struct Shelf {
+struct IdleConnections {
     /// The newest last.
     waiting: Vec<(Instant, SendRequest<Full<Bytes>>)>,
     /// Somebody looks after those that wait too long.
@@ -68,7 +68,7 @@ struct Shelf {
     tasks: JoinSet<()>,
 }
 
-impl Shelf {
+impl IdleConnections {
     fn spawn(&mut self, task: impl Future<Output = ()> + Send + 'static) {
         while self.tasks.try_join_next().is_some() {}
         self.tasks.spawn(task);
@@ -112,13 +112,13 @@ impl Origin {
         let stream = self.connector.connect(self.uri.clone()).await?;
         let (sender, connection) = http1::handshake(stream).await?;
         // It ends when nobody can send by it any more. What breaks it, whoever waits for an answer hears.
-        self.shelf().spawn(async move { connection.await.unwrap_or_default() });
+        self.idle().spawn(async move { connection.await.unwrap_or_default() });
         Ok(sender)
     }
 
     fn take(&self) -> Option<SendRequest<Full<Bytes>>> {
-        let mut shelf = self.shelf();
-        while let Some((_, sender)) = shelf.waiting.pop() {
+        let mut idle = self.idle();
+        while let Some((_, sender)) = idle.waiting.pop() {
             if sender.is_ready() {
                 return Some(sender);
             }
@@ -132,7 +132,7 @@ impl Origin {
             return self.put(sender);
         }
         let origin = Arc::downgrade(self);
-        self.shelf().spawn(async move {
+        self.idle().spawn(async move {
             if sender.ready().await.is_ok()
                 && let Some(origin) = origin.upgrade()
             {
@@ -142,18 +142,18 @@ impl Origin {
     }
 
     fn put(self: &Arc<Self>, sender: SendRequest<Full<Bytes>>) {
-        let mut shelf = self.shelf();
-        if shelf.waiting.len() < MOST_WAITING {
-            shelf.waiting.push((Instant::now(), sender));
+        let mut idle = self.idle();
+        if idle.waiting.len() < MOST_WAITING {
+            idle.waiting.push((Instant::now(), sender));
         }
-        if !shelf.swept {
-            shelf.swept = true;
-            shelf.spawn(sweep(Arc::downgrade(self)));
+        if !idle.swept {
+            idle.swept = true;
+            idle.spawn(sweep(Arc::downgrade(self)));
         }
     }
 
-    fn shelf(&self) -> MutexGuard<'_, Shelf> {
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    fn idle(&self) -> MutexGuard<'_, IdleConnections> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -162,10 +162,10 @@ async fn sweep(origin: Weak<Origin>) {
     loop {
         sleep(LONGEST_WAIT).await;
         let Some(origin) = origin.upgrade() else { return };
-        let mut shelf = origin.shelf();
-        shelf.waiting.retain(|(since, sender)| since.elapsed() < LONGEST_WAIT && !sender.is_closed());
-        shelf.swept = !shelf.waiting.is_empty();
-        if !shelf.swept {
+        let mut idle = origin.idle();
+        idle.waiting.retain(|(since, sender)| since.elapsed() < LONGEST_WAIT && !sender.is_closed());
+        idle.swept = !idle.waiting.is_empty();
+        if !idle.swept {
             return;
         }
     }
@@ -224,7 +224,7 @@ mod tests {
                 assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), "yes");
             }
             let again = expect == 1;
-            until(|| origin.shelf().waiting.iter().any(|(_, sender)| sender.is_ready()) == again).await;
+            until(|| origin.idle().waiting.iter().any(|(_, sender)| sender.is_ready()) == again).await;
         }
         assert_eq!(*served.lock().unwrap(), expect);
         server.abort();
@@ -253,7 +253,7 @@ mod tests {
         let (mut stream, _) = listener.accept().await.unwrap();
         tokio::time::pause();
         sleep(LONGEST_WAIT * 2).await;
-        assert!(origin.shelf().waiting.is_empty());
+        assert!(origin.idle().waiting.is_empty());
         assert_eq!(stream.read(&mut [0; 9]).await.unwrap(), 0);
     }
 

@@ -34,11 +34,11 @@ pub mod opendyn;
 pub mod opentool;
 mod operations;
 pub mod oxp;
+pub mod oxp_header;
 mod protected_resource;
 pub mod registry;
 pub mod routes;
 pub mod sse;
-pub mod version_header;
 pub mod web;
 pub mod workflow;
 

@@ -8,9 +8,9 @@ use http::{StatusCode, header};
 use tokio_util::sync::CancellationToken;
 
 use crate::curl::quoted;
+use crate::oxp_header::stamp;
 use crate::registry::Served;
 use crate::routes::{Access, Routes};
-use crate::version_header::stamp;
 use crate::web::{Web, json};
 
 pub(crate) const SERVED: Served = Served {

@@ -7,10 +7,10 @@ use toolmux_core::store::{Begun, CallDigest, CallKey, StoreError};
 use toolmux_core::task::TaskId;
 
 use crate::database::failed;
-use crate::doubtful::Doubtful;
 use crate::sql::sql;
 use crate::store::{SqlStore, read_outcome, write_outcome};
-use crate::write::{RecordId, Write, call_bell, holding_task};
+use crate::uncertain_claims::UncertainClaim;
+use crate::write::{RecordId, Write, call_notifier, holding_task};
 
 /// How a call stands.
 pub(crate) enum Standing {
@@ -32,11 +32,11 @@ impl SqlStore {
         loop {
             let begin = Write::CallBegin { id, caller: plain(&key.caller), digest: digest.to_vec(), turn };
             let written = self.writer.write(begin).await;
-            if written.inspect_err(|_| self.database.doubt_call(Doubtful::Fresh(id, turn)))? {
+            if written.inspect_err(|_| self.database.claim_uncertain(UncertainClaim::Fresh(id, turn)))? {
                 return Ok(Begun::Fresh);
             }
             let standing = self.standing(&id, Some(digest), turn).await;
-            match standing.inspect_err(|_| self.database.doubt_call(Doubtful::Fresh(id, turn)))? {
+            match standing.inspect_err(|_| self.database.claim_uncertain(UncertainClaim::Fresh(id, turn)))? {
                 // Forgotten or pruned in between.
                 None => {}
                 Some(Standing::Ended(outcome)) => return Ok(Begun::Ended(outcome)),
@@ -61,7 +61,7 @@ impl SqlStore {
         match self.database.execute(take).await {
             Ok(taken) => Ok(taken > 0),
             Err(error) => {
-                self.database.doubt_call(Doubtful::TakenOver(*id, turn));
+                self.database.claim_uncertain(UncertainClaim::TakenOver(*id, turn));
                 Err(failed(error))
             }
         }
@@ -80,7 +80,7 @@ impl SqlStore {
 
     pub(crate) async fn wait_call(&self, key: &CallKey) -> Result<Option<Outcome>, StoreError> {
         let id = record_id(key);
-        let mut bell = self.database.bells.listen(&call_bell(&id));
+        let mut notifier = self.database.notifiers.listen(&call_notifier(&id));
         loop {
             match self.standing(&id, None, 0).await? {
                 Some(Standing::Ended(outcome)) => return Ok(Some(outcome)),
@@ -89,8 +89,8 @@ impl SqlStore {
                     return Ok(None);
                 }
             }
-            // The dead ring no bell.
-            tokio::time::timeout(self.database.settings.lease, bell.heard()).await.ok();
+            // The dead notify no notifier.
+            tokio::time::timeout(self.database.settings.lease, notifier.changed()).await.ok();
         }
     }
 

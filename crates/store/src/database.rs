@@ -1,4 +1,4 @@
-//! The database of either kind: its connections, its clock, its bells, and who we are in it.
+//! The database of either kind: its connections, its clock, its notifiers, and who we are in it.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -10,17 +10,17 @@ use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::{AnyConnection, Row, SqlSafeStr};
 use toolmux_core::BoxFuture;
 use toolmux_core::message::Message;
-use toolmux_core::store::{Bells, StoreError};
+use toolmux_core::store::{Notifiers, StoreError};
 
-use crate::doubtful::Doubtful;
 use crate::file::{FileLost, OpenFile};
+use crate::heartbeat::Heartbeat;
 use crate::hosts::{Hosts, Session};
 use crate::outage::Outage;
 use crate::pools::{Pools, options};
 use crate::presence::Presence;
-use crate::pulse::Pulse;
 use crate::sql::sql;
 use crate::surplus::Written;
+use crate::uncertain_claims::UncertainClaim;
 use crate::{OpenError, StoreSettings};
 
 /// The longest notification; PostgreSQL allows 8,000 bytes.
@@ -42,7 +42,7 @@ pub(crate) struct Engine {
     pub(crate) idle_transaction: Option<&'static str>,
     /// Behind a `SELECT` whose rows others may be taking.
     pub(crate) skip_locked: &'static str,
-    /// Tells other servers which bells to ring.
+    /// Tells other servers which notifiers to notify.
     pub(crate) announce: Option<&'static str>,
     /// The milliseconds of the database's own clock, when machines share it.
     pub(crate) clock: Option<&'static str>,
@@ -62,7 +62,7 @@ pub(crate) struct Engine {
     pub(crate) existing: fn(&str) -> String,
     /// Shows to other servers of the same machine that we are there, where only those can have it open.
     pub(crate) presence: fn(&str) -> Option<std::io::Result<Presence>>,
-    /// Rings the bells for what other servers do, as long as it is polled.
+    /// Notifies the notifiers for what other servers do, as long as it is polled.
     pub(crate) watch: fn(Arc<Database>) -> BoxFuture<'static, ()>,
 }
 
@@ -71,12 +71,12 @@ pub(crate) struct Database {
     pub(crate) hosts: Hosts,
     pub(crate) pools: ArcSwap<Pools>,
     pub(crate) outage: Outage,
-    pub(crate) bells: Arc<Bells>,
+    pub(crate) notifiers: Arc<Notifiers>,
     /// Our own name among the servers that share the database.
     pub(crate) holder: String,
     pub(crate) settings: StoreSettings,
-    pub(crate) doubtful_calls: Mutex<Vec<Doubtful>>,
-    pub(crate) pulse: Mutex<Pulse>,
+    pub(crate) uncertain_claims: Mutex<Vec<UncertainClaim>>,
+    pub(crate) heartbeat: Mutex<Heartbeat>,
     pub(crate) presence: OnceLock<Presence>,
     pub(crate) file: Option<OpenFile>,
     pub(crate) calls_written: Written,
@@ -119,7 +119,7 @@ impl Database {
     }
 
     /// The same without changing anything in it.
-    pub(crate) async fn look(
+    pub(crate) async fn open_read_only(
         url: &str,
         engine: &'static Engine,
         settings: StoreSettings,
@@ -138,11 +138,11 @@ impl Database {
             hosts,
             pools: ArcSwap::from_pointee(pools),
             outage: Outage::default(),
-            bells: Arc::default(),
+            notifiers: Arc::default(),
             holder: uuid::Uuid::new_v4().to_string(),
             settings,
-            doubtful_calls: Mutex::default(),
-            pulse: Mutex::default(),
+            uncertain_claims: Mutex::default(),
+            heartbeat: Mutex::default(),
             presence: OnceLock::new(),
             file: None,
             calls_written: Written::default(),
@@ -174,8 +174,8 @@ impl Database {
 
     /// Whoever's lease ended before this is dead.
     pub(crate) fn dead_before(&self) -> i64 {
-        let pulse = self.pulse.lock().unwrap_or_else(PoisonError::into_inner);
-        pulse.dead_before(self.now(), span(self.settings.lease))
+        let heartbeat = self.heartbeat.lock().unwrap_or_else(PoisonError::into_inner);
+        heartbeat.dead_before(self.now(), span(self.settings.lease))
     }
 
     /// Sets our clock by the database's.
@@ -188,18 +188,18 @@ impl Database {
         Ok(())
     }
 
-    /// Tells other servers which bells to ring, as part of a transaction where that matters.
+    /// Tells other servers which notifiers to notify, as part of a transaction where that matters.
     pub(crate) async fn announce(
         &self,
         connection: &mut AnyConnection,
-        bells: &[String],
+        notifiers: &[String],
     ) -> Result<(), sqlx::Error> {
         let Some(announce) = self.engine.announce else { return Ok(()) };
-        let mut rest = bells;
+        let mut rest = notifiers;
         while !rest.is_empty() {
             let mut length = 0;
-            let fits = rest.iter().take_while(|bell| {
-                length += bell.len() + 1;
+            let fits = rest.iter().take_while(|notifier| {
+                length += notifier.len() + 1;
                 length <= MOST_ANNOUNCED
             });
             let (now, later) = rest.split_at(fits.count().max(1));
@@ -210,14 +210,14 @@ impl Database {
     }
 
     /// Tells everybody, ourselves included.
-    pub(crate) async fn ring(&self, bells: &[String]) -> Result<(), sqlx::Error> {
-        if self.engine.announce.is_some() && !bells.is_empty() {
+    pub(crate) async fn notify(&self, notifiers: &[String]) -> Result<(), sqlx::Error> {
+        if self.engine.announce.is_some() && !notifiers.is_empty() {
             let mut connection = self.writer().await?;
-            self.answered(self.announce(&mut connection, bells)).await?;
+            self.answered(self.announce(&mut connection, notifiers)).await?;
             connection.release();
         }
-        for bell in bells {
-            self.bells.ring(bell);
+        for notifier in notifiers {
+            self.notifiers.notify(notifier);
         }
         Ok(())
     }

@@ -4,28 +4,28 @@
 //! few lines in `sqlite.rs` and `postgres.rs`.
 
 mod audit;
+mod batch_sql;
 mod calls;
 mod connection;
 mod database;
 mod definitions;
-mod doubtful;
 mod file;
+mod heartbeat;
 mod hosts;
-mod look;
+mod maintenance;
 mod outage;
 mod pools;
 mod postgres;
 mod presence;
 mod prune;
-mod pulse;
+mod read_only;
 mod sealed;
 mod sql;
 mod sqlite;
 mod store;
 mod surplus;
 mod tasks;
-mod together;
-mod upkeep;
+mod uncertain_claims;
 mod write;
 mod writer;
 
@@ -35,7 +35,7 @@ use std::time::Duration;
 use toolmux_core::store::{MemoryStore, PRUNE_EVERY, Retention, Store};
 
 pub use self::hosts::{HostsError, without_password};
-pub use self::look::Look;
+pub use self::read_only::ReadOnlyStore;
 pub use self::store::SqlStore;
 
 /// How a durable store behaves.

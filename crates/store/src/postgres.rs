@@ -46,7 +46,7 @@ fn fails_all(code: &str) -> bool {
     ["25006", "53", "57", "58", "XX"].iter().any(|class| code.starts_with(class))
 }
 
-/// Rings the bells that other servers announce. Whenever the connection was away, all of them.
+/// Notifies the notifiers that other servers announce. Whenever the connection was away, all of them.
 fn watch(database: Arc<Database>) -> BoxFuture<'static, ()> {
     Box::pin(async move {
         loop {
@@ -57,7 +57,7 @@ fn watch(database: Arc<Database>) -> BoxFuture<'static, ()> {
             if let Err(error) = database.find_host().await {
                 tracing::debug!(%error, "no host of the record store can be used");
             }
-            database.bells.ring_all();
+            database.notifiers.notify_all();
             sleep(LISTEN_AGAIN).await;
         }
     })
@@ -71,7 +71,7 @@ async fn listen(database: &Database) -> Result<(), sqlx::Error> {
         Ok(listener)
     };
     let mut listener = database.answered(connect).await?;
-    database.bells.ring_all();
+    database.notifiers.notify_all();
     loop {
         let told = tokio::select! {
             told = timeout(database.settings.lease, listener.try_recv()) => match told {
@@ -86,8 +86,8 @@ async fn listen(database: &Database) -> Result<(), sqlx::Error> {
             _ = used.changed() => None,
         };
         let Some(told) = told else { return Ok(()) };
-        for bell in told.payload().split(',') {
-            database.bells.ring(bell);
+        for notifier in told.payload().split(',') {
+            database.notifiers.notify(notifier);
         }
     }
 }

@@ -117,7 +117,7 @@ fn watch(database: Arc<Database>) -> BoxFuture<'static, ()> {
             let version = rows.first().and_then(|row| row.try_get::<i64, _>(0).ok());
             // The first look cannot know what came before it.
             if version != seen {
-                database.bells.ring_all();
+                database.notifiers.notify_all();
             }
             seen = version;
         }

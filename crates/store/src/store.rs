@@ -21,16 +21,16 @@ use crate::database::{Database, Engine, failed};
 use crate::postgres::POSTGRES;
 use crate::sql::sql;
 use crate::sqlite::SQLITE;
-use crate::write::{WORK, task_bell};
+use crate::write::{WORK, task_notifier};
 use crate::writer::Writer;
-use crate::{OpenError, StoreSettings, prune, upkeep, without_password};
+use crate::{OpenError, StoreSettings, maintenance, prune, without_password};
 
 /// Records in SQLite or PostgreSQL. Dropping it without [`Store::close`] is like a crash: others take over
 /// what it held once its lease is over.
 pub struct SqlStore {
     pub(crate) database: Arc<Database>,
     pub(crate) writer: Writer,
-    doubtful: Mutex<Vec<i64>>,
+    uncertain_claims: Mutex<Vec<i64>>,
     background: TaskTracker,
     stop: CancellationToken,
 }
@@ -40,21 +40,23 @@ impl SqlStore {
     pub async fn open(url: &str, settings: StoreSettings) -> Result<Self, OpenError> {
         let (engine, url) = engine(url, "rwc").ok_or_else(|| OpenError::Unknown(without_password(url)))?;
         let database = Arc::new(Database::open(&url, engine, settings).await?);
-        upkeep::enter(&database).await.map_err(OpenError::Connect)?;
-        upkeep::beat(&database).await.map_err(OpenError::Connect)?;
-        upkeep::recover(&database).await.map_err(OpenError::Connect)?;
+        maintenance::enter(&database).await.map_err(OpenError::Connect)?;
+        maintenance::beat(&database).await.map_err(OpenError::Connect)?;
+        maintenance::recover(&database).await.map_err(OpenError::Connect)?;
         let (background, stop) = (TaskTracker::new(), CancellationToken::new());
         let (writer, work) = Writer::new(Arc::clone(&database));
         background.spawn(stop.clone().run_until_cancelled_owned((engine.watch)(Arc::clone(&database))));
-        background.spawn(stop.clone().run_until_cancelled_owned(upkeep::keep_up(Arc::clone(&database))));
-        background.spawn(stop.clone().run_until_cancelled_owned(upkeep::keep_small(Arc::clone(&database))));
+        background
+            .spawn(stop.clone().run_until_cancelled_owned(maintenance::maintain(Arc::clone(&database))));
+        background
+            .spawn(stop.clone().run_until_cancelled_owned(maintenance::keep_small(Arc::clone(&database))));
         background.spawn(stop.clone().run_until_cancelled_owned(work));
         background.close();
-        Ok(SqlStore { database, writer, doubtful: Mutex::default(), background, stop })
+        Ok(SqlStore { database, writer, uncertain_claims: Mutex::default(), background, stop })
     }
 
-    pub(crate) fn doubtful<T>(&self, read: impl FnOnce(&mut Vec<i64>) -> T) -> T {
-        read(&mut self.doubtful.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn uncertain_claims<T>(&self, read: impl FnOnce(&mut Vec<i64>) -> T) -> T {
+        read(&mut self.uncertain_claims.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -186,12 +188,12 @@ impl Store for SqlStore {
         Box::pin(self.count_backlog(caller))
     }
 
-    fn task_bell(&self, id: &TaskId) -> Listener {
-        self.database.bells.listen(&task_bell(id))
+    fn task_notifier(&self, id: &TaskId) -> Listener {
+        self.database.notifiers.listen(&task_notifier(id))
     }
 
     fn work_bell(&self) -> Listener {
-        self.database.bells.listen(WORK)
+        self.database.notifiers.listen(WORK)
     }
 
     fn audit_add<'a>(&'a self, records: &'a [AuditRecord]) -> StoreFuture<'a, ()> {

@@ -13,10 +13,10 @@ use crate::calls::{Standing, plain, record_id};
 use crate::database::{failed, span, time};
 use crate::sql::sql;
 use crate::store::{SqlStore, read_outcome, unreadable, write_outcome};
-use crate::write::{TaskRow, WORK, Write, task_bell};
+use crate::write::{TaskRow, WORK, Write, task_notifier};
 
 /// How many claims whose answer was lost are remembered.
-const MOST_DOUBTFUL: usize = 1_024;
+const MOST_UNCERTAIN: usize = 1_024;
 
 impl SqlStore {
     pub(crate) async fn submit_task(&self, task: &NewTask) -> Result<Submitted, StoreError> {
@@ -58,13 +58,13 @@ impl SqlStore {
     }
 
     pub(crate) async fn claim_tasks(&self, most: usize) -> Result<Vec<ClaimedTask>, StoreError> {
-        let mut turns = self.doubtful(std::mem::take);
+        let mut turns = self.uncertain_claims(std::mem::take);
         let claimed = self.claim_with(&mut turns, most).await;
         // Whatever may be ours without our knowing is looked for again.
         let claimed = claimed.inspect_err(|_| turns.iter().for_each(|turn| self.doubt(*turn)));
         let claimed = claimed.map_err(failed)?;
-        let bells: Vec<String> = claimed.iter().map(|task| task_bell(&task.id)).collect();
-        self.database.ring(&bells).await.ok();
+        let notifiers: Vec<String> = claimed.iter().map(|task| task_notifier(&task.id)).collect();
+        self.database.notify(&notifiers).await.ok();
         Ok(claimed)
     }
 
@@ -90,7 +90,7 @@ impl SqlStore {
         let put = sqlx::query(sql!("task_return")).bind(now).bind(now.saturating_add(span(pause)));
         let put = put.bind(id.as_str()).bind(self.database.holder.as_str());
         self.database.execute(put).await.map_err(failed)?;
-        self.database.ring(&[task_bell(id), WORK.to_owned()]).await.map_err(failed)
+        self.database.notify(&[task_notifier(id), WORK.to_owned()]).await.map_err(failed)
     }
 
     pub(crate) async fn tell_task(&self, id: &TaskId, update: &Update) -> Result<(), StoreError> {
@@ -109,7 +109,7 @@ impl SqlStore {
     pub(crate) async fn cancel_task(&self, id: &TaskId) -> Result<bool, StoreError> {
         let cancel = sqlx::query(sql!("task_cancel")).bind(self.database.now()).bind(id.as_str());
         let cancelled = self.database.fetch(cancel).await.map_err(failed)?;
-        self.database.ring(&[task_bell(id)]).await.map_err(failed)?;
+        self.database.notify(&[task_notifier(id)]).await.map_err(failed)?;
         Ok(!cancelled.is_empty())
     }
 
@@ -176,8 +176,8 @@ impl SqlStore {
     }
 
     fn doubt(&self, turn: i64) {
-        self.doubtful(|turns| {
-            if turns.len() < MOST_DOUBTFUL {
+        self.uncertain_claims(|turns| {
+            if turns.len() < MOST_UNCERTAIN {
                 turns.push(turn);
             } else {
                 tracing::warn!("too many claims of tasks are in doubt; one is held until this server stops");

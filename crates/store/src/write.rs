@@ -4,11 +4,11 @@
 use sqlx::{AnyConnection, Row};
 use toolmux_core::task::{TaskId, TaskStatus};
 
+use crate::batch_sql::CALL_BEGIN;
 use crate::database::Database;
 use crate::sql::{SIZES, sql};
-use crate::together::CALL_BEGIN;
 
-/// The bell of whoever looks for tasks to run.
+/// The notifier of whoever looks for tasks to run.
 pub(crate) const WORK: &str = "w";
 
 pub(crate) type RecordId = [u8; 32];
@@ -52,15 +52,15 @@ impl Write {
         }
     }
 
-    /// The bell to ring once this is written.
-    pub(crate) fn bell(&self) -> Option<String> {
+    /// The notifier to notify once this is written.
+    pub(crate) fn notifier(&self) -> Option<String> {
         match self {
             Write::CallBegin { .. } => None,
             // One that runs already is nobody's to look for, and nobody knows it yet.
             Write::TaskSubmit(row) => row.start.is_none().then(|| WORK.to_owned()),
-            Write::CallFinish { id, .. } | Write::CallForget { id } => Some(call_bell(id)),
+            Write::CallFinish { id, .. } | Write::CallForget { id } => Some(call_notifier(id)),
             Write::TaskStart { id, .. } | Write::TaskTell { id, .. } | Write::TaskFinish { id, .. } => {
-                Some(task_bell(id))
+                Some(task_notifier(id))
             }
         }
     }
@@ -78,7 +78,7 @@ impl Write {
         }
     }
 
-    /// Writes it alone. Those that come in hundreds are written by `together.rs`.
+    /// Writes it alone. Those that come in hundreds are written by `batch_sql.rs`.
     pub(crate) async fn apply(
         &self,
         database: &Database,
@@ -86,7 +86,7 @@ impl Write {
     ) -> Result<bool, sqlx::Error> {
         let (now, holder) = (database.now(), database.holder.as_str());
         let written = match self {
-            Write::CallBegin { .. } | Write::CallFinish { .. } => unreachable!("written together"),
+            Write::CallBegin { .. } | Write::CallFinish { .. } => unreachable!("written batch_sql"),
             Write::CallForget { id } => {
                 let forget = sqlx::query(sql!("call_forget")).bind(id.to_vec()).bind(holder);
                 forget.execute(connection).await?.rows_affected() > 0
@@ -165,7 +165,7 @@ pub(crate) fn holding_task(holder: &str) -> Option<TaskId> {
     holder.strip_prefix(TASK_HOLDER).map(TaskId::new)
 }
 
-pub(crate) fn call_bell(id: &RecordId) -> String {
+pub(crate) fn call_notifier(id: &RecordId) -> String {
     use std::fmt::Write as _;
     id[..16].iter().fold("c".to_owned(), |mut text, byte| {
         write!(text, "{byte:02x}").expect("writing to memory cannot fail");
@@ -173,6 +173,6 @@ pub(crate) fn call_bell(id: &RecordId) -> String {
     })
 }
 
-pub(crate) fn task_bell(id: &TaskId) -> String {
+pub(crate) fn task_notifier(id: &TaskId) -> String {
     format!("t{id}")
 }

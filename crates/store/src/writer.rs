@@ -12,10 +12,10 @@ use toolmux_core::message::Message;
 use toolmux_core::store::{Durable, StoreError};
 use toolmux_core::task::TaskId;
 
+use crate::batch_sql::{begin_calls, finish_calls};
 use crate::connection::WriteConnection;
 use crate::database::{Database, failed};
-use crate::together::{begin_calls, finish_calls};
-use crate::upkeep::beat;
+use crate::maintenance::beat;
 use crate::write::Write;
 
 /// How many writes wait before callers do.
@@ -186,7 +186,7 @@ impl Failed {
 }
 
 /// One bad write must not fail those that happened to come with it. When the database is at fault, all fail at
-/// the first. `before` tells what became of them when they were written together.
+/// the first. `before` tells what became of them when they were written batch_sql.
 async fn one_by_one(database: &Database, mut batch: impl Iterator<Item = Job>, before: Durable) {
     while let Some(job) = batch.next() {
         let written = async {
@@ -226,8 +226,8 @@ async fn undo(database: &Database, error: &sqlx::Error) {
 
 fn answer(database: &Database, written: impl Iterator<Item = (Job, Written)>) {
     for (job, written) in written {
-        if let Some(bell) = job.write.bell().filter(|_| written.it) {
-            database.bells.ring(&bell);
+        if let Some(notifier) = job.write.notifier().filter(|_| written.it) {
+            database.notifiers.notify(&notifier);
         }
         // Whoever asked may have left.
         job.reply.send(Ok(written.it)).ok();
@@ -252,13 +252,13 @@ async fn commit(
     connection: &mut WriteConnection,
     batch: &[Job],
 ) -> Result<Vec<Written>, sqlx::Error> {
-    let mut bells: Vec<String> = match database.engine.announce {
-        Some(_) => batch.iter().filter_map(|job| job.write.bell()).collect(),
+    let mut notifiers: Vec<String> = match database.engine.announce {
+        Some(_) => batch.iter().filter_map(|job| job.write.notifier()).collect(),
         None => Vec::new(),
     };
     if let [job] = batch
         && job.write.is_one_statement()
-        && bells.is_empty()
+        && notifiers.is_empty()
     {
         connection.expect_autocommit()?;
         let written = apply_all(database, connection, batch).await?;
@@ -267,14 +267,14 @@ async fn commit(
     }
     let mut transaction = connection.begin().await?;
     let written = apply_all(database, &mut transaction, batch).await?;
-    bells.dedup();
-    database.announce(&mut transaction, &bells).await?;
+    notifiers.dedup();
+    database.announce(&mut transaction, &notifiers).await?;
     transaction.commit().await?;
     database.file_is_ours()?;
     Ok(written)
 }
 
-/// Runs of calls that begin or end are written together, all else alone.
+/// Runs of calls that begin or end are written batch_sql, all else alone.
 async fn apply_all(
     database: &Database,
     connection: &mut AnyConnection,
@@ -283,7 +283,7 @@ async fn apply_all(
     let mut written = Vec::with_capacity(batch.len());
     for run in batch.chunk_by(|a, b| std::mem::discriminant(&a.write) == std::mem::discriminant(&b.write)) {
         let writes: Vec<&Write> = run.iter().map(|job| &job.write).collect();
-        let together = match writes[0] {
+        let batch_sql = match writes[0] {
             Write::CallBegin { .. } => begin_calls(database, connection, &writes).await?,
             Write::CallFinish { .. } => finish_calls(database, connection, &writes).await?,
             _ => {
@@ -293,7 +293,7 @@ async fn apply_all(
                 continue;
             }
         };
-        written.extend(together.into_iter().map(|it| Written { it, start: false }));
+        written.extend(batch_sql.into_iter().map(|it| Written { it, start: false }));
     }
     Ok(written)
 }

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use toolmux_core::secret::Secret;
 use toolmux_dylib_host::remove_variables;
 
-use crate::config::{Kept, kept_secrets};
+use crate::config::{SecretLocation, kept_secrets};
 
 /// One per process, as there is one environment.
 static TAKEN: Mutex<Option<HashMap<String, Secret>>> = Mutex::new(None);
@@ -19,8 +19,8 @@ pub(crate) fn take_secrets(config: &Path) {
     let text = std::fs::read_to_string(config).unwrap_or_default();
     let secrets = kept_secrets(&text, config.parent().unwrap_or(Path::new("."))).into_iter();
     let names = secrets.filter_map(|secret| match secret.kept {
-        Kept::Env(name) => Some(name),
-        Kept::File(_) | Kept::Text => None,
+        SecretLocation::Env(name) => Some(name),
+        SecretLocation::File(_) | SecretLocation::Text => None,
     });
     let found: HashMap<String, Secret> =
         names.filter_map(|name| std::env::var(&name).ok().map(|text| (name, Secret::new(text)))).collect();

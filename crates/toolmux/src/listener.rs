@@ -1,9 +1,9 @@
 //! The listener: bounded connections, checked hosts, toolsets in addresses, and an orderly end.
 
 mod addresses;
-mod at_once;
 mod connection;
 mod descriptors;
+mod repoll_on_wake;
 mod stopping;
 mod write_timeout;
 
@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 use toolmux_core::gateway::Gateway;
 use toolmux_core::memory_budget::Reservation;
 use toolmux_protocols::open_stream::ShownCredential;
-use toolmux_protocols::version_header::stamp;
+use toolmux_protocols::oxp_header::stamp;
 use toolmux_protocols::web::{AskedToolset, ServerVersion, Web, WebLimits, json};
 use tower::Service;
 
@@ -115,7 +115,7 @@ impl Front {
     }
 
     async fn checked(&self, mut request: Request<Incoming>) -> Response {
-        let public_url = || self.web.gateway.entrance().public_url;
+        let public_url = || self.web.gateway.admission_info().public_url;
         if let Err(why) = self.hosts.check(&request, public_url) {
             return message(StatusCode::FORBIDDEN, &why);
         }

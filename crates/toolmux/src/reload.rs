@@ -24,10 +24,10 @@ const EVERY: Duration = Duration::from_millis(250);
 const WAITING: usize = 16;
 
 /// Somebody who wants the file read again, and hears whether it could be used.
-pub(crate) type Wish = oneshot::Sender<Result<(), Message>>;
+pub(crate) type ReloadRequest = oneshot::Sender<Result<(), Message>>;
 
 /// Lets callers have the file read again.
-pub(crate) fn wishes(gateway: &Gateway) -> mpsc::Receiver<Wish> {
+pub(crate) fn wishes(gateway: &Gateway) -> mpsc::Receiver<ReloadRequest> {
     let (sender, wishes) = mpsc::channel(WAITING);
     gateway.reread_by(Box::new(move || {
         let sender = sender.clone();
@@ -44,7 +44,7 @@ pub(crate) fn wishes(gateway: &Gateway) -> mpsc::Receiver<Wish> {
 /// What tells us to look at the file: `hang_up` was taken before anybody could send one.
 pub(crate) struct Calls {
     pub(crate) hang_up: Option<Signal>,
-    pub(crate) wishes: mpsc::Receiver<Wish>,
+    pub(crate) wishes: mpsc::Receiver<ReloadRequest>,
 }
 
 /// A file that was read.

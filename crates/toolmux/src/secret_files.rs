@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::config::{Kept, kept_secrets};
+use crate::config::{SecretLocation, kept_secrets};
 
 /// A file that a secret is kept in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,9 +43,9 @@ fn stamp(path: &Path) -> Option<FileStamp> {
 pub(crate) fn secret_files(config: &Path) -> Vec<SecretFile> {
     let text = std::fs::read_to_string(config).unwrap_or_default();
     let folder = config.parent().unwrap_or(Path::new("."));
-    let file = |kept: &Kept| match kept {
-        Kept::File(file) => Some(folder.join(file)),
-        Kept::Env(_) | Kept::Text => None,
+    let file = |kept: &SecretLocation| match kept {
+        SecretLocation::File(file) => Some(folder.join(file)),
+        SecretLocation::Env(_) | SecretLocation::Text => None,
     };
     let secrets = kept_secrets(&text, folder).into_iter();
     secrets

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 #[derive(Deserialize)]
-struct Asked {
+struct ReceivedRequest {
     #[serde(default)]
     id: Value,
     method: String,
@@ -40,7 +40,7 @@ pub(crate) fn serve(listen: SocketAddr) -> anyhow::Result<()> {
     })
 }
 
-async fn answer(Json(asked): Json<Asked>) -> Json<Value> {
+async fn answer(Json(asked): Json<ReceivedRequest>) -> Json<Value> {
     let result = match asked.method.as_str() {
         "server/discover" => json!({ "resultType": "complete", "supportedVersions": ["2026-07-28"],
             "capabilities": { "tools": {} }, "ttlMs": 0, "cacheScope": "public" }),

@@ -10,7 +10,7 @@ use anyhow::Context;
 use serde_json::Value;
 
 use super::ledger::Runs;
-use super::scripted::{self, Asked, TOOLS};
+use super::scripted::{self, Reaction, TOOLS};
 
 pub(crate) fn serve(runs: &Path) -> anyhow::Result<()> {
     let mut runs = File::options()
@@ -20,10 +20,10 @@ pub(crate) fn serve(runs: &Path) -> anyhow::Result<()> {
         .with_context(|| format!("cannot append to `{}`", runs.display()))?;
     for line in stdin().lock().lines() {
         let request: Value = serde_json::from_str(&line?).context("a line that is not JSON")?;
-        let result = match scripted::asked(&request, TOOLS.len()) {
-            Asked::Nothing => continue,
-            Asked::Known(result) => result,
-            Asked::Run { id, result } => {
+        let result = match scripted::reaction(&request, TOOLS.len()) {
+            Reaction::Nothing => continue,
+            Reaction::Known(result) => result,
+            Reaction::Run { id, result } => {
                 // One write, so that lines of several servers never mix.
                 runs.write_all(format!("{id}\n").as_bytes())?;
                 result

@@ -9,7 +9,7 @@ const PAGE: usize = 2_000;
 pub(crate) const TOOLS: [&str; 4] = ["record", "idempotent", "read_only", "echo"];
 
 /// What a client asked.
-pub(crate) enum Asked {
+pub(crate) enum Reaction {
     /// A notification, which has no answer.
     Nothing,
     /// The answer is known at once.
@@ -19,23 +19,23 @@ pub(crate) enum Asked {
 }
 
 /// Lists have `tools` entries: those above, and fillers when that is more.
-pub(crate) fn asked(request: &Value, tools: usize) -> Asked {
+pub(crate) fn reaction(request: &Value, tools: usize) -> Reaction {
     if request["id"].is_null() {
-        return Asked::Nothing;
+        return Reaction::Nothing;
     }
     let params = &request["params"];
     match request["method"].as_str().unwrap_or_default() {
         "server/discover" => {
-            Asked::Known(json!({ "resultType": "complete", "ttlMs": 0, "cacheScope": "public",
+            Reaction::Known(json!({ "resultType": "complete", "ttlMs": 0, "cacheScope": "public",
             "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} } }))
         }
-        "tools/list" => Asked::Known(page(params["cursor"].as_str(), tools)),
+        "tools/list" => Reaction::Known(page(params["cursor"].as_str(), tools)),
         _ => {
             let arguments = &params["arguments"];
             let text = arguments["text"].as_str().unwrap_or("done");
             let id = arguments["id"].as_str().unwrap_or_default().to_owned();
             let content = json!([{ "type": "text", "text": text }]);
-            Asked::Run { id, result: json!({ "resultType": "complete", "content": content }) }
+            Reaction::Run { id, result: json!({ "resultType": "complete", "content": content }) }
         }
     }
 }
@@ -71,7 +71,7 @@ fn tool(index: usize) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, asked};
+    use super::{Reaction, reaction};
     use serde_json::json;
 
     #[test]
@@ -80,7 +80,7 @@ mod tests {
         let mut count = 0;
         loop {
             let request = json!({ "id": 1, "method": "tools/list", "params": { "cursor": cursor } });
-            let Asked::Known(page) = asked(&request, 5_001) else { panic!("a list is known at once") };
+            let Reaction::Known(page) = reaction(&request, 5_001) else { panic!("a list is known at once") };
             count += page["tools"].as_array().unwrap().len();
             match page["nextCursor"].as_str() {
                 Some(next) => cursor = Some(next.to_owned()),

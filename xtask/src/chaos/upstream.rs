@@ -15,7 +15,7 @@ use tokio::time::sleep;
 
 use super::ledger::Runs;
 use super::misbehaviour::{Misbehaviour, misbehave};
-use super::scripted::{self, Asked, TOOLS};
+use super::scripted::{self, Reaction, TOOLS};
 
 /// What a well-behaved answer takes.
 #[derive(Clone, Copy)]
@@ -97,13 +97,13 @@ async fn respond(stream: &mut TcpStream, head: &str, body: &[u8], shared: &Share
         return write(stream, "405 Method Not Allowed", "").await;
     }
     let message: Value = serde_json::from_slice(body).ok()?;
-    match scripted::asked(&message, shared.script.tools) {
-        Asked::Nothing => write(stream, "202 Accepted", "").await,
-        Asked::Known(result) => {
+    match scripted::reaction(&message, shared.script.tools) {
+        Reaction::Nothing => write(stream, "202 Accepted", "").await,
+        Reaction::Known(result) => {
             sleep(shared.script.list_after).await;
             write(stream, "200 OK", &scripted::answer(&message, &result)).await
         }
-        Asked::Run { id, result } => {
+        Reaction::Run { id, result } => {
             shared.calls.fetch_add(1, Ordering::Relaxed);
             let misbehaviour = path.rsplit('/').next().and_then(Misbehaviour::named);
             if misbehaviour.is_none_or(Misbehaviour::runs) {

@@ -20,7 +20,7 @@ pub(super) struct Block {
 
 /// A command of a transcript and what it is said to print.
 #[derive(Debug, PartialEq)]
-pub(super) struct Said {
+pub(super) struct TranscriptStep {
     pub(super) command: String,
     pub(super) output: Vec<String>,
 }
@@ -68,11 +68,13 @@ impl Block {
     }
 
     /// Commands begin with `$ `, go on behind a backslash, and are followed by what they print.
-    pub(super) fn transcript(&self) -> anyhow::Result<Vec<Said>> {
-        let mut said: Vec<Said> = Vec::new();
+    pub(super) fn transcript(&self) -> anyhow::Result<Vec<TranscriptStep>> {
+        let mut said: Vec<TranscriptStep> = Vec::new();
         for line in self.text.lines() {
             match (line.strip_prefix("$ "), said.last_mut()) {
-                (Some(command), _) => said.push(Said { command: command.to_owned(), output: Vec::new() }),
+                (Some(command), _) => {
+                    said.push(TranscriptStep { command: command.to_owned(), output: Vec::new() })
+                }
                 (None, Some(last)) if last.command.ends_with('\\') => {
                     last.command.push('\n');
                     last.command.push_str(line);
@@ -87,7 +89,7 @@ impl Block {
 
 #[cfg(test)]
 mod tests {
-    use super::{Block, Said, blocks};
+    use super::{Block, TranscriptStep, blocks};
 
     fn check(page: &str, expect: &[(usize, &str, &str)]) {
         let found = blocks(page).unwrap();
@@ -121,7 +123,7 @@ mod tests {
     #[test]
     fn commands_are_told_from_what_they_print() {
         let text = "$ one \\\n  more\nout\n$ two\n".to_owned();
-        let said = |command: &str, output: &[&str]| Said {
+        let said = |command: &str, output: &[&str]| TranscriptStep {
             command: command.to_owned(),
             output: output.iter().map(ToString::to_string).collect(),
         };

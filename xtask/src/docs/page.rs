@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 
-use super::block::{Block, Said, blocks};
+use super::block::{Block, TranscriptStep, blocks};
 use super::expected;
 use super::place::Place;
 use super::shell::Shell;
@@ -51,7 +51,7 @@ fn check(block: &Block, place: &Place, shell: &mut Shell) -> anyhow::Result<bool
     Ok(true)
 }
 
-fn follow_transcript(transcript: &[Said], shell: &mut Shell) -> anyhow::Result<()> {
+fn follow_transcript(transcript: &[TranscriptStep], shell: &mut Shell) -> anyhow::Result<()> {
     for (index, said) in transcript.iter().enumerate() {
         let status_is_told = transcript.get(index + 1).is_some_and(|next| next.command == "echo $?");
         let context = || format!("`{}`", said.command);

@@ -10,6 +10,7 @@ mod named_tests;
 mod names;
 mod outside;
 mod paths;
+mod retired;
 mod rust_file;
 mod size;
 mod test_code;
@@ -29,6 +30,7 @@ The rules:
   edges     crates depend on each other only as ARCHITECTURE.md says, dev-dependencies only
             without a cycle
   size      a file has at most 600 lines, a function 60 (100 below tests/)
+  retired   no type, module or file is named by a word of the list of retired words
   names     no utils, util, common, types, helpers, helper, misc, prelude
   head      every .rs file starts with a `//!` line
   tokens    no #[ignore], todo!, unimplemented!, #[allow];
@@ -89,6 +91,7 @@ fn whole_file(file: &Tracked, root: &std::path::Path) -> Vec<Finding> {
     if file.is_rust() {
         findings.extend(size::file(file));
         findings.extend(names::check(&file.path));
+        findings.extend(retired::check(file));
         findings.extend(head::check(file));
     }
     findings.extend(marks::check(file));

@@ -101,7 +101,7 @@ impl fmt::Debug for JwtRules {
 
 /// What strangers may know of how to come in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entrance {
+pub struct AdmissionInfo {
     /// Where callers reach this server, when that is configured.
     pub public_url: Option<String>,
     /// Who issues tokens that are good here.

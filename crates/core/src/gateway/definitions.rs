@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::Gateway;
-use super::refresh::{Definitions, Shelf};
+use super::refresh::{Definitions, SourceSlot};
 use crate::duty_cycle::DutyCycle;
 use crate::mount::Mount;
 use crate::source::Listing;
@@ -60,17 +60,17 @@ impl Gateway {
             }
         };
         let (entries, unserved) = mount.shelve(&listing, &self.settings.load(), Some(DutyCycle::default()));
-        self.shelves(|shelves| {
+        self.slots(|slots| {
             // The source may have listed while this was read, or have been replaced; another of its name would
             // have the same tools.
-            let alone = shelves.iter().filter(|shelf| shelf.mount.name == mount.name).count() == 1;
-            let awaits = |shelf: &&mut Shelf| {
-                Arc::ptr_eq(&shelf.mount, mount) && shelf.definitions == Definitions::Unknown
+            let alone = slots.iter().filter(|slot| slot.mount.name == mount.name).count() == 1;
+            let awaits = |slot: &&mut SourceSlot| {
+                Arc::ptr_eq(&slot.mount, mount) && slot.definitions == Definitions::Unknown
             };
-            let Some(shelf) = shelves.iter_mut().find(awaits).filter(|_| alone) else { return };
-            (shelf.listing, shelf.entries, shelf.unserved) = (Arc::new(listing), entries, unserved);
-            (shelf.beside, shelf.definitions) = (beside, Definitions::Kept);
-            self.swap(shelves);
+            let Some(slot) = slots.iter_mut().find(awaits).filter(|_| alone) else { return };
+            (slot.listing, slot.entries, slot.unserved) = (Arc::new(listing), entries, unserved);
+            (slot.beside, slot.definitions) = (beside, Definitions::Kept);
+            self.swap(slots);
         });
     }
 
@@ -95,9 +95,9 @@ impl Gateway {
         } else {
             CONFIRM_EVERY
         };
-        self.shelves(|shelves| {
-            if let Some(shelf) = shelves.iter_mut().find(|shelf| Arc::ptr_eq(&shelf.mount, mount)) {
-                shelf.keep_at = Some(Instant::now() + next);
+        self.slots(|slots| {
+            if let Some(slot) = slots.iter_mut().find(|slot| Arc::ptr_eq(&slot.mount, mount)) {
+                slot.keep_at = Some(Instant::now() + next);
             }
         });
     }

@@ -31,7 +31,7 @@ pub(super) async fn dispatch(
     let metrics = entry.metrics.get_or_init(|| gateway.metrics.of_tool(&entry.flat));
     let started = Instant::now();
     let deadline = started + call.time_limit();
-    let running = Running::begin(metrics);
+    let running = RunningGauge::begin(metrics);
     let run = pin!(answer_memory::counted(&gateway.memory, async {
         // Answers that have not left yet may already take too much; this one would be added to them.
         gateway.memory.check(0)?;
@@ -113,16 +113,16 @@ fn count(metrics: &ToolMetrics, answer: &Result<Outcome, Refusal>, took: Duratio
 }
 
 /// Counts a running call until it is dropped, however that comes.
-struct Running<'a>(&'a ToolMetrics);
+struct RunningGauge<'a>(&'a ToolMetrics);
 
-impl<'a> Running<'a> {
+impl<'a> RunningGauge<'a> {
     fn begin(metrics: &'a ToolMetrics) -> Self {
         metrics.running.inc();
-        Running(metrics)
+        RunningGauge(metrics)
     }
 }
 
-impl Drop for Running<'_> {
+impl Drop for RunningGauge<'_> {
     fn drop(&mut self) {
         self.0.running.dec();
     }

@@ -25,14 +25,14 @@ pub struct Gate {
     /// who begins to wait at that moment. While `WAITING` is set no turn is free: turns are handed over. The
     /// bit changes only under the lock of `queue`.
     state: AtomicUsize,
-    queue: Mutex<FairQueue<oneshot::Sender<Told>>>,
+    queue: Mutex<FairQueue<oneshot::Sender<Granted>>>,
     concurrency: usize,
     most_waiting: usize,
 }
 
 /// What somebody who waits is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
+enum Granted {
     /// The turn is theirs to give back.
     YourTurn,
     /// Another caller has their place.
@@ -82,8 +82,8 @@ impl Gate {
             Err(None) => return Err(self.busy("too many calls of this tool wait already")),
         };
         match timeout_at(deadline, &mut place.told).await {
-            Ok(Ok(Told::YourTurn)) => Ok(Turn(self)),
-            Ok(Ok(Told::Displaced)) => {
+            Ok(Ok(Granted::YourTurn)) => Ok(Turn(self)),
+            Ok(Ok(Granted::Displaced)) => {
                 Err(self.busy("too many calls of yours wait for this tool while others want it"))
             }
             // The gate outlives its queue, so that nobody is forgotten: this is the time limit.
@@ -92,7 +92,7 @@ impl Gate {
     }
 
     /// A place in the queue; or a turn that was given back meanwhile, or nothing when the queue is full.
-    fn join<'a>(&'a self, caller: &Arc<str>) -> Result<Place<'a>, Option<Turn<'a>>> {
+    fn join<'a>(&'a self, caller: &Arc<str>) -> Result<QueueEntry<'a>, Option<Turn<'a>>> {
         let (tell, told) = oneshot::channel();
         let mut queue = self.lock();
         // From here on turns are handed over under the lock, which we hold: either this takes a turn that was
@@ -105,7 +105,7 @@ impl Gate {
         let id = match queue.join(caller, tell, self.most_waiting) {
             Joined::Waits(id) => id,
             Joined::Displaced(id, other) => {
-                other.send(Told::Displaced).ok();
+                other.send(Granted::Displaced).ok();
                 id
             }
             Joined::Full => {
@@ -113,7 +113,7 @@ impl Gate {
                 return Err(None);
             }
         };
-        Ok(Place { gate: self, caller: Arc::clone(caller), id, told })
+        Ok(QueueEntry { gate: self, caller: Arc::clone(caller), id, told })
     }
 
     /// Gives a turn back: to whoever is next, else to whoever comes.
@@ -125,7 +125,7 @@ impl Gate {
         let mut queue = self.lock();
         while let Some(next) = queue.next() {
             // Fails for nobody who still has a place; whoever has none is passed over.
-            if next.send(Told::YourTurn).is_ok() {
+            if next.send(Granted::YourTurn).is_ok() {
                 self.unmark(&queue);
                 return;
             }
@@ -137,13 +137,13 @@ impl Gate {
     }
 
     /// Takes the mark away once nobody waits. The guard proves that the lock is held.
-    fn unmark(&self, queue: &MutexGuard<'_, FairQueue<oneshot::Sender<Told>>>) {
+    fn unmark(&self, queue: &MutexGuard<'_, FairQueue<oneshot::Sender<Granted>>>) {
         if queue.is_empty() {
             self.state.fetch_and(!WAITING, Ordering::AcqRel);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, FairQueue<oneshot::Sender<Told>>> {
+    fn lock(&self) -> MutexGuard<'_, FairQueue<oneshot::Sender<Granted>>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -167,14 +167,14 @@ impl Drop for Turn<'_> {
 }
 
 /// A place in the queue, left when dropped.
-struct Place<'a> {
+struct QueueEntry<'a> {
     gate: &'a Gate,
     caller: Arc<str>,
     id: u64,
-    told: oneshot::Receiver<Told>,
+    told: oneshot::Receiver<Granted>,
 }
 
-impl Drop for Place<'_> {
+impl Drop for QueueEntry<'_> {
     fn drop(&mut self) {
         let mut queue = self.gate.lock();
         if queue.leave(&self.caller, self.id).is_some() {
@@ -184,7 +184,7 @@ impl Drop for Place<'_> {
         drop(queue);
         // Out of the queue already. A turn that was handed over and never taken, because the future was dropped
         // or the time was over at that moment, goes on to the next. Whoever took it has emptied the channel.
-        if self.told.try_recv() == Ok(Told::YourTurn) {
+        if self.told.try_recv() == Ok(Granted::YourTurn) {
             self.gate.release();
         }
     }

@@ -12,7 +12,7 @@ mod fair_queue;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzz_targets;
 mod gate;
-mod onward;
+mod nested;
 mod permit;
 mod questions;
 mod readmit;
@@ -25,8 +25,8 @@ mod retries;
 mod runner;
 mod settings;
 mod starting;
+mod task_updates;
 mod tasks;
-mod telling;
 mod validate;
 
 use std::sync::{Arc, Mutex, OnceLock};
@@ -37,11 +37,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-pub use self::admit::{Admission, ApiKey, Credential, Entrance, JwtRules, TokenToolset};
+pub use self::admit::{Admission, AdmissionInfo, ApiKey, Credential, JwtRules, TokenToolset};
 pub use self::breaker::Breaker;
 use self::dispatch::dispatch;
 pub use self::gate::Gate;
-pub(crate) use self::onward::Onward;
+pub(crate) use self::nested::NestedCalls;
 pub use self::questions::TaskQuestion;
 use self::record::{record, recorded_as};
 pub use self::refresh::{Reread, SourceReport, SourceStatus};
@@ -69,7 +69,7 @@ pub struct Gateway {
     metrics: Metrics,
     memory: Arc<MemoryBudget>,
     large_validations: Arc<Semaphore>,
-    shelves: Mutex<Vec<refresh::Shelf>>,
+    slots: Mutex<Vec<refresh::SourceSlot>>,
     progress: starting::StartProgress,
     revision: watch::Sender<u64>,
     admission_changes: readmit::AdmissionChanges,
@@ -98,7 +98,7 @@ impl Gateway {
             metrics: Metrics::default(),
             memory,
             large_validations: Arc::new(validate::large_validations()),
-            shelves: Mutex::default(),
+            slots: Mutex::default(),
             progress: starting::StartProgress::default(),
             revision: watch::Sender::new(0),
             admission_changes: readmit::AdmissionChanges::default(),
@@ -125,10 +125,10 @@ impl Gateway {
     }
 
     /// What strangers may know of how to come in.
-    pub fn entrance(&self) -> Entrance {
+    pub fn admission_info(&self) -> AdmissionInfo {
         let settings = self.settings.load();
         let jwt = settings.admission.jwt.as_ref();
-        Entrance {
+        AdmissionInfo {
             public_url: settings.public_url.clone(),
             issuer: jwt.and_then(|rules| rules.issuer.clone()),
             scopes: jwt.map(|rules| rules.scopes.clone()).unwrap_or_default(),
@@ -187,8 +187,8 @@ impl Gateway {
                 .await
                 .inspect_err(|refusal| self.audit_refusal(caller, &request.tool, refusal))?;
         }
-        let onward = Onward { gateway: Arc::clone(self), depth };
-        validate::validate(entry, caller, request, onward, in_flight).await
+        let nested = NestedCalls { gateway: Arc::clone(self), depth };
+        validate::validate(entry, caller, request, nested, in_flight).await
     }
 
     /// Which tool is meant, if the caller may call it. Its source is not closed before the token is dropped.
@@ -202,9 +202,9 @@ impl Gateway {
 
     /// Has every source release what it keeps for a session that has ended. For protocols that have sessions.
     pub fn session_ended(&self, caller: &str, session: &str) {
-        self.shelves(|shelves| {
-            for shelf in shelves.iter() {
-                shelf.mount.source.session_ended(caller, session);
+        self.slots(|slots| {
+            for slot in slots.iter() {
+                slot.mount.source.session_ended(caller, session);
             }
         });
     }

@@ -54,7 +54,7 @@ pub struct SourceReport {
 pub type Reread = Box<dyn Fn() -> BoxFuture<'static, Result<(), Message>> + Send + Sync>;
 
 /// What one source contributes.
-pub(super) struct Shelf {
+pub(super) struct SourceSlot {
     pub(super) mount: Arc<Mount>,
     pub(super) listing: Arc<Listing>,
     pub(super) beside: Passthrough,
@@ -88,10 +88,9 @@ impl Gateway {
 
     fn place(self: &Arc<Self>, mount: Mount) -> Arc<Mount> {
         let (mount, stop) = (Arc::new(mount), self.stop.child_token());
-        self.shelves(|shelves| {
-            let place =
-                shelves.iter().position(|shelf| shelf.mount.name == mount.name).unwrap_or(shelves.len());
-            let shelf = Shelf {
+        self.slots(|slots| {
+            let place = slots.iter().position(|slot| slot.mount.name == mount.name).unwrap_or(slots.len());
+            let slot = SourceSlot {
                 mount: Arc::clone(&mount),
                 listing: Arc::default(),
                 beside: Passthrough::default(),
@@ -103,8 +102,8 @@ impl Gateway {
                 keep_at: None,
                 stop: stop.clone(),
             };
-            shelves.insert(place, shelf);
-            self.progress.update(shelves);
+            slots.insert(place, slot);
+            self.progress.update(slots);
         });
         let (gateway, placed) = (Arc::clone(self), Arc::clone(&mount));
         self.tasks.spawn(async move {
@@ -134,7 +133,7 @@ impl Gateway {
             reread().await?;
         }
         self.audit(AuditRecord::now(caller.name(), AuditAction::SourcesReset, ""));
-        let mounts = self.shelves(|shelves| shelves.iter().map(|s| Arc::clone(&s.mount)).collect::<Vec<_>>());
+        let mounts = self.slots(|slots| slots.iter().map(|s| Arc::clone(&s.mount)).collect::<Vec<_>>());
         let mut failed = Vec::new();
         let mut successors = Vec::new();
         for mount in mounts {
@@ -159,26 +158,26 @@ impl Gateway {
 
     /// Removes a successor that did not list its tools; gives its name and status if it did not.
     fn let_go(&self, successor: &Arc<Mount>) -> Option<(String, SourceStatus)> {
-        self.shelves(|shelves| {
-            let place = shelves.iter().position(|shelf| Arc::ptr_eq(&shelf.mount, successor))?;
-            let status = shelves[place].status.clone();
+        self.slots(|slots| {
+            let place = slots.iter().position(|slot| Arc::ptr_eq(&slot.mount, successor))?;
+            let status = slots[place].status.clone();
             if status == SourceStatus::Ready {
                 return None;
             }
-            let shelf = shelves.remove(place);
-            shelf.stop.cancel();
-            self.swap(shelves);
-            Some((shelf.mount.name.clone(), status))
+            let slot = slots.remove(place);
+            slot.stop.cancel();
+            self.swap(slots);
+            Some((slot.mount.name.clone(), status))
         })
     }
 
     /// Lets a source go: its tools disappear, calls in flight finish, then it is closed.
     pub fn unmount(&self, name: &str) {
-        self.shelves(|shelves| {
-            let gone: Vec<Shelf> = shelves.extract_if(.., |shelf| shelf.mount.name == name).collect();
-            self.swap(shelves);
-            for shelf in gone {
-                shelf.stop.cancel();
+        self.slots(|slots| {
+            let gone: Vec<SourceSlot> = slots.extract_if(.., |slot| slot.mount.name == name).collect();
+            self.swap(slots);
+            for slot in gone {
+                slot.stop.cancel();
             }
         });
         self.metrics.source_gone(name);
@@ -186,37 +185,37 @@ impl Gateway {
 
     /// Takes new rules; every tool is looked at again under them.
     pub fn configure(&self, settings: Settings) {
-        self.shelves(|shelves| {
-            for shelf in shelves.iter_mut() {
-                (shelf.entries, shelf.unserved) = shelf.mount.shelve(&shelf.listing, &settings, None);
+        self.slots(|slots| {
+            for slot in slots.iter_mut() {
+                (slot.entries, slot.unserved) = slot.mount.shelve(&slot.listing, &settings, None);
             }
             self.memory.resize(settings.limits.memory);
             let before = self.settings.swap(Arc::new(settings));
             self.admission_changes.changed();
             let now = self.settings.load();
-            for shelf in shelves.iter() {
+            for slot in slots.iter() {
                 let has_left = |caller: &str| readmit::has_left(&before.admission, &now.admission, caller);
-                shelf.mount.source.callers_left(&has_left);
+                slot.mount.source.callers_left(&has_left);
             }
-            self.swap(shelves);
+            self.swap(slots);
         });
     }
 
     /// Every source and how it does, in the order of configuration.
     pub fn sources(&self) -> Vec<SourceReport> {
-        self.shelves(|shelves| {
-            let report = |shelf: &Shelf| SourceReport {
-                name: shelf.mount.name.clone(),
-                status: shelf.status.clone(),
-                tools: shelf.entries.len(),
+        self.slots(|slots| {
+            let report = |slot: &SourceSlot| SourceReport {
+                name: slot.mount.name.clone(),
+                status: slot.status.clone(),
+                tools: slot.entries.len(),
             };
-            shelves.iter().map(report).collect()
+            slots.iter().map(report).collect()
         })
     }
 
     /// How many calls run now, whoever waits for them.
     pub fn calls_in_flight(&self) -> usize {
-        self.shelves(|shelves| shelves.iter().map(|shelf| shelf.mount.calls.len()).sum())
+        self.slots(|slots| slots.iter().map(|slot| slot.mount.calls.len()).sum())
     }
 
     /// Waits until every source has been heard of, one way or the other, but not longer than `patience`.
@@ -289,11 +288,11 @@ impl Gateway {
     /// Whether a source said the same the last time, and that need not be written to the store again. Compared
     /// without the lock, which callers wait for.
     fn is_known(&self, mount: &Arc<Mount>, listing: &Listing, beside: &Passthrough) -> bool {
-        let before = self.shelves(|shelves| {
-            let shelf = shelves.iter().find(|shelf| Arc::ptr_eq(&shelf.mount, mount))?;
-            let kept = shelf.keep_at.is_none_or(|at| Instant::now() < at);
-            let ready = shelf.status == SourceStatus::Ready && kept;
-            ready.then(|| (Arc::clone(&shelf.listing), shelf.beside.clone()))
+        let before = self.slots(|slots| {
+            let slot = slots.iter().find(|slot| Arc::ptr_eq(&slot.mount, mount))?;
+            let kept = slot.keep_at.is_none_or(|at| Instant::now() < at);
+            let ready = slot.status == SourceStatus::Ready && kept;
+            ready.then(|| (Arc::clone(&slot.listing), slot.beside.clone()))
         });
         before.is_some_and(|before| *before.0 == *listing && before.1 == *beside)
     }
@@ -304,10 +303,10 @@ impl Gateway {
             let settings = self.settings.load_full();
             let (entries, unserved) = mount.shelve(&listing, &settings, Some(DutyCycle::default()));
             mount.log_listed(&entries, &unserved);
-            let shelf = (Arc::clone(&listing), entries, unserved);
+            let slot = (Arc::clone(&listing), entries, unserved);
             // Settings that changed meanwhile were applied to the list before this one. What is compiled is
             // kept, so that doing it again takes little.
-            if self.fill_shelf(mount, &settings, shelf, &beside) {
+            if self.fill_shelf(mount, &settings, slot, &beside) {
                 return;
             }
         }
@@ -321,28 +320,28 @@ impl Gateway {
         (listing, entries, unserved): (Arc<Listing>, Vec<Arc<Entry>>, Vec<Unserved>),
         beside: &Passthrough,
     ) -> bool {
-        let before = self.shelves(|shelves| {
+        let before = self.slots(|slots| {
             if !Arc::ptr_eq(settings, &self.settings.load_full()) {
                 return None;
             }
             self.metrics.source(&mount.name, true, entries.len());
-            let place = shelves.iter().position(|shelf| Arc::ptr_eq(&shelf.mount, mount));
+            let place = slots.iter().position(|slot| Arc::ptr_eq(&slot.mount, mount));
             let Some(place) = place else { return Some(None) };
             // A successor stands before the source it replaces, which stops when nobody finds it any more.
-            let old: Vec<Shelf> =
-                shelves.extract_if(place + 1.., |shelf| shelf.mount.name == mount.name).collect();
-            let shelf = &mut shelves[place];
+            let old: Vec<SourceSlot> =
+                slots.extract_if(place + 1.., |slot| slot.mount.name == mount.name).collect();
+            let slot = &mut slots[place];
             let before = (
-                std::mem::replace(&mut shelf.listing, listing),
-                std::mem::replace(&mut shelf.entries, entries),
-                std::mem::replace(&mut shelf.unserved, unserved),
+                std::mem::replace(&mut slot.listing, listing),
+                std::mem::replace(&mut slot.entries, entries),
+                std::mem::replace(&mut slot.unserved, unserved),
             );
-            (shelf.beside, shelf.status) = (beside.clone(), SourceStatus::Ready);
-            shelf.definitions = Definitions::Listed;
+            (slot.beside, slot.status) = (beside.clone(), SourceStatus::Ready);
+            slot.definitions = Definitions::Listed;
             mount.set_connected();
-            self.swap(shelves);
-            for shelf in &old {
-                shelf.stop.cancel();
+            self.swap(slots);
+            for slot in &old {
+                slot.stop.cancel();
             }
             Some(Some((before, old)))
         });
@@ -357,10 +356,10 @@ impl Gateway {
         );
         let mut news = false;
         let mut tools = 0;
-        self.update(mount, |shelf| {
-            tools = shelf.entries.len();
-            news = shelf.status != SourceStatus::Failing(message.clone());
-            shelf.status = SourceStatus::Failing(message.clone());
+        self.update(mount, |slot| {
+            tools = slot.entries.len();
+            news = slot.status != SourceStatus::Failing(message.clone());
+            slot.status = SourceStatus::Failing(message.clone());
         });
         self.metrics.source(&mount.name, false, tools);
         if news {
@@ -369,20 +368,20 @@ impl Gateway {
         }
     }
 
-    fn update(&self, mount: &Arc<Mount>, change: impl FnOnce(&mut Shelf)) {
-        self.shelves(|shelves| {
-            if let Some(shelf) = shelves.iter_mut().find(|shelf| Arc::ptr_eq(&shelf.mount, mount)) {
-                change(shelf);
-                self.swap(shelves);
+    fn update(&self, mount: &Arc<Mount>, change: impl FnOnce(&mut SourceSlot)) {
+        self.slots(|slots| {
+            if let Some(slot) = slots.iter_mut().find(|slot| Arc::ptr_eq(&slot.mount, mount)) {
+                change(slot);
+                self.swap(slots);
             }
         });
     }
 
-    pub(super) fn swap(&self, shelves: &[Shelf]) {
-        let shelved: Vec<_> = shelves.iter().map(|s| (s.entries.clone(), s.unserved.clone())).collect();
+    pub(super) fn swap(&self, slots: &[SourceSlot]) {
+        let shelved: Vec<_> = slots.iter().map(|s| (s.entries.clone(), s.unserved.clone())).collect();
         let settled = self.settled.load();
         let catalog = Arc::new(Catalog::build(&shelved, &self.settings.load().toolsets, &settled));
-        if shelves.iter().all(|shelf| shelf.status != SourceStatus::Connecting) {
+        if slots.iter().all(|slot| slot.status != SourceStatus::Connecting) {
             self.settled.store(Arc::clone(&catalog));
         }
         let before = self.catalog.swap(catalog);
@@ -398,11 +397,11 @@ impl Gateway {
             }
         }
         // After the snapshot: whoever sees that the list is complete must also see the complete list.
-        self.progress.update(shelves);
+        self.progress.update(slots);
         self.revision.send_modify(|revision| *revision += 1);
     }
 
-    pub(super) fn shelves<T>(&self, read: impl FnOnce(&mut Vec<Shelf>) -> T) -> T {
-        read(&mut self.shelves.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(super) fn slots<T>(&self, read: impl FnOnce(&mut Vec<SourceSlot>) -> T) -> T {
+        read(&mut self.slots.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

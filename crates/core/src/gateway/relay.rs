@@ -49,16 +49,16 @@ impl Gateway {
     }
 
     fn mounted_offers(&self, protocol: &str) -> Vec<(Offer, Arc<Mount>)> {
-        self.shelves(|shelves| {
-            let speaking = shelves.iter().filter(|shelf| shelf.beside.said_by(protocol).is_some());
-            let offer = |shelf: &super::refresh::Shelf| Offer {
-                source: shelf.mount.name.clone(),
-                toolkit: shelf.mount.toolkit.clone(),
-                naming: shelf.mount.naming,
-                said: shelf.beside.clone(),
+        self.slots(|slots| {
+            let speaking = slots.iter().filter(|slot| slot.beside.said_by(protocol).is_some());
+            let offer = |slot: &super::refresh::SourceSlot| Offer {
+                source: slot.mount.name.clone(),
+                toolkit: slot.mount.toolkit.clone(),
+                naming: slot.mount.naming,
+                said: slot.beside.clone(),
                 locked: false,
             };
-            speaking.map(|shelf| (offer(shelf), Arc::clone(&shelf.mount))).collect()
+            speaking.map(|slot| (offer(slot), Arc::clone(&slot.mount))).collect()
         })
     }
 
@@ -190,8 +190,8 @@ impl Gateway {
     }
 
     fn mounted(&self, source: &str) -> Result<Arc<Mount>, Refusal> {
-        let found = self.shelves(|shelves| {
-            let mut of_name = shelves.iter().map(|shelf| &shelf.mount).filter(|mount| mount.name == source);
+        let found = self.slots(|slots| {
+            let mut of_name = slots.iter().map(|slot| &slot.mount).filter(|mount| mount.name == source);
             let first = of_name.clone().next();
             // A source made anew stands before the one it replaces, which serves until then.
             of_name.find(|mount| mount.is_connected()).or(first).cloned()

@@ -4,7 +4,7 @@
 //! anything.
 
 use super::settings::Settings;
-use crate::broker::{Brokered, Wanted};
+use crate::broker::{TokenReply, TokenRequest};
 use crate::call::Caller;
 use crate::catalog::Entry;
 use crate::message::Message;
@@ -52,13 +52,13 @@ pub(super) async fn require(
         let brokered = if entry.may_have_token(&needed.id) {
             ask(settings, caller, grants, needed, &needed_by(entry)).await?
         } else {
-            Brokered::UnknownProvider
+            TokenReply::UnknownProvider
         };
         match brokered {
-            Brokered::Token(token) => grants.supply_token(&needed.id, token),
-            Brokered::Challenge(challenge) => authorization.push(challenge),
-            Brokered::UnknownProvider if requires.asked_by == AskedBy::Source => {}
-            Brokered::UnknownProvider => authorization.push(unknown(needed)),
+            TokenReply::Token(token) => grants.supply_token(&needed.id, token),
+            TokenReply::Challenge(challenge) => authorization.push(challenge),
+            TokenReply::UnknownProvider if requires.asked_by == AskedBy::Source => {}
+            TokenReply::UnknownProvider => authorization.push(unknown(needed)),
         }
     }
     let mut user_id = requires.user_id && grants.user_id.is_none();
@@ -84,17 +84,17 @@ pub(super) async fn other_token(
     needed_by: &str,
 ) -> Result<Grants, Refusal> {
     match ask(settings, caller, grants, needed, needed_by).await? {
-        Brokered::Token(token) if grants.token(&needed.id) == Some(&token) => Err(Refusal::Unavailable {
+        TokenReply::Token(token) if grants.token(&needed.id) == Some(&token) => Err(Refusal::Unavailable {
             message: SourceError::WantsToken(needed.clone()).message(),
             retry_after: None,
         }),
-        Brokered::Token(token) => {
+        TokenReply::Token(token) => {
             let mut grants = grants.clone();
             grants.supply_token(&needed.id, token);
             Ok(grants)
         }
-        Brokered::Challenge(challenge) => Err(challenged(challenge)),
-        Brokered::UnknownProvider => Err(not_given(needed)),
+        TokenReply::Challenge(challenge) => Err(challenged(challenge)),
+        TokenReply::UnknownProvider => Err(not_given(needed)),
     }
 }
 
@@ -107,12 +107,12 @@ pub(super) async fn own_token(
 ) -> Result<Grants, Refusal> {
     let mut grants = Grants { user_id: caller.user.as_deref().map(str::to_owned), ..Grants::default() };
     match ask(settings, caller, &grants, needed, needed_by).await? {
-        Brokered::Token(token) => {
+        TokenReply::Token(token) => {
             grants.supply_token(&needed.id, token);
             Ok(grants)
         }
-        Brokered::Challenge(challenge) => Err(challenged(challenge)),
-        Brokered::UnknownProvider => Err(not_given(needed)),
+        TokenReply::Challenge(challenge) => Err(challenged(challenge)),
+        TokenReply::UnknownProvider => Err(not_given(needed)),
     }
 }
 
@@ -131,11 +131,11 @@ async fn ask(
     grants: &Grants,
     needed: &Authorization,
     needed_by: &str,
-) -> Result<Brokered, Refusal> {
-    let Some(broker) = &settings.broker else { return Ok(Brokered::UnknownProvider) };
+) -> Result<TokenReply, Refusal> {
+    let Some(broker) = &settings.broker else { return Ok(TokenReply::UnknownProvider) };
     let user = grants.user_id.as_deref().unwrap_or_default();
     let subject = caller.subject();
-    broker.token(&Wanted { caller: caller.name(), subject, needed_by, user, needed }).await
+    broker.token(&TokenRequest { caller: caller.name(), subject, needed_by, user, needed }).await
 }
 
 /// A tool as the user who is asked for a token reads it, `GitHub.whoami`.

@@ -22,7 +22,7 @@ use crate::refusal::Refusal;
 use crate::store::{ClaimedTask, Listener, StoreError};
 use crate::task::{TaskId, refused};
 
-/// How often waiting tasks are looked for although no bell rang.
+/// How often waiting tasks are looked for although no notifier rang.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// The pause before a store that was away is asked again; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -36,7 +36,7 @@ const GATHER: Duration = Duration::from_millis(10);
 
 /// Where the credentials of a task are kept.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kept {
+pub(super) enum CredentialsIn {
     /// In our memory only.
     Here,
     /// It has none of its own.
@@ -44,10 +44,10 @@ pub(super) enum Kept {
 }
 
 /// Room for a task that is just being accepted.
-pub(super) struct Place {
+pub(super) struct TaskSlot {
     pub(super) slot: OwnedSemaphorePermit,
-    /// Rings for whatever happens to it.
-    pub(super) bell: Listener,
+    /// Notifies for whatever happens to it.
+    pub(super) notifier: Listener,
 }
 
 /// Whether a task that was just accepted is ours to run.
@@ -132,15 +132,15 @@ impl Gateway {
         self: &Arc<Self>,
         id: TaskId,
         started: Started,
-        (call, kept): (Call, Kept),
-        mut place: Place,
+        (call, kept): (Call, CredentialsIn),
+        mut place: TaskSlot,
     ) {
         let gateway = Arc::clone(self);
         self.tasks.spawn(async move {
             match started {
                 Ok(true) => {
                     gateway.runner.held(&id);
-                    gateway.run_task((&id, Duration::ZERO), (&call, kept), &mut place.bell).await;
+                    gateway.run_task((&id, Duration::ZERO), (&call, kept), &mut place.notifier).await;
                 }
                 // Claimed here in its turn, which needs what is held, or cancelled.
                 Ok(false) => {
@@ -158,11 +158,11 @@ impl Gateway {
     async fn take_turns(self: &Arc<Self>) {
         // After a start, tools appear only once their sources have been heard of.
         self.settled(self.settings.load().limits.list_timeout).await;
-        let mut bell = self.store.work_bell();
+        let mut notifier = self.store.work_bell();
         loop {
             self.claim().await;
             tokio::select! {
-                () = bell.heard() => {}
+                () = notifier.changed() => {}
                 () = self.runner.freed.notified() => {}
                 () = sleep(LOOK_AGAIN) => {}
                 // What waits is for others, or for the next start.
@@ -209,8 +209,8 @@ impl Gateway {
             let Ok(slot) = slot else { return };
             // The key of its caller may have been removed while the task waited, here or before a restart.
             let call = match gateway.runner.held(&task.id) {
-                Some(call) => gateway.readmit_call(call).map(|call| (call, Kept::Here)),
-                None => gateway.rebuilt(&task).await.map(|call| (call, Kept::Anywhere)),
+                Some(call) => gateway.readmit_call(call).map(|call| (call, CredentialsIn::Here)),
+                None => gateway.rebuilt(&task).await.map(|call| (call, CredentialsIn::Anywhere)),
             };
             match call {
                 Ok((call, kept)) => gateway.run_claimed(&task, (&call, kept)).await,
@@ -254,33 +254,33 @@ impl Gateway {
         waited < self.settings.load().limits.task_patience
     }
 
-    async fn run_claimed(self: &Arc<Self>, task: &ClaimedTask, call: (&Call, Kept)) {
-        let mut bell = self.store.task_bell(&task.id);
-        // Whatever happens from here on rings; what happened before is seen here.
+    async fn run_claimed(self: &Arc<Self>, task: &ClaimedTask, call: (&Call, CredentialsIn)) {
+        let mut notifier = self.store.task_notifier(&task.id);
+        // Whatever happens from here on notifies; what happened before is seen here.
         if self.is_ours(&task.id).await {
-            self.run_task((&task.id, task.waited), call, &mut bell).await;
+            self.run_task((&task.id, task.waited), call, &mut notifier).await;
         }
     }
 
-    /// Runs a task that is ours; the bell has been heard since it is.
+    /// Runs a task that is ours; the notifier has been heard since it is.
     async fn run_task(
         self: &Arc<Self>,
         (id, waited): (&TaskId, Duration),
-        (call, kept): (&Call, Kept),
-        bell: &mut Listener,
+        (call, kept): (&Call, CredentialsIn),
+        notifier: &mut Listener,
     ) {
         let answer = tokio::select! {
-            // The bell also rings for what we ourselves wrote: a tool that ends at once needs no look.
+            // The notifier also notifies for what we ourselves wrote: a tool that ends at once needs no look.
             biased;
             answer = self.dispatch_told(id, call) => answer,
             // Somebody cancelled it, or took it over because we seemed dead: dropping the call ends it.
-            () = self.taken_away(id, bell) => return,
+            () = self.taken_away(id, notifier) => return,
         };
         match answer {
             Ok(outcome) => self.finish(id, &self.bounded(&outcome)).await,
             Err(refusal) => match self.pause_after(&refusal, waited) {
                 Some(pause) => {
-                    if kept == Kept::Here {
+                    if kept == CredentialsIn::Here {
                         self.runner.hold(id, call.clone());
                     }
                     self.put_back(id, pause).await;
@@ -326,9 +326,9 @@ impl Gateway {
         tokio::join!(run, self.tell(id, updates), self.runner.questions.keep(id, questions)).0
     }
 
-    async fn taken_away(&self, id: &TaskId, bell: &mut Listener) {
+    async fn taken_away(&self, id: &TaskId, notifier: &mut Listener) {
         loop {
-            bell.heard().await;
+            notifier.changed().await;
             if let Ok(false) = self.store.task_is_ours(id).await {
                 return;
             }

@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::Gateway;
-use super::refresh::{Definitions, Shelf, SourceStatus};
+use super::refresh::{Definitions, SourceSlot, SourceStatus};
 use crate::call::{Caller, Request};
 use crate::catalog::Entry;
 use crate::message::Message;
@@ -34,10 +34,9 @@ pub(super) struct StartProgress {
 
 impl StartProgress {
     /// Called whenever a source is added or changes, under the lock of the sources.
-    pub(super) fn update(&self, shelves: &[Shelf]) {
-        let complete = starting(shelves).all(|shelf| {
-            shelf.status != SourceStatus::Connecting && shelf.definitions != Definitions::Unknown
-        });
+    pub(super) fn update(&self, slots: &[SourceSlot]) {
+        let complete = starting(slots)
+            .all(|slot| slot.status != SourceStatus::Connecting && slot.definitions != Definitions::Unknown);
         self.complete.store(complete, Ordering::Release);
     }
 }
@@ -52,7 +51,7 @@ impl Gateway {
         if self.progress.ready.load(Ordering::Relaxed) {
             return true;
         }
-        let ready = self.latest_start(|shelf| shelf.definitions == Definitions::Unknown).is_none();
+        let ready = self.latest_start(|slot| slot.definitions == Definitions::Unknown).is_none();
         if ready {
             self.progress.ready.store(true, Ordering::Relaxed);
         }
@@ -68,8 +67,8 @@ impl Gateway {
     /// `limits.start_wait` from its start. For lists of what sources offer.
     pub async fn wait_for_sources(&self) {
         if !self.is_complete() {
-            let unknown = |shelf: &Shelf| {
-                shelf.definitions == Definitions::Unknown && shelf.status == SourceStatus::Connecting
+            let unknown = |slot: &SourceSlot| {
+                slot.definitions == Definitions::Unknown && slot.status == SourceStatus::Connecting
             };
             self.wait(None, || self.latest_start(unknown)).await;
         }
@@ -85,7 +84,7 @@ impl Gateway {
 
     /// Waits until a source has listed its tools, not longer than `limits.start_wait` from its start.
     pub(super) async fn wait_for_mount(&self, mount: &Arc<Mount>) -> Result<(), Refusal> {
-        let awaited = || self.latest_start(|shelf| Arc::ptr_eq(&shelf.mount, mount));
+        let awaited = || self.latest_start(|slot| Arc::ptr_eq(&slot.mount, mount));
         self.wait(None, || if mount.is_connected() { None } else { awaited() }).await;
         if mount.is_connected() { Ok(()) } else { Err(not_connected(mount)) }
     }
@@ -126,18 +125,18 @@ impl Gateway {
         let place = catalog.find(wanted).filter(|&place| catalog.permits(caller, place));
         match place.map(|place| &catalog.entry(place).mount) {
             Some(mount) if mount.is_connected() => None,
-            Some(mount) => self.latest_start(|shelf| Arc::ptr_eq(&shelf.mount, mount)),
+            Some(mount) => self.latest_start(|slot| Arc::ptr_eq(&slot.mount, mount)),
             // The usual case of a misspelt name, which must not wait for the lock of the sources.
             None if complete => None,
-            None => self.latest_start(|shelf| may_bring(shelf, wanted)),
+            None => self.latest_start(|slot| may_bring(slot, wanted)),
         }
     }
 
     /// The end of the longest wait for a starting source of this kind; `None` when there is none left.
-    fn latest_start(&self, of_kind: impl Fn(&Shelf) -> bool) -> Option<Instant> {
+    fn latest_start(&self, of_kind: impl Fn(&SourceSlot) -> bool) -> Option<Instant> {
         let start_wait = self.settings.load().limits.start_wait;
-        let ends = |shelf: &Shelf| shelf.placed + start_wait;
-        let latest = self.shelves(|shelves| starting(shelves).filter(|shelf| of_kind(shelf)).map(ends).max());
+        let ends = |slot: &SourceSlot| slot.placed + start_wait;
+        let latest = self.slots(|slots| starting(slots).filter(|slot| of_kind(slot)).map(ends).max());
         latest.filter(|end| *end > Instant::now())
     }
 
@@ -160,9 +159,9 @@ impl Gateway {
 
     /// The refusal of a name that nobody has, while a source that may have it is starting.
     fn not_known_yet(&self, caller: &Caller, wanted: &ToolRef) -> Option<Refusal> {
-        let awaited: Vec<String> = self.shelves(|shelves| {
-            let may_bring = starting(shelves).filter(|shelf| may_bring(shelf, wanted));
-            may_bring.map(|shelf| format!("`{}`", shelf.mount.name)).collect()
+        let awaited: Vec<String> = self.slots(|slots| {
+            let may_bring = starting(slots).filter(|slot| may_bring(slot, wanted));
+            may_bring.map(|slot| format!("`{}`", slot.mount.name)).collect()
         });
         if awaited.is_empty() {
             return None;
@@ -178,18 +177,18 @@ impl Gateway {
     }
 }
 
-fn starting(shelves: &[Shelf]) -> impl Iterator<Item = &Shelf> {
+fn starting(slots: &[SourceSlot]) -> impl Iterator<Item = &SourceSlot> {
     let serves = |name: &str| {
-        shelves.iter().any(|shelf| shelf.mount.name == *name && shelf.definitions == Definitions::Listed)
+        slots.iter().any(|slot| slot.mount.name == *name && slot.definitions == Definitions::Listed)
     };
-    shelves.iter().filter(move |shelf| !serves(&shelf.mount.name))
+    slots.iter().filter(move |slot| !serves(&slot.mount.name))
 }
 
 /// Whether a starting source may have a tool that is not in the catalogue: any name while it is connecting; once
 /// it failed, only names of its toolkit, so that a source which is down does not hide misspelt names of others.
-fn may_bring(shelf: &Shelf, wanted: &ToolRef) -> bool {
-    let Mount { toolkit, naming, .. } = &*shelf.mount;
-    match (&shelf.status, shelf.definitions, &wanted.toolkit) {
+fn may_bring(slot: &SourceSlot, wanted: &ToolRef) -> bool {
+    let Mount { toolkit, naming, .. } = &*slot.mount;
+    match (&slot.status, slot.definitions, &wanted.toolkit) {
         (SourceStatus::Connecting, ..) => true,
         (_, Definitions::Unknown, Some(wanted)) => wanted == toolkit,
         (_, Definitions::Unknown, None) => {

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use super::Gateway;
 use super::record::digest;
-use super::runner::{Kept, Place, Started};
+use super::runner::{CredentialsIn, Started, TaskSlot};
 use crate::arguments::Arguments;
 use crate::audit::{AuditAction, AuditRecord};
 use crate::call::{Call, CallId, Caller, Request};
@@ -26,7 +26,7 @@ use crate::store::{
 use crate::task::{LONGEST_KEPT, Task, TaskEvent, TaskId, TaskStatus, cancelled};
 use crate::tool::Passthrough;
 
-/// How often a follower looks again although no bell rang; well below the heartbeats of those who serve one.
+/// How often a follower looks again although no notifier rang; well below the heartbeats of those who serve one.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// When a caller with too many waiting tasks should try again.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
@@ -65,7 +65,7 @@ impl Gateway {
             let key = CallKey { caller: caller.name().into(), id };
             (key, digest(&call))
         });
-        let place = self.runner.slot().map(|slot| Place { slot, bell: self.store.task_bell(&id) });
+        let place = self.runner.slot().map(|slot| TaskSlot { slot, notifier: self.store.task_notifier(&id) });
         let kept = KeptRequest::write(&call);
         // Small requests that run at once are bounded by `task_concurrency`; the store is not asked about them.
         if place.is_none() || kept.len() > SMALL_REQUEST {
@@ -83,7 +83,7 @@ impl Gateway {
         };
         match self.keep_task(task, &mut call, place.as_ref()).await {
             Ok((Submitted::Fresh, started)) => {
-                let kept = if portable { Kept::Anywhere } else { Kept::Here };
+                let kept = if portable { CredentialsIn::Anywhere } else { CredentialsIn::Here };
                 match place {
                     Some(place) => self.begin_here(id.clone(), started, (call, kept), place),
                     None => self.runner.set_waiting(true),
@@ -107,7 +107,7 @@ impl Gateway {
         &self,
         task: NewTask,
         call: &mut Call,
-        place: Option<&Place>,
+        place: Option<&TaskSlot>,
     ) -> Result<(Submitted, Started), StoreError> {
         // Whoever claims it first, ourselves included, finds its credentials.
         let hold = |call: &Call| {
@@ -132,7 +132,7 @@ impl Gateway {
     async fn submit_and_start(
         &self,
         task: &NewTask,
-        place: Option<&Place>,
+        place: Option<&TaskSlot>,
     ) -> Result<(Submitted, Started), StoreError> {
         if place.is_none() {
             return Ok((self.store.task_submit(task).await?, Ok(false)));
@@ -223,20 +223,20 @@ impl Gateway {
 pub struct Follow {
     store: Arc<dyn Store>,
     id: TaskId,
-    bell: Listener,
+    notifier: Listener,
     after: u64,
     waiting: VecDeque<TaskEvent>,
     ended: bool,
-    /// The bell rang and nobody has looked since.
+    /// The notifier rang and nobody has looked since.
     must_look: bool,
 }
 
 impl Follow {
-    /// From the beginning, nothing looked at yet; the bell is heard from here on.
+    /// From the beginning, nothing looked at yet; the notifier is heard from here on.
     fn new(store: Arc<dyn Store>, id: &TaskId) -> Self {
-        let bell = store.task_bell(id);
+        let notifier = store.task_notifier(id);
         let waiting = VecDeque::new();
-        Follow { store, id: id.clone(), bell, after: 0, waiting, ended: false, must_look: true }
+        Follow { store, id: id.clone(), notifier, after: 0, waiting, ended: false, must_look: true }
     }
 
     /// The next event; `None` after the last. Dropping the future, or an error of the store, misses nothing:
@@ -251,7 +251,7 @@ impl Follow {
                 return Ok(None);
             }
             if !self.must_look {
-                timeout(LOOK_AGAIN, self.bell.heard()).await.ok();
+                timeout(LOOK_AGAIN, self.notifier.changed()).await.ok();
                 self.must_look = true;
             }
             let found = self.store.task_find(&self.id, self.after).await.map_err(Refusal::from)?;

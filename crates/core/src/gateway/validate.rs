@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use super::Onward;
+use super::NestedCalls;
 use crate::call::{Call, Caller, Request};
 use crate::catalog::Entry;
 use crate::coercion::coerced;
@@ -29,17 +29,17 @@ pub(super) async fn validate(
     entry: Arc<Entry>,
     caller: &Caller,
     request: Request,
-    onward: Onward,
+    nested: NestedCalls,
     in_flight: TaskTrackerToken,
 ) -> Result<Call, Refusal> {
     let (request, filled) = if request.arguments.text().get().len() <= INLINE_BYTES {
         checked(&entry, request)?
     } else {
         // Rare, so it is kept out of the future of every call.
-        let places = Arc::clone(&onward.gateway.large_validations);
+        let places = Arc::clone(&nested.gateway.large_validations);
         Box::pin(checked_aside(places, Arc::clone(&entry), request)).await?
     };
-    Ok(Call { entry, request, caller: caller.clone(), onward, in_flight, task: None, filled })
+    Ok(Call { entry, request, caller: caller.clone(), nested, in_flight, task: None, filled })
 }
 
 async fn checked_aside(

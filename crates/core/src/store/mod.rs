@@ -1,14 +1,14 @@
 //! The port that records go out by, and the store that keeps them in memory.
 
-mod bells;
 mod memory;
+mod notifiers;
 mod retention;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-pub use self::bells::{Bells, Listener};
 pub use self::memory::MemoryStore;
+pub use self::notifiers::{Listener, Notifiers};
 pub use self::retention::{PRUNE_EVERY, Quota, Retention};
 use crate::BoxFuture;
 use crate::audit::AuditRecord;
@@ -147,7 +147,7 @@ pub trait Store: Send + Sync {
     /// Records how a task that runs here ended; false when it is not ours any more.
     fn task_finish<'a>(&'a self, id: &'a TaskId, outcome: &'a Outcome) -> StoreFuture<'a, bool>;
 
-    /// Cancels a task wherever it is; false when it had ended. Whoever runs it hears its bell.
+    /// Cancels a task wherever it is; false when it had ended. Whoever runs it hears its notifier.
     fn task_cancel<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, bool>;
 
     /// True while a task runs here.
@@ -167,10 +167,10 @@ pub trait Store: Send + Sync {
     /// What a caller has waiting.
     fn task_backlog<'a>(&'a self, caller: &'a str) -> StoreFuture<'a, Backlog>;
 
-    /// Rings whenever anything happens to a task.
-    fn task_bell(&self, id: &TaskId) -> Listener;
+    /// Notifies whenever anything happens to a task.
+    fn task_notifier(&self, id: &TaskId) -> Listener;
 
-    /// Rings whenever there may be a task to claim.
+    /// Notifies whenever there may be a task to claim.
     fn work_bell(&self) -> Listener;
 
     /// Keeps what was done.

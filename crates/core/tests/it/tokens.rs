@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 use toolmux_core::BoxFuture;
 use toolmux_core::broker::{
-    Broker, Brokered, CameBack, ChallengeStatus, ConsentRequest, Finished, StartFrom, Started, Wanted,
+    Broker, ChallengeStatus, ConsentRequest, Finished, OAuthCallback, StartFrom, Started, TokenReply,
+    TokenRequest,
 };
 use toolmux_core::delivery::{Delivery, GrantName, Place};
 use toolmux_core::gateway::Settings;
@@ -24,7 +25,7 @@ use crate::fixture::{Fixture, anyone, gateway, line, request, tool};
 struct Tokens(Mutex<Vec<&'static str>>);
 
 impl Broker for Tokens {
-    fn token<'a>(&'a self, wanted: &'a Wanted<'a>) -> BoxFuture<'a, Result<Brokered, Refusal>> {
+    fn token<'a>(&'a self, wanted: &'a TokenRequest<'a>) -> BoxFuture<'a, Result<TokenReply, Refusal>> {
         assert_eq!(
             (wanted.needed.id.as_str(), &wanted.needed.scopes[..]),
             ("github", &["more".to_owned()][..])
@@ -32,7 +33,7 @@ impl Broker for Tokens {
         let given = self.0.lock().expect("not poisoned").pop();
         let url = Some("https://consent.test".to_owned());
         let asked = Challenge { id: "github".to_owned(), url, check_url: None };
-        let given = given.map_or(Brokered::Challenge(asked), |token| Brokered::Token(Secret::new(token)));
+        let given = given.map_or(TokenReply::Challenge(asked), |token| TokenReply::Token(Secret::new(token)));
         Box::pin(std::future::ready(Ok(given)))
     }
 
@@ -44,7 +45,7 @@ impl Broker for Tokens {
         unreachable!("nobody goes on")
     }
 
-    fn finish<'a>(&'a self, _: &'a CameBack<'a>) -> BoxFuture<'a, Result<Finished, Message>> {
+    fn finish<'a>(&'a self, _: &'a OAuthCallback<'a>) -> BoxFuture<'a, Result<Finished, Message>> {
         unreachable!("nobody comes back")
     }
 

@@ -1,6 +1,6 @@
-//! Memory for the buffers of one call. Each parameter has its own lane: a mapping between two pages that
+//! Memory for the buffers of one call. Each parameter has its own region: a mapping between two pages that
 //! cannot be touched. A buffer ends where the upper guard begins, so reading or writing past it faults at
-//! once; in front of it lies a canary. A lane is kept between calls: no system call in steady state.
+//! once; in front of it lies a canary. A region is kept between calls: no system call in steady state.
 
 use std::io;
 use std::ptr;
@@ -11,10 +11,10 @@ use crate::plan::MAX_PARAMETERS;
 
 const CANARY: [u8; 16] = *b"\xc5toolmux\xcacanary\x5c";
 const SMALLEST: usize = 64 << 10;
-/// Larger lanes are given back after the call.
+/// Larger regions are given back after the call.
 const KEPT: usize = 1 << 20;
 
-/// Where the lanes lie, for the signal handler: it may read this at any moment.
+/// Where the regions lie, for the signal handler: it may read this at any moment.
 #[derive(Debug, Default)]
 pub(crate) struct Ranges {
     bounds: [(AtomicUsize, AtomicUsize); MAX_PARAMETERS],
@@ -22,19 +22,19 @@ pub(crate) struct Ranges {
 }
 
 impl Ranges {
-    /// The parameter of the running call whose lane, guards included, holds the address.
+    /// The parameter of the running call whose region, guards included, holds the address.
     pub(crate) fn parameter_at(&self, address: usize) -> Option<usize> {
         let live = self.live.load(Ordering::Relaxed);
         self.bounds.iter().enumerate().find_map(|(index, (low, high))| {
-            let lane = low.load(Ordering::Relaxed)..high.load(Ordering::Relaxed);
-            (live >> index & 1 == 1 && lane.contains(&address)).then_some(index)
+            let region = low.load(Ordering::Relaxed)..high.load(Ordering::Relaxed);
+            (live >> index & 1 == 1 && region.contains(&address)).then_some(index)
         })
     }
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Arena {
-    lanes: [Option<Lane>; MAX_PARAMETERS],
+    regions: [Option<Region>; MAX_PARAMETERS],
     ranges: Arc<Ranges>,
 }
 
@@ -43,21 +43,21 @@ impl Arena {
         Arc::clone(&self.ranges)
     }
 
-    /// Room for `bytes` in the lane of a parameter, its content undefined, with a fresh canary in front.
+    /// Room for `bytes` in the region of a parameter, its content undefined, with a fresh canary in front.
     pub(super) fn place(&mut self, index: usize, bytes: usize) -> io::Result<*mut u8> {
-        let lane = &mut self.lanes[index];
-        let lane = match lane {
+        let region = &mut self.regions[index];
+        let region = match region {
             Some(kept) if kept.fits(bytes) => kept,
             _ => {
-                *lane = None;
-                let fresh = lane.insert(Lane::map(bytes)?);
+                *region = None;
+                let fresh = region.insert(Region::map(bytes)?);
                 let (low, high) = &self.ranges.bounds[index];
                 low.store(fresh.base as usize, Ordering::Relaxed);
                 high.store(fresh.base as usize + fresh.length, Ordering::Relaxed);
                 fresh
             }
         };
-        Ok(lane.place(bytes))
+        Ok(region.place(bytes))
     }
 
     /// Tells the signal handler which parameters have a buffer in the call that starts now.
@@ -67,15 +67,15 @@ impl Arena {
 
     /// Whether the canary in front of a buffer is whole. Says yes for parameters that have none.
     pub(super) fn is_intact(&self, index: usize) -> bool {
-        self.lanes[index].as_ref().is_none_or(Lane::is_intact)
+        self.regions[index].as_ref().is_none_or(Region::is_intact)
     }
 
     /// Unmaps what is too large to keep.
     pub(super) fn give_back(&mut self, mut parameters: u32) {
         while parameters != 0 {
-            let lane = &mut self.lanes[parameters.trailing_zeros() as usize];
-            if lane.as_ref().is_some_and(|lane| lane.length > KEPT) {
-                *lane = None;
+            let region = &mut self.regions[parameters.trailing_zeros() as usize];
+            if region.as_ref().is_some_and(|region| region.length > KEPT) {
+                *region = None;
             }
             parameters &= parameters - 1;
         }
@@ -83,17 +83,17 @@ impl Arena {
 }
 
 #[derive(Debug)]
-struct Lane {
+struct Region {
     base: *mut u8,
     length: usize,
     page: usize,
     placed: usize,
 }
 
-// SAFETY: a lane owns its mapping, which is valid in every thread.
-unsafe impl Send for Lane {}
+// SAFETY: a region owns its mapping, which is valid in every thread.
+unsafe impl Send for Region {}
 
-impl Lane {
+impl Region {
     fn map(bytes: usize) -> io::Result<Self> {
         let page = page_size();
         let room = (bytes + CANARY.len()).max(SMALLEST).next_multiple_of(page);
@@ -104,10 +104,10 @@ impl Lane {
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        let lane = Self { base: base.cast(), length, page, placed: 0 };
+        let region = Self { base: base.cast(), length, page, placed: 0 };
         // SAFETY: the range lies inside the mapping made above.
         let opened = unsafe { libc::mprotect(base.byte_add(page), room, libc::PROT_READ | libc::PROT_WRITE) };
-        if opened == 0 { Ok(lane) } else { Err(io::Error::last_os_error()) }
+        if opened == 0 { Ok(region) } else { Err(io::Error::last_os_error()) }
     }
 
     fn fits(&self, bytes: usize) -> bool {
@@ -133,7 +133,7 @@ impl Lane {
     }
 }
 
-impl Drop for Lane {
+impl Drop for Region {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours and no pointer into it outlives the call that used it.
         unsafe { libc::munmap(self.base.cast(), self.length) };
@@ -186,7 +186,7 @@ mod tests {
         arena.place(0, 10).unwrap();
         arena.place(1, 2 << 20).unwrap();
         arena.give_back(0b11);
-        assert!(arena.lanes[0].is_some());
-        assert!(arena.lanes[1].is_none());
+        assert!(arena.regions[0].is_some());
+        assert!(arena.regions[1].is_none());
     }
 }

@@ -10,7 +10,8 @@ use tokio_util::task::TaskTracker;
 use toolmux_core::BoxFuture;
 use toolmux_core::audit::{AuditAction, AuditRecord};
 use toolmux_core::broker::{
-    Broker, Brokered, CameBack, ChallengeStatus, ConsentRequest, Finished, StartFrom, Started, Wanted,
+    Broker, ChallengeStatus, ConsentRequest, Finished, OAuthCallback, StartFrom, Started, TokenReply,
+    TokenRequest,
 };
 use toolmux_core::message::Message;
 use toolmux_core::refusal::{Challenge, Refusal};
@@ -21,12 +22,12 @@ use toolmux_core::store::{SealedKey, Store, StoreError};
 use super::challenge::{ChallengeKey, ChallengeRecord, LIFE, Server, Status, TOO_LATE, after, waiting_place};
 use super::clients::Clients;
 use super::endpoint::{self, EndpointError};
-use super::kept::{Kept, KeptToken};
 use super::provider::Provider;
 use super::providers::Providers;
 use super::registration;
 use super::renewal::Renewer;
 use super::seal::{SealingKey, random_text};
+use super::sealed_records::{KeptToken, SealedRecords};
 
 /// Where our own pages are, known once the server listens.
 pub type Base = Arc<OnceLock<String>>;
@@ -56,7 +57,7 @@ impl Owner {
 
 /// An OAuth 2.0 client for every configured provider.
 pub struct OAuthBroker {
-    pub(super) kept: Arc<Kept>,
+    pub(super) kept: Arc<SealedRecords>,
     pub(super) clients: Arc<Clients>,
     pub(super) providers: Arc<Providers>,
     pub(super) base: Base,
@@ -82,7 +83,7 @@ impl OAuthBroker {
         key: SealingKey,
         base: Base,
     ) -> Self {
-        let kept = Arc::new(Kept { store, key });
+        let kept = Arc::new(SealedRecords { store, key });
         let clients = Arc::new(Clients::new());
         let providers = Providers::new(providers, Arc::clone(&kept), Arc::clone(&clients), Arc::clone(&base));
         let providers = Arc::new(providers);
@@ -134,13 +135,13 @@ impl OAuthBroker {
         Ok(())
     }
 
-    async fn find_token(&self, wanted: &Wanted<'_>) -> Result<Brokered, Refusal> {
+    async fn find_token(&self, wanted: &TokenRequest<'_>) -> Result<TokenReply, Refusal> {
         let needed = wanted.needed;
         let provider = self.providers.configured.get(&needed.id);
         // A provider of the configuration is asked as it is written there.
         let named = needed.server.as_ref().filter(|_| provider.is_none());
         if provider.is_none() && named.is_none() {
-            return Ok(Brokered::UnknownProvider);
+            return Ok(TokenReply::UnknownProvider);
         }
         let owner = Owner {
             provider: needed.id.clone(),
@@ -155,7 +156,7 @@ impl OAuthBroker {
         let had = match kept {
             Some(token) if token.covers(&needed.scopes) => {
                 if let Some(token) = self.good(&token, &owner, needed).await? {
-                    return Ok(Brokered::Token(token));
+                    return Ok(TokenReply::Token(token));
                 }
                 Vec::new()
             }
@@ -209,7 +210,7 @@ impl OAuthBroker {
     }
 
     /// A challenge that waits already, or a new one.
-    async fn challenge(&self, record: ChallengeRecord) -> Result<Brokered, StoreError> {
+    async fn challenge(&self, record: ChallengeRecord) -> Result<TokenReply, StoreError> {
         let waiting = waiting_place(&record.owner, &record.scopes);
         let id = match self.kept.find::<String>(&waiting).await? {
             Some(id) => id,
@@ -224,7 +225,7 @@ impl OAuthBroker {
             }
         };
         let page = |name: &str| self.base.get().map(|base| format!("{base}/auth/{name}/{id}"));
-        Ok(Brokered::Challenge(Challenge {
+        Ok(TokenReply::Challenge(Challenge {
             id: record.owner.provider,
             url: page("start"),
             check_url: page("check"),
@@ -233,7 +234,7 @@ impl OAuthBroker {
 }
 
 impl Broker for OAuthBroker {
-    fn token<'a>(&'a self, wanted: &'a Wanted<'a>) -> BoxFuture<'a, Result<Brokered, Refusal>> {
+    fn token<'a>(&'a self, wanted: &'a TokenRequest<'a>) -> BoxFuture<'a, Result<TokenReply, Refusal>> {
         Box::pin(self.find_token(wanted))
     }
 
@@ -245,7 +246,7 @@ impl Broker for OAuthBroker {
         Box::pin(self.open(from))
     }
 
-    fn finish<'a>(&'a self, came_back: &'a CameBack<'a>) -> BoxFuture<'a, Result<Finished, Message>> {
+    fn finish<'a>(&'a self, came_back: &'a OAuthCallback<'a>) -> BoxFuture<'a, Result<Finished, Message>> {
         Box::pin(self.close(came_back))
     }
 

@@ -8,7 +8,7 @@ use toolmux_core::secret::Secret;
 
 use super::broker::{OAuthBroker, trouble};
 use super::challenge::{ChallengeKey, ChallengeRecord, FormRecord, LIFE, Status, after, form_place};
-use super::provider::Met;
+use super::provider::ResolvedProvider;
 use super::seal::random_text;
 
 /// With it, a provider gives a refresh token.
@@ -65,7 +65,7 @@ impl OAuthBroker {
     }
 
     /// The provider that the user is sent to.
-    pub(super) async fn met(&self, record: &ChallengeRecord) -> Result<Met, Message> {
+    pub(super) async fn met(&self, record: &ChallengeRecord) -> Result<ResolvedProvider, Message> {
         let id = &record.owner.provider;
         self.providers.meet(id, record.server.as_ref()).await.map_err(|error| trouble(id, &error))
     }
@@ -78,7 +78,7 @@ impl OAuthBroker {
 
 /// The scopes that the user is asked for: those of the tool, or all that the server knows when it names none;
 /// and leave to renew the token, where the provider that a server named knows that.
-pub(super) fn asked(scopes: &[String], met: &Met) -> Vec<String> {
+pub(super) fn asked(scopes: &[String], met: &ResolvedProvider) -> Vec<String> {
     let mut asked = if scopes.is_empty() { met.scopes.clone() } else { scopes.to_vec() };
     let renews = met.issued.is_some() && met.endpoints.offers.scopes.iter().any(|known| known == OFFLINE);
     if renews && !asked.iter().any(|scope| scope == OFFLINE) {

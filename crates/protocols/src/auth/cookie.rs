@@ -24,7 +24,7 @@ impl Cookies {
     pub(super) const FORM: &str = "toolmux_form";
 
     pub(super) fn of(web: &Web) -> Self {
-        Cookies::at(web.gateway.entrance().public_url.as_deref())
+        Cookies::at(web.gateway.admission_info().public_url.as_deref())
     }
 
     fn at(public_url: Option<&str>) -> Self {

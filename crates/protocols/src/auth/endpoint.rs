@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use url::Url;
 
 use super::clients::Clients;
-use super::provider::{ClientAuth, Met};
+use super::provider::{ClientAuth, ResolvedProvider};
 use crate::http_client::{Answer, HttpClient, HttpError};
 
 /// Why a provider gave no token.
@@ -54,7 +54,7 @@ struct ErrorResponse {
 /// Asks the token endpoint.
 pub(super) async fn token(
     clients: &Clients,
-    met: &Met,
+    met: &ResolvedProvider,
     form: &[(&str, &str)],
 ) -> Result<TokenResponse, EndpointError> {
     let resource = met.issued.as_ref().map(|issued| ("resource", issued.resource.as_str()));
@@ -64,7 +64,11 @@ pub(super) async fn token(
 }
 
 /// Asks a provider to forget a token.
-pub(super) async fn revoke(clients: &Clients, met: &Met, token: &str) -> Result<(), EndpointError> {
+pub(super) async fn revoke(
+    clients: &Clients,
+    met: &ResolvedProvider,
+    token: &str,
+) -> Result<(), EndpointError> {
     let url = met.endpoints.revoke.as_ref().ok_or_else(|| {
         let what = "it has no address to revoke tokens at, so the token is good until it expires";
         EndpointError::Unusable(what.to_owned())
@@ -98,7 +102,7 @@ pub(super) async fn get_json<T: DeserializeOwned>(http: &HttpClient, url: &str) 
 
 async fn post(
     clients: &Clients,
-    met: &Met,
+    met: &ResolvedProvider,
     url: &Url,
     form: &[(&str, &str)],
 ) -> Result<Vec<u8>, EndpointError> {

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq;
 use toolmux_core::audit::AuditAction;
-use toolmux_core::broker::{CameBack, Finished, Proof, StartFrom, Started};
+use toolmux_core::broker::{Finished, OAuthCallback, Proof, StartFrom, Started};
 use toolmux_core::message::Message;
 use toolmux_core::secret::Secret;
 use url::Url;
@@ -17,9 +17,9 @@ use super::challenge::{
 };
 use super::consent::asked;
 use super::endpoint::{self, EndpointError, TokenResponse};
-use super::kept::KeptToken;
-use super::provider::Met;
+use super::provider::ResolvedProvider;
 use super::seal::random_text;
+use super::sealed_records::KeptToken;
 
 impl OAuthBroker {
     /// The user goes on from the page that says who asks.
@@ -87,7 +87,7 @@ impl OAuthBroker {
         Ok(url)
     }
 
-    pub(super) async fn close(&self, came_back: &CameBack<'_>) -> Result<Finished, Message> {
+    pub(super) async fn close(&self, came_back: &OAuthCallback<'_>) -> Result<Finished, Message> {
         let expired = || Message::public("This authorization was completed already, or took too long.");
         let state = parameter(came_back, "state").ok_or_else(expired)?;
         let taken: Option<StateRecord> =
@@ -130,7 +130,7 @@ impl OAuthBroker {
         &self,
         record: &ChallengeRecord,
         state: &StateRecord,
-        came_back: &CameBack<'_>,
+        came_back: &OAuthCallback<'_>,
     ) -> Result<(), Message> {
         let (met, given) = self.redeem(&record.owner.provider, state, came_back).await?;
         if let Err(other) = record.check_account(given.id_token.as_deref(), self.token_issuer.as_deref()) {
@@ -147,8 +147,8 @@ impl OAuthBroker {
         &self,
         id: &str,
         state: &StateRecord,
-        came_back: &CameBack<'_>,
-    ) -> Result<(Met, TokenResponse), Message> {
+        came_back: &OAuthCallback<'_>,
+    ) -> Result<(ResolvedProvider, TokenResponse), Message> {
         let failed = |error: EndpointError| trouble(id, &error);
         // The one that the browser was sent to, whatever the server names by now.
         let met = self.providers.meet_again(id, state.issued.as_ref()).await.map_err(failed)?;
@@ -180,19 +180,19 @@ impl OAuthBroker {
 pub(super) struct Way<'a> {
     pub(super) challenge: ChallengeKey,
     pub(super) step: Step,
-    pub(super) met: &'a Met,
+    pub(super) met: &'a ResolvedProvider,
     pub(super) scopes: Vec<String>,
     /// More parameters of the provider's page.
     pub(super) parameters: &'a [(String, String)],
 }
 
-fn parameter<'a>(came_back: &CameBack<'a>, name: &str) -> Option<&'a str> {
+fn parameter<'a>(came_back: &OAuthCallback<'a>, name: &str) -> Option<&'a str> {
     let found = came_back.parameters.iter().find(|(known, _)| known == name);
     found.map(|(_, value)| value.as_str())
 }
 
 /// True when an answer is of another provider than the one that was asked, or may be (RFC 9207).
-fn is_of_other(met: &Met, iss: Option<&str>) -> bool {
+fn is_of_other(met: &ResolvedProvider, iss: Option<&str>) -> bool {
     match (iss, &met.endpoints.issuer) {
         (Some(said), Some(known)) => said != known,
         (Some(_), None) => false,

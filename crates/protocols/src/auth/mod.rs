@@ -11,7 +11,6 @@ mod cookie;
 mod endpoint;
 mod flow;
 mod identity;
-mod kept;
 mod page;
 mod provider;
 mod providers;
@@ -19,6 +18,7 @@ mod registration;
 mod renewal;
 mod renewal_lease;
 mod seal;
+mod sealed_records;
 mod serve;
 mod sign_in;
 

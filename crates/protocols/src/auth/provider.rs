@@ -152,7 +152,7 @@ impl Provider {
     }
 
     /// Where it is reached, asked once, and again after a failure; and who we are there.
-    pub(super) async fn met(&self, name: &str, clients: &Clients) -> Result<Met, EndpointError> {
+    pub(super) async fn met(&self, name: &str, clients: &Clients) -> Result<ResolvedProvider, EndpointError> {
         let known = self.known.get_or_try_init(async || match &self.issuer {
             Some(issuer) => discover(clients, issuer, Reach::Anywhere).await,
             None => Err(EndpointError::Unusable("it has no issuer".to_owned())),
@@ -161,12 +161,12 @@ impl Provider {
         let client_auth = self.client_auth.unwrap_or(known.client_auth);
         let endpoints = Endpoints { client_auth, ..known.clone() };
         let (client, callback) = (self.client.clone(), name.to_owned());
-        Ok(Met { endpoints, client, callback, issued: None, scopes: Vec::new() })
+        Ok(ResolvedProvider { endpoints, client, callback, issued: None, scopes: Vec::new() })
     }
 }
 
 /// A provider that is ready for a flow.
-pub(super) struct Met {
+pub(super) struct ResolvedProvider {
     pub(super) endpoints: Endpoints,
     pub(super) client: Client,
     /// The last part of its redirect URI.

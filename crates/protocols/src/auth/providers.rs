@@ -11,9 +11,9 @@ use super::callback;
 use super::challenge::Server;
 use super::clients::{Clients, named_from};
 use super::endpoint::EndpointError;
-use super::kept::Kept;
-use super::provider::{Endpoints, Issued, Met, Provider, address, discover};
+use super::provider::{Endpoints, Issued, Provider, ResolvedProvider, address, discover};
 use super::registration::{self, Known};
+use super::sealed_records::SealedRecords;
 use crate::network_zone::Reach;
 use crate::protected_resource::describe;
 
@@ -25,7 +25,7 @@ type KnownIssuers = HashMap<(String, Reach), Endpoints>;
 
 pub(super) struct Providers {
     pub(super) configured: HashMap<String, Provider>,
-    kept: Arc<Kept>,
+    kept: Arc<SealedRecords>,
     clients: Arc<Clients>,
     base: Base,
     /// Issuers that servers named.
@@ -35,7 +35,7 @@ pub(super) struct Providers {
 impl Providers {
     pub(super) fn new(
         configured: HashMap<String, Provider>,
-        kept: Arc<Kept>,
+        kept: Arc<SealedRecords>,
         clients: Arc<Clients>,
         base: Base,
     ) -> Self {
@@ -43,7 +43,11 @@ impl Providers {
     }
 
     /// The provider of a flow that begins: the configured one, otherwise the one that the server names now.
-    pub(super) async fn meet(&self, id: &str, server: Option<&Server>) -> Result<Met, EndpointError> {
+    pub(super) async fn meet(
+        &self,
+        id: &str,
+        server: Option<&Server>,
+    ) -> Result<ResolvedProvider, EndpointError> {
         if let Some(provider) = self.configured.get(id) {
             return provider.met(id, &self.clients).await;
         }
@@ -67,7 +71,11 @@ impl Providers {
     }
 
     /// The provider of a flow or a token there is.
-    pub(super) async fn meet_again(&self, id: &str, issued: Option<&Issued>) -> Result<Met, EndpointError> {
+    pub(super) async fn meet_again(
+        &self,
+        id: &str,
+        issued: Option<&Issued>,
+    ) -> Result<ResolvedProvider, EndpointError> {
         match (issued, self.configured.get(id)) {
             (Some(issued), _) => self.found(issued.clone()).await,
             (None, Some(provider)) => provider.met(id, &self.clients).await,
@@ -82,7 +90,7 @@ impl Providers {
     }
 
     /// Forgets who we are to a provider that no longer knows us: the next flow registers anew.
-    pub(super) async fn forget_client(&self, met: &Met) -> Result<(), StoreError> {
+    pub(super) async fn forget_client(&self, met: &ResolvedProvider) -> Result<(), StoreError> {
         if let (Some(issuer), Some(_), Ok(base)) = (&met.endpoints.issuer, &met.issued, self.base()) {
             let redirect_uri = callback::address(base, &met.callback);
             self.kept.store.sealed_take(&registration::place(issuer, &redirect_uri)).await?;
@@ -90,7 +98,7 @@ impl Providers {
         Ok(())
     }
 
-    async fn found(&self, issued: Issued) -> Result<Met, EndpointError> {
+    async fn found(&self, issued: Issued) -> Result<ResolvedProvider, EndpointError> {
         let mut endpoints = self.endpoints(&issued).await?;
         if !endpoints.offers.pkce {
             // MCP: a provider that does not say so does not check who brings a code.
@@ -100,7 +108,7 @@ impl Providers {
         let Known { client, client_auth, callback } =
             registration::client(&self.kept, &self.clients, &endpoints, self.base()?).await?;
         endpoints.client_auth = client_auth;
-        Ok(Met { endpoints, client, callback, issued: Some(issued), scopes: Vec::new() })
+        Ok(ResolvedProvider { endpoints, client, callback, issued: Some(issued), scopes: Vec::new() })
     }
 
     async fn endpoints(&self, issued: &Issued) -> Result<Endpoints, EndpointError> {

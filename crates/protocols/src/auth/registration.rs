@@ -12,8 +12,8 @@ use url::Url;
 use super::callback;
 use super::clients::Clients;
 use super::endpoint::{EndpointError, post_json};
-use super::kept::Kept;
 use super::provider::{Client, ClientAuth, Endpoints};
+use super::sealed_records::SealedRecords;
 use crate::network_zone::is_this_machine;
 
 /// Where the document about us is, below our own address.
@@ -46,7 +46,7 @@ pub(super) fn place(issuer: &str, redirect_uri: &str) -> SealedKey {
 /// Who we are there. A document is the same for every provider that reads it, so that nothing but the name in its
 /// answers tells them apart: it is shown only to those that always name themselves.
 pub(super) async fn client(
-    kept: &Kept,
+    kept: &SealedRecords,
     clients: &Clients,
     endpoints: &Endpoints,
     base: &str,

@@ -12,9 +12,9 @@ use toolmux_core::secret::Secret;
 use super::broker::{Owner, trouble};
 use super::clients::Clients;
 use super::endpoint::{self, EndpointError};
-use super::kept::{Kept, KeptToken};
 use super::providers::Providers;
 use super::renewal_lease::Lease;
+use super::sealed_records::{KeptToken, SealedRecords};
 
 /// How many renewals run at a time; those of one token never do.
 const TURNS: usize = 64;
@@ -25,14 +25,14 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Renews tokens.
 pub(super) struct Renewer {
-    kept: Arc<Kept>,
+    kept: Arc<SealedRecords>,
     clients: Arc<Clients>,
     providers: Arc<Providers>,
     turns: Vec<Semaphore>,
 }
 
 impl Renewer {
-    pub(super) fn new(kept: Arc<Kept>, clients: Arc<Clients>, providers: Arc<Providers>) -> Self {
+    pub(super) fn new(kept: Arc<SealedRecords>, clients: Arc<Clients>, providers: Arc<Providers>) -> Self {
         let turns = (0..TURNS).map(|_| Semaphore::new(1)).collect();
         Renewer { kept, clients, providers, turns }
     }

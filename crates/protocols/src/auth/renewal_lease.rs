@@ -7,9 +7,9 @@ use toolmux_core::store::{Sealed, SealedKey, StoreError};
 
 use super::broker::Owner;
 use super::challenge::after;
-use super::kept::Kept;
 use super::renewal::PATIENCE;
 use super::seal::random_text;
+use super::sealed_records::SealedRecords;
 
 /// How long a server that died on the way keeps others from trying, at most.
 const LONGEST: Duration = PATIENCE.saturating_add(Duration::from_secs(15));
@@ -28,13 +28,13 @@ impl Lease {
     }
 
     /// False when another server has it.
-    pub(super) async fn take(&self, kept: &Kept) -> Result<bool, StoreError> {
+    pub(super) async fn take(&self, kept: &SealedRecords) -> Result<bool, StoreError> {
         let ours = Sealed { bytes: self.mark.as_bytes(), expires: after(LONGEST) };
         kept.store.sealed_swap(&self.place, None, Some(ours)).await
     }
 
     /// Lets others have it. If that fails, it ends by itself.
-    pub(super) async fn give_back(&self, kept: &Kept) {
+    pub(super) async fn give_back(&self, kept: &SealedRecords) {
         if let Err(error) = kept.store.sealed_swap(&self.place, Some(self.mark.as_bytes()), None).await {
             tracing::debug!(
                 developer = error.message.developer,

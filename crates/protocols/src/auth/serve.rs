@@ -8,7 +8,7 @@ use axum::response::Response;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use tokio::time::timeout;
 use toolmux_core::broker::{
-    Broker, CameBack, ChallengeStatus, ConsentRequest, Finished, Proof, StartFrom, Started,
+    Broker, ChallengeStatus, ConsentRequest, Finished, OAuthCallback, Proof, StartFrom, Started,
 };
 use toolmux_core::gateway::Credential;
 use toolmux_core::message::Message;
@@ -18,9 +18,9 @@ use super::consent_page::{FORM_TOKEN, PROOF, SIGN_IN, YES, consent_page};
 use super::cookie::{Cookies, shown};
 use super::page::page;
 use super::registration::DOCUMENT;
+use crate::oxp_header::stamp;
 use crate::registry::Served;
 use crate::routes::{Access, Routes};
-use crate::version_header::stamp;
 use crate::web::{PathPart, Web, json};
 
 /// The largest form, in bytes: tokens are some thousand long.
@@ -108,7 +108,7 @@ async fn callback(
     Query(parameters): Query<Vec<(String, String)>>,
     headers: HeaderMap,
 ) -> Response {
-    let came_back = CameBack {
+    let came_back = OAuthCallback {
         callback: &provider,
         parameters: &parameters,
         browser: shown(&headers, Cookies::of(&web).name()),

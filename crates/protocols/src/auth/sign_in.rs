@@ -1,14 +1,14 @@
 //! Signing in at who issues the tokens of callers, where that is a configured provider: a user proves to be the subject
 //! that asked without having such a token at hand. What the provider gives is looked at for that alone and not kept.
 
-use toolmux_core::broker::{CameBack, Started};
+use toolmux_core::broker::{OAuthCallback, Started};
 use toolmux_core::message::Message;
 
 use super::broker::{OAuthBroker, trouble};
 use super::challenge::{ChallengeKey, ChallengeRecord, StateRecord, Step};
 use super::flow::Way;
 use super::identity::SignedIn;
-use super::provider::Met;
+use super::provider::ResolvedProvider;
 
 /// With it, a provider says who signed in (OpenID Connect).
 const OPENID: &str = "openid";
@@ -35,7 +35,7 @@ impl OAuthBroker {
         &self,
         record: &ChallengeRecord,
         state: &StateRecord,
-        came_back: &CameBack<'_>,
+        came_back: &OAuthCallback<'_>,
     ) -> Result<(), Message> {
         let issuer = self.token_issuer.as_deref().ok_or_else(nowhere)?;
         // The redirect URI of a configured provider goes by its name.
@@ -44,7 +44,7 @@ impl OAuthBroker {
         record.check_sign_in(&SignedIn { id_token, issuer, client_id: &met.client.id })
     }
 
-    async fn sign_in_provider(&self) -> Result<Met, Message> {
+    async fn sign_in_provider(&self) -> Result<ResolvedProvider, Message> {
         let issuer = self.token_issuer.as_deref().ok_or_else(nowhere)?;
         let name = self.providers.of_issuer(issuer).ok_or_else(nowhere)?;
         self.providers.meet(name, None).await.map_err(|error| trouble(name, &error))

@@ -2,13 +2,13 @@
 //!
 //! Typed where we act, raw where we relay: what an MCP server says reaches an MCP client as it was said.
 
-mod beside;
 mod client;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzz_targets;
 mod lines;
 mod members;
 mod mirror;
+mod prompts_and_resources;
 mod revision;
 mod serve;
 mod template;

@@ -26,12 +26,12 @@ pub(super) enum Carrier {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Element {
     pub(super) scalar: Scalar,
-    pub(super) look: Look,
+    pub(super) form: JsonForm,
     pub(super) range: Range,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum JsonForm {
     Boolean,
     Number,
     /// A whole number as a text, for readers whose numbers end at 53 bits.
@@ -62,21 +62,21 @@ impl Element {
     /// The element that a form describes; nothing when JSON and C contradict each other.
     pub(super) fn of(form: &Form, scalar: Scalar) -> Option<Self> {
         let float = scalar.class() == Class::Float;
-        let look = match form.kind {
-            Kind::Boolean if !float => Look::Boolean,
-            Kind::Integer if !float => Look::Number,
-            Kind::Array if scalar == Scalar::Bool => Look::Boolean,
-            Kind::Number | Kind::Array => Look::Number,
-            Kind::String if is_letter(scalar) => Look::Letter,
-            Kind::String if is_wide(scalar) => Look::Decimal,
+        let json_form = match form.kind {
+            Kind::Boolean if !float => JsonForm::Boolean,
+            Kind::Integer if !float => JsonForm::Number,
+            Kind::Array if scalar == Scalar::Bool => JsonForm::Boolean,
+            Kind::Number | Kind::Array => JsonForm::Number,
+            Kind::String if is_letter(scalar) => JsonForm::Letter,
+            Kind::String if is_wide(scalar) => JsonForm::Decimal,
             Kind::Boolean | Kind::Integer | Kind::String | Kind::Object => return None,
         };
-        Some(Element { scalar, look, range: range(form, scalar) })
+        Some(Element { scalar, form: json_form, range: range(form, scalar) })
     }
 
     /// Whether a decimal text is taken too: 8-byte integers do not fit the numbers of every reader.
     pub(super) fn takes_decimal(self) -> bool {
-        self.look == Look::Decimal || (self.look == Look::Number && is_wide(self.scalar))
+        self.form == JsonForm::Decimal || (self.form == JsonForm::Number && is_wide(self.scalar))
     }
 
     /// Which decimal texts are read, as a regular expression. That their number is in range is not part of it: a

@@ -10,7 +10,7 @@ use toolmux_dylib_host::denial::Denial;
 use toolmux_dylib_host::scalar::{Class, Scalar};
 use toolmux_dylib_host::value::{Reader, ValueError};
 
-use super::carrier::{Carrier, Element, Look};
+use super::carrier::{Carrier, Element, JsonForm};
 use super::document::{Encoding, Success};
 use super::handles::Opened;
 use super::plan::{Output, Planned, Role};
@@ -246,15 +246,15 @@ fn write_buffer(out: &mut Vec<u8>, carrier: &Carrier, bytes: &[u8]) -> Result<()
 }
 
 fn write_element(out: &mut Vec<u8>, element: Element, word: u64) {
-    match (element.look, element.scalar.integer(word)) {
-        (Look::Boolean, _) => out.extend_from_slice(if word == 0 { b"false" } else { b"true" }),
-        (Look::Letter, _) => write_letter(out, word as u8),
-        (Look::Decimal, Some(value)) => write_display(out, format_args!("\"{value}\"")),
-        (Look::Number, Some(value)) => match i64::try_from(value) {
+    match (element.form, element.scalar.integer(word)) {
+        (JsonForm::Boolean, _) => out.extend_from_slice(if word == 0 { b"false" } else { b"true" }),
+        (JsonForm::Letter, _) => write_letter(out, word as u8),
+        (JsonForm::Decimal, Some(value)) => write_display(out, format_args!("\"{value}\"")),
+        (JsonForm::Number, Some(value)) => match i64::try_from(value) {
             Ok(small) => write_json(out, &small),
             Err(_) => write_display(out, format_args!("{value}")),
         },
-        (Look::Number | Look::Decimal, None) => write_float(out, element.scalar, word),
+        (JsonForm::Number | JsonForm::Decimal, None) => write_float(out, element.scalar, word),
     }
 }
 

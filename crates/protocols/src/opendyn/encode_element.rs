@@ -8,7 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, SeqAccess, Visitor};
 use toolmux_dylib_host::scalar::Scalar;
 use toolmux_dylib_host::value::{put_bytes, put_word};
 
-use super::carrier::{Carrier, Element, Look, Range};
+use super::carrier::{Carrier, Element, JsonForm, Range};
 use super::document::{Encoding, c_word};
 use super::handles::UsedHandles;
 
@@ -207,8 +207,8 @@ impl<'de> DeserializeSeed<'de> for ElementSeed {
 
 impl ElementSeed {
     fn integer<E: Error>(self, value: i128) -> Result<u64, E> {
-        if self.0.look != Look::Number {
-            return Err(E::custom(format_args!("must be {}, got {value}", Wanted(self.0))));
+        if self.0.form != JsonForm::Number {
+            return Err(E::custom(format_args!("must be {}, got {value}", Expected(self.0))));
         }
         match self.0.range {
             Range::Integer(low, high) if (low..=high).contains(&value) => Ok(value as u64),
@@ -220,7 +220,7 @@ impl ElementSeed {
     fn float<E: Error>(self, value: f64) -> Result<u64, E> {
         if matches!(self.0.range, Range::Integer(..)) {
             return if value.fract() != 0.0 || !value.is_finite() {
-                Err(E::custom(format_args!("must be {}, got {value}", Wanted(self.0))))
+                Err(E::custom(format_args!("must be {}, got {value}", Expected(self.0))))
             } else if LEAST_READ < value && value < MOST_READ {
                 self.integer(value as i128)
             } else {
@@ -241,30 +241,30 @@ impl ElementSeed {
     }
 
     fn out_of_range<E: Error>(self, value: impl fmt::Display) -> E {
-        E::custom(format_args!("is out of range: must be {}, got {value}", Wanted(self.0)))
+        E::custom(format_args!("is out of range: must be {}, got {value}", Expected(self.0)))
     }
 }
 
 /// What is accepted, in words.
-struct Wanted(Element);
+struct Expected(Element);
 
-impl fmt::Display for Wanted {
+impl fmt::Display for Expected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.0.look, self.0.range) {
-            (Look::Boolean, _) => f.write_str("true or false"),
-            (Look::Letter, _) => f.write_str("a text of exactly one byte"),
-            (Look::Decimal, Range::Integer(low, high)) => {
+        match (self.0.form, self.0.range) {
+            (JsonForm::Boolean, _) => f.write_str("true or false"),
+            (JsonForm::Letter, _) => f.write_str("a text of exactly one byte"),
+            (JsonForm::Decimal, Range::Integer(low, high)) => {
                 write!(f, "a text of digits from {low} to {high}")
             }
-            (Look::Number, Range::Integer(low, high)) => {
+            (JsonForm::Number, Range::Integer(low, high)) => {
                 write!(f, "a whole number from {low} to {high}")
             }
-            (Look::Number | Look::Decimal, Range::Float(low, high))
+            (JsonForm::Number | JsonForm::Decimal, Range::Float(low, high))
                 if low == f64::NEG_INFINITY && high == f64::INFINITY =>
             {
                 write!(f, "a number ({})", c_word(Some(self.0.scalar)))
             }
-            (Look::Number | Look::Decimal, Range::Float(low, high)) => {
+            (JsonForm::Number | JsonForm::Decimal, Range::Float(low, high)) => {
                 write!(f, "a number from {low} to {high}")
             }
         }
@@ -275,14 +275,14 @@ impl Visitor<'_> for ElementSeed {
     type Value = u64;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&Wanted(self.0), f)
+        fmt::Display::fmt(&Expected(self.0), f)
     }
 
     fn visit_bool<E: Error>(self, value: bool) -> Result<u64, E> {
-        if self.0.look == Look::Boolean {
+        if self.0.form == JsonForm::Boolean {
             return Ok(u64::from(value));
         }
-        Err(E::custom(format_args!("must be {}, got {value}", Wanted(self.0))))
+        Err(E::custom(format_args!("must be {}, got {value}", Expected(self.0))))
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<u64, E> {
@@ -298,9 +298,9 @@ impl Visitor<'_> for ElementSeed {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<u64, E> {
-        match (self.0.look, text.as_bytes()) {
-            (Look::Letter, [letter]) => return Ok(self.0.scalar.normalise(u64::from(*letter))),
-            (Look::Number, _) if matches!(self.0.range, Range::Float(..)) => match text {
+        match (self.0.form, text.as_bytes()) {
+            (JsonForm::Letter, [letter]) => return Ok(self.0.scalar.normalise(u64::from(*letter))),
+            (JsonForm::Number, _) if matches!(self.0.range, Range::Float(..)) => match text {
                 "NaN" => return self.float(f64::NAN),
                 "Infinity" => return self.float(f64::INFINITY),
                 "-Infinity" => return self.float(f64::NEG_INFINITY),
@@ -317,6 +317,6 @@ impl Visitor<'_> for ElementSeed {
             _ => {}
         }
         let quoted: String = text.chars().take(MOST_QUOTED).collect();
-        Err(E::custom(format_args!("must be {}, got the text {quoted:?}", Wanted(self.0))))
+        Err(E::custom(format_args!("must be {}, got the text {quoted:?}", Expected(self.0))))
     }
 }

@@ -6,7 +6,7 @@ use toolmux_core::tool::{Returns, Tool};
 use toolmux_core::version::Version;
 use toolmux_dylib_host::scalar::Scalar;
 
-use super::carrier::{Carrier, Element, FLOAT_END, Look, Range};
+use super::carrier::{Carrier, Element, FLOAT_END, JsonForm, Range};
 use super::document::Encoding;
 use super::plan::{Input, Output, Planned};
 
@@ -134,15 +134,15 @@ fn carried(carrier: &Carrier, side: Side) -> Value {
 
 /// What is listed for a number is what is read: see `encode_element.rs`.
 fn number(element: Element, side: Side) -> Value {
-    match (element.look, element.range, side) {
-        (Look::Boolean, ..) => json!({ "type": "boolean" }),
+    match (element.form, element.range, side) {
+        (JsonForm::Boolean, ..) => json!({ "type": "boolean" }),
         // One byte, which text beyond ASCII is not.
-        (Look::Letter, _, Side::Taken) => json!({ "type": "string", "pattern": "^[\\u0000-\\u007f]$" }),
-        (Look::Letter, _, Side::Given) => json!({ "type": ["string", "object"] }),
-        (Look::Decimal, ..) => decimal(element),
-        (Look::Number, Range::Float(..), _) => float(element, side),
-        (Look::Number, Range::Integer(..), Side::Given) => json!({ "type": "integer" }),
-        (Look::Number, Range::Integer(low, high), Side::Taken) => {
+        (JsonForm::Letter, _, Side::Taken) => json!({ "type": "string", "pattern": "^[\\u0000-\\u007f]$" }),
+        (JsonForm::Letter, _, Side::Given) => json!({ "type": ["string", "object"] }),
+        (JsonForm::Decimal, ..) => decimal(element),
+        (JsonForm::Number, Range::Float(..), _) => float(element, side),
+        (JsonForm::Number, Range::Integer(..), Side::Given) => json!({ "type": "integer" }),
+        (JsonForm::Number, Range::Integer(low, high), Side::Taken) => {
             let number = whole(element, low, high);
             if element.takes_decimal() { json!({ "anyOf": [number, decimal(element)] }) } else { number }
         }

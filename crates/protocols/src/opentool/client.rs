@@ -10,7 +10,7 @@ use toolmux_core::json_text::{RawJson, to_raw};
 use toolmux_core::secret::Secret;
 use url::Url;
 
-use super::client_wire::{self, FunctionCall, RawCall, Told, ToolReturn};
+use super::client_wire::{self, FunctionCall, RawCall, ServerEvent, ToolReturn};
 use super::document::{OpenTool, read_leniently};
 use super::exception::ClientError;
 use crate::http_client::{Answer, HttpClient, HttpError, HttpLimits, sensitive};
@@ -227,10 +227,12 @@ impl Events {
         loop {
             return Ok(Some(match self.inner.next().await? {
                 None => return Ok(None),
-                Some(Told::Other) => continue,
-                Some(Told::Start) => StreamEvent::Start,
-                Some(Told::Data(part)) => StreamEvent::Data(ToolReturn::new(self.id.as_str(), map(&part)?)),
-                Some(Told::Done) => StreamEvent::Done,
+                Some(ServerEvent::Other) => continue,
+                Some(ServerEvent::Start) => StreamEvent::Start,
+                Some(ServerEvent::Data(part)) => {
+                    StreamEvent::Data(ToolReturn::new(self.id.as_str(), map(&part)?))
+                }
+                Some(ServerEvent::Done) => StreamEvent::Done,
             }));
         }
     }
@@ -250,7 +252,7 @@ pub(super) struct RawEvents {
 impl RawEvents {
     /// The next event; `None` when the server has closed the stream, which for one public server is the
     /// only sign that the function has ended.
-    pub(super) async fn next(&mut self) -> Result<Option<Told>, ClientError> {
+    pub(super) async fn next(&mut self) -> Result<Option<ServerEvent>, ClientError> {
         loop {
             if let Some(event) = self.ready.pop_front() {
                 return client_wire::event(&event, &self.call).map(Some);

@@ -192,7 +192,7 @@ pub(super) fn version(body: &[u8]) -> Option<String> {
 
 /// One event of a stream, as the server wrote it.
 #[derive(Debug)]
-pub(super) enum Told {
+pub(super) enum ServerEvent {
     Start,
     Data(RawJson),
     Done,
@@ -201,19 +201,19 @@ pub(super) enum Told {
 }
 
 /// Reads an event of this call. Errors come in an envelope when a tool tells them, bare when it broke.
-pub(super) fn event(event: &sse::Event, call: &str) -> Result<Told, ClientError> {
+pub(super) fn event(event: &sse::Event, call: &str) -> Result<ServerEvent, ClientError> {
     match event.event.as_str() {
-        "start" => Ok(Told::Start),
-        "done" => Ok(Told::Done),
+        "start" => Ok(ServerEvent::Start),
+        "done" => Ok(ServerEvent::Done),
         "data" => {
             let told = StatusAnswer { status: StatusCode::OK, retry_after: None };
-            answer(told, call, event.data.as_bytes()).map(Told::Data)
+            answer(told, call, event.data.as_bytes()).map(ServerEvent::Data)
         }
         "error" => match serde_json::from_str::<Envelope<'_>>(&event.data) {
             Ok(envelope) if envelope.foreign(call).is_some() => Err(not_ours(&envelope, call)),
             Ok(Envelope { error: Some(error), .. }) => Err(read_error(error.get())),
             _ => Err(read_error(&event.data)),
         },
-        _ => Ok(Told::Other),
+        _ => Ok(ServerEvent::Other),
     }
 }

@@ -4,7 +4,7 @@ use http::StatusCode;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::client_wire::{RawCall, Told, answer, event, version};
+use super::client_wire::{RawCall, ServerEvent, answer, event, version};
 use super::exception::ClientError;
 use super::wire::decode;
 use crate::fuzz_targets::{Target, examples};
@@ -64,8 +64,8 @@ fn answers(data: &[u8]) {
     for kind in ["data", "error", "done", "other"] {
         let told = event(&Event { event: kind.to_owned(), data: text.to_owned(), id: None }, "call-1");
         match told {
-            Ok(Told::Data(result)) => check(&said, data, Ok(result)),
-            Ok(Told::Start | Told::Done | Told::Other) => {}
+            Ok(ServerEvent::Data(result)) => check(&said, data, Ok(result)),
+            Ok(ServerEvent::Start | ServerEvent::Done | ServerEvent::Other) => {}
             Err(error) => check(&said, data, Err(error)),
         }
     }

@@ -16,7 +16,7 @@ use toolmux_core::tool::Passthrough;
 
 use super::PROTOCOL;
 use super::client::RawEvents;
-use super::client_wire::Told;
+use super::client_wire::ServerEvent;
 use super::document::Function;
 use super::error_data::ErrorData;
 use super::exception::ClientError;
@@ -48,7 +48,7 @@ pub(super) async fn follow(
     let (gather, mut kept) = (streams(call), 0);
     loop {
         match events.next().await {
-            Ok(Some(Told::Data(part))) => {
+            Ok(Some(ServerEvent::Data(part))) => {
                 progress.send(update(&part)).await;
                 kept = if gather { kept + part.get().len() } else { 0 };
                 if kept > MOST_KEPT {
@@ -60,13 +60,13 @@ pub(super) async fn follow(
                 }
                 parts.push(part);
             }
-            Ok(Some(Told::Start | Told::Other)) => {}
+            Ok(Some(ServerEvent::Start | ServerEvent::Other)) => {}
             // Servers that never say that they are done have given something before they close.
             Ok(None) if parts.is_empty() => {
                 let what = "The OpenTool server closed the stream before it gave anything";
                 return Err(SourceError::Lost(Message::public(what)));
             }
-            Ok(Some(Told::Done) | None) => return Ok(Outcome::Returned(streamed(parts))),
+            Ok(Some(ServerEvent::Done) | None) => return Ok(Outcome::Returned(streamed(parts))),
             Err(error) => return failed(error, call),
         }
     }

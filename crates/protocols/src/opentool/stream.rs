@@ -20,7 +20,7 @@ use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::{Progress, Update};
 use toolmux_core::refusal::Refusal;
 
-use super::wire::{self, Asked, Heard};
+use super::wire::{self, DecodedCall, Heard};
 use crate::web::Web;
 
 /// A call and whoever follows it. Dropping it, which a client that leaves does, cancels the tool.
@@ -35,7 +35,7 @@ pub(super) struct Following {
 }
 
 /// A call and whoever follows it, without the body that it came in.
-pub(super) fn begin(web: &Arc<Web>, caller: Caller, asked: Asked<'_>) -> Following {
+pub(super) fn begin(web: &Arc<Web>, caller: Caller, asked: DecodedCall<'_>) -> Following {
     let (progress, updates) = Progress::channel();
     let (gateway, request) = (Arc::clone(&web.gateway), asked.request);
     Following {

@@ -27,7 +27,7 @@ use crate::web::json;
 const NOT_A_CALL: i64 = -32700;
 
 /// A call as it came: what is asked, under which name, and the id to echo.
-pub(super) struct Asked<'a> {
+pub(super) struct DecodedCall<'a> {
     pub(super) request: Request,
     pub(super) method: Cow<'a, str>,
     pub(super) id: &'a RawValue,
@@ -39,7 +39,7 @@ pub(super) struct NotCalled<'a> {
     pub(super) refusal: Refusal,
 }
 
-pub(super) fn decode(body: &[u8]) -> Result<Asked<'_>, NotCalled<'_>> {
+pub(super) fn decode(body: &[u8]) -> Result<DecodedCall<'_>, NotCalled<'_>> {
     let malformed = |id, text: String| NotCalled { id, refusal: Refusal::Malformed(Message::public(text)) };
     let call: jsonrpc::Request<'_> = serde_json::from_slice(body)
         .map_err(|error| malformed(only_id(body), format!("The body is not a JSON-RPC request: {error}")))?;
@@ -49,7 +49,7 @@ pub(super) fn decode(body: &[u8]) -> Result<Asked<'_>, NotCalled<'_>> {
     }
     let arguments =
         Arguments::read(call.params).map_err(|error| NotCalled { id: Some(id), refusal: invalid(&error) })?;
-    Ok(Asked { request: Request::new(ToolRef::flat(&call.method), arguments), method: call.method, id })
+    Ok(DecodedCall { request: Request::new(ToolRef::flat(&call.method), arguments), method: call.method, id })
 }
 
 fn is_id(id: &RawValue) -> bool {
@@ -112,16 +112,16 @@ pub(super) fn done_event(method: &str) -> Bytes {
 pub(super) fn update_event(id: &RawValue, update: Update) -> Bytes {
     #[derive(Serialize)]
     #[serde(rename_all = "lowercase")]
-    enum Told {
+    enum StreamEvent {
         Progress { done: f64, total: Option<f64>, message: Option<String> },
         Log { level: String, data: RawJson },
     }
     match update {
         Update::Data(part) => data_event(id, &object(&part)),
         Update::Progress { done, total, message } => {
-            data_event(id, &to_json(&Told::Progress { done, total, message }))
+            data_event(id, &to_json(&StreamEvent::Progress { done, total, message }))
         }
-        Update::Log { level, data } => data_event(id, &to_json(&Told::Log { level, data })),
+        Update::Log { level, data } => data_event(id, &to_json(&StreamEvent::Log { level, data })),
     }
 }
 

@@ -15,7 +15,7 @@ use super::upstream::{Answered, ToolCall, ToolList, decode, decode_list, decode_
 use super::wire::Form;
 use crate::http_client::{Answer, HttpClient, HttpError, HttpLimits, base_of, sensitive};
 use crate::http_status::StatusAnswer;
-use crate::version_header::{OXP_VERSION, OXP_VERSION_HEADER};
+use crate::oxp_header::{OXP_VERSION, OXP_VERSION_HEADER};
 
 /// How patient a client is.
 #[derive(Clone, Copy, Debug)]

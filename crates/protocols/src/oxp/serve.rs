@@ -18,9 +18,9 @@ use super::list::list;
 use super::version::check_header;
 use super::wire::{self, Decoded, DeveloperHalf, Form};
 use crate::curl;
+use crate::oxp_header::stamp;
 use crate::registry::Served;
 use crate::routes::{Access, Routes};
-use crate::version_header::stamp;
 use crate::web::{Web, idempotency_key, json};
 
 /// Our routes as an OpenAPI document.

@@ -4,7 +4,7 @@ use http::{HeaderMap, HeaderValue};
 use toolmux_core::message::Message;
 use toolmux_core::refusal::Refusal;
 
-use crate::version_header::{OXP_VERSION, OXP_VERSION_HEADER};
+use crate::oxp_header::{OXP_VERSION, OXP_VERSION_HEADER};
 
 /// What older clients call it.
 pub(super) const SCHEMA: &str = "urn:oxp:1.0";

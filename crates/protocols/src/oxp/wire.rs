@@ -19,7 +19,7 @@ use toolmux_core::requirements::Grants;
 use toolmux_core::secret::Secret;
 
 use super::version::{SCHEMA, check_schema};
-use crate::version_header::stamp;
+use crate::oxp_header::stamp;
 use crate::web::{LONGEST_CALL_ID, json};
 
 /// The longest call id, trace id and user id.

@@ -101,7 +101,7 @@ impl Runner {
             patience: Some(self.step_timeout),
             ..Request::new(ToolRef::either(&step.function), Arguments::from_map(arguments))
         };
-        match call.onward(request, &Progress::unheard()).await {
+        match call.nested(request, &Progress::unheard()).await {
             Ok(Outcome::Returned(output)) => Ok(output),
             Ok(Outcome::Failed(error)) => Err(Stopped::Failed(Box::new(error))),
             Err(refusal) => Err(Stopped::Refused(refusal)),

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use futures_util::FutureExt;
 use http::{HeaderMap, Method, StatusCode};
 use serde_json::{Value, json};
-use toolmux_core::broker::{Broker, Brokered, Wanted};
+use toolmux_core::broker::{Broker, TokenReply, TokenRequest};
 use toolmux_core::gateway::{Admission, ApiKey, Gateway, Settings};
 use toolmux_core::mount::{Mount, Naming, ToolSettings};
 use toolmux_core::requirements::{Authorization, Requirements};
@@ -294,10 +294,11 @@ async fn of_several_servers_one_renews_a_token_and_all_use_it() {
     let base: Base = Arc::new(OnceLock::new());
     let servers: Vec<_> = (0..8).map(|_| broker(&stage.provider, &stage.store, &base)).collect();
     let needed = Authorization::new("github", vec!["repo".into()]);
-    let wanted = Wanted { caller: "alice", subject: None, needed_by: "Kit.Needy", user: "", needed: &needed };
+    let wanted =
+        TokenRequest { caller: "alice", subject: None, needed_by: "Kit.Needy", user: "", needed: &needed };
     for token in futures_util::future::join_all(servers.iter().map(|server| server.token(&wanted))).await {
         match token {
-            Ok(Brokered::Token(token)) => assert_eq!(token.expose(), "access2"),
+            Ok(TokenReply::Token(token)) => assert_eq!(token.expose(), "access2"),
             other => panic!("{other:?}"),
         }
     }

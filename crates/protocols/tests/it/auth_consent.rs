@@ -6,7 +6,8 @@ use std::sync::Arc;
 use http::StatusCode;
 use serde_json::json;
 use toolmux_core::broker::{
-    Broker, Brokered, CameBack, ChallengeStatus, ConsentRequest, Finished, Proof, StartFrom, Started, Wanted,
+    Broker, ChallengeStatus, ConsentRequest, Finished, OAuthCallback, Proof, StartFrom, Started, TokenReply,
+    TokenRequest,
 };
 use toolmux_core::message::Message;
 use toolmux_core::requirements::{Authorization, TokenServer};
@@ -83,10 +84,15 @@ async fn ids_of_challenges_are_kept_as_digests() {
 /// The id of the challenge that a caller by token gets.
 async fn challenge(broker: &OAuthBroker, subject: &str, needed: &Authorization) -> String {
     let caller = format!("jwt:{subject}");
-    let wanted =
-        Wanted { caller: &caller, subject: Some(subject), needed_by: "Kit.Needy", user: subject, needed };
+    let wanted = TokenRequest {
+        caller: &caller,
+        subject: Some(subject),
+        needed_by: "Kit.Needy",
+        user: subject,
+        needed,
+    };
     match broker.token(&wanted).await {
-        Ok(Brokered::Challenge(challenge)) => {
+        Ok(TokenReply::Challenge(challenge)) => {
             challenge.url.expect("a link").rsplit('/').next().expect("an id").to_owned()
         }
         other => panic!("{other:?}"),
@@ -114,7 +120,7 @@ async fn come_back(stage: &Stage, started: &Started, account: &str) -> Result<Fi
     let back: Url = location(&headers).parse().expect("an address");
     let parameters: Vec<(String, String)> = back.query_pairs().into_owned().collect();
     let browser = Some(started.browser.expose());
-    stage.broker.finish(&CameBack { callback: "github", parameters: &parameters, browser }).await
+    stage.broker.finish(&OAuthCallback { callback: "github", parameters: &parameters, browser }).await
 }
 
 /// The same; whether that was the end of it, and what became of the challenge.

@@ -18,7 +18,7 @@ use toolmux_core::store::MemoryStore;
 use toolmux_protocols::SOURCES;
 use toolmux_protocols::registry::Opening;
 
-use crate::scripted_peer::{Asked, Dialect, EVENTS, HTML, ID, JSON, Peer, Read, Script, http};
+use crate::scripted_peer::{Dialect, EVENTS, HTML, ID, JSON, Peer, Read, ReceivedRequest, Script, http};
 
 pub(crate) const GOOD_RPC: &str =
     r#"{"jsonrpc":"2.0","id":IDENTITY,"result":{"content":[{"type":"text","text":"ok"}]}}"#;
@@ -95,7 +95,7 @@ const ATS: Dialect = Dialect {
 
 const EVERY: [Dialect; 6] = [MCP, MCP_SESSION, MCP_EVENTS, OPENTOOL, OXP, ATS];
 
-fn mcp_result(asked: &Asked, revision: &str) -> String {
+fn mcp_result(asked: &ReceivedRequest, revision: &str) -> String {
     let tool = json!({ "name": "t", "inputSchema": { "type": "object" } });
     asked.rpc(&if asked.says("server/discover") {
         json!({ "supportedVersions": [revision], "capabilities": { "tools": {} } })

@@ -16,15 +16,15 @@ use crate::mcp_client::{modern_as, rpc};
 use crate::mcp_fixture::{Kit, Served, serve};
 
 /// The client's ends of a conversation.
-struct Talk {
+struct StdioClient {
     read: BufReader<ReadHalf<DuplexStream>>,
     write: WriteHalf<DuplexStream>,
     served: Served,
 }
 
-impl Talk {
+impl StdioClient {
     async fn begin() -> Self {
-        Talk::with(Arc::new(Kit)).await
+        StdioClient::with(Arc::new(Kit)).await
     }
 
     async fn with(kit: Arc<dyn Source>) -> Self {
@@ -34,7 +34,7 @@ impl Talk {
         let (input, output) = tokio::io::split(theirs);
         tokio::spawn(serve_streams(served.gateway.clone(), caller, input, output));
         let (read, write) = tokio::io::split(ours);
-        Talk { read: BufReader::new(read), write, served }
+        StdioClient { read: BufReader::new(read), write, served }
     }
 
     async fn say(&mut self, text: &str) {
@@ -50,7 +50,7 @@ impl Talk {
 
 #[tokio::test]
 async fn both_eras_share_a_pair_of_streams() {
-    let mut talk = Talk::begin().await;
+    let mut talk = StdioClient::begin().await;
     talk.say("not json").await;
     assert_eq!(talk.hear().await["error"]["code"], -32700);
     let (_, call) =
@@ -65,7 +65,7 @@ async fn both_eras_share_a_pair_of_streams() {
 
 #[tokio::test]
 async fn a_long_call_is_busy_while_there_is_no_memory() {
-    let mut talk = Talk::begin().await;
+    let mut talk = StdioClient::begin().await;
     talk.served.gateway.memory().resize(Some(1 << 20));
     let others = talk.served.gateway.memory().hold((1 << 20) - 1);
     let text = "x".repeat(200_000);
@@ -80,7 +80,7 @@ async fn a_long_call_is_busy_while_there_is_no_memory() {
 
 #[tokio::test]
 async fn questions_and_answers_go_both_ways() {
-    let mut talk = Talk::begin().await;
+    let mut talk = StdioClient::begin().await;
     let params = json!({ "protocolVersion": "2025-06-18", "capabilities": { "elicitation": {} } });
     talk.say(&rpc(1, "initialize", params)).await;
     talk.hear().await;
@@ -95,7 +95,7 @@ async fn questions_and_answers_go_both_ways() {
 
 #[tokio::test]
 async fn a_cancelled_request_gets_no_answer() {
-    let mut talk = Talk::begin().await;
+    let mut talk = StdioClient::begin().await;
     let params = json!({ "protocolVersion": "2025-06-18", "capabilities": { "elicitation": {} } });
     talk.say(&rpc(1, "initialize", params)).await;
     talk.hear().await;
@@ -138,7 +138,7 @@ impl Source for Noting {
 #[tokio::test]
 async fn the_session_ends_with_the_streams() {
     let noting = Arc::new(Noting::default());
-    let mut talk = Talk::with(Arc::clone(&noting) as Arc<dyn Source>).await;
+    let mut talk = StdioClient::with(Arc::clone(&noting) as Arc<dyn Source>).await;
     let echo = json!({ "name": "Kit_echo", "arguments": { "text": "hi" } });
     talk.say(&modern_as("tools/call", echo.clone(), json!({})).1).await;
     talk.hear().await;

@@ -49,16 +49,16 @@ pub(crate) struct Dialect {
     /// The body of a good answer to a call.
     pub(crate) good: &'static str,
     /// Answers whatever is not a call.
-    pub(crate) other: fn(&Asked) -> String,
+    pub(crate) other: fn(&ReceivedRequest) -> String,
 }
 
 /// A request as it came.
-pub(crate) struct Asked {
+pub(crate) struct ReceivedRequest {
     pub(crate) text: String,
     body: Value,
 }
 
-impl Asked {
+impl ReceivedRequest {
     pub(crate) fn says(&self, part: &str) -> bool {
         self.text.contains(part)
     }
@@ -165,7 +165,7 @@ async fn serve(mut stream: TcpStream, dialect: Dialect, state: Arc<State>) {
     stream.shutdown().await.ok();
 }
 
-fn tell(state: &State, event: Option<&str>, asked: &Asked) {
+fn tell(state: &State, event: Option<&str>, asked: &ReceivedRequest) {
     let stream = state.stream.lock().expect("not poisoned");
     if let (Some(event), Some(stream)) = (event, &*stream) {
         stream.send(asked.fill(event)).ok();
@@ -183,7 +183,7 @@ async fn stream_events(mut stream: TcpStream, state: &State) {
 }
 
 /// A request, or none when the connection is to be closed before it is whole.
-async fn read_request(stream: &mut TcpStream, read: Read) -> Option<Asked> {
+async fn read_request(stream: &mut TcpStream, read: Read) -> Option<ReceivedRequest> {
     let mut bytes = Vec::new();
     if read == Read::Nothing {
         return None;
@@ -204,7 +204,7 @@ async fn read_request(stream: &mut TcpStream, read: Read) -> Option<Asked> {
         }
         if here == length {
             let body = serde_json::from_slice(&bytes[head + 4..]).unwrap_or_default();
-            return Some(Asked { text, body });
+            return Some(ReceivedRequest { text, body });
         }
     }
 }

@@ -313,12 +313,12 @@ async fn tasks_are_listed_newest_first(store: Arc<dyn Store>) {
 async fn the_bell_rings_for_every_change(store: Arc<dyn Store>) {
     let mut work = store.work_bell();
     let id = submit(&store, "alice").await;
-    work.heard().await;
-    let mut bell = store.task_bell(&id);
+    work.changed().await;
+    let mut notifier = store.task_notifier(&id);
     store.task_start(&id).await.unwrap();
-    bell.heard().await;
+    notifier.changed().await;
     store.task_tell(&id, &Update::Progress { done: 1.0, total: None, message: None }).await.unwrap();
-    bell.heard().await;
+    notifier.changed().await;
     store.task_cancel(&id).await.unwrap();
-    bell.heard().await;
+    notifier.changed().await;
 }

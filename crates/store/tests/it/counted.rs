@@ -58,10 +58,15 @@ impl CountedServer {
         self.says.recv_timeout(LONGEST).expect("the server answers")
     }
 
-    /// What it says to each number, asked `lanes` at a time, as it comes.
-    fn ask(&mut self, kind: &str, numbers: &Range<u64>, lanes: u64) -> impl Iterator<Item = (u64, String)> {
+    /// What it says to each number, asked `concurrency` at a time, as it comes.
+    fn ask(
+        &mut self,
+        kind: &str,
+        numbers: &Range<u64>,
+        concurrency: u64,
+    ) -> impl Iterator<Item = (u64, String)> {
         let count = numbers.end - numbers.start;
-        writeln!(self.asks, "{kind} {} {count} {lanes}", numbers.start).unwrap();
+        writeln!(self.asks, "{kind} {} {count} {concurrency}", numbers.start).unwrap();
         let lines = std::iter::from_fn(|| Some(self.line()).filter(|line| line != "done"));
         lines.map(|line| {
             let (number, answer) = line.split_once(' ').unwrap();
@@ -80,7 +85,7 @@ impl Drop for CountedServer {
 /// All that was asked, and the server it was asked of.
 pub(crate) struct Counted {
     pub(crate) kind: Kind,
-    pub(crate) lanes: u64,
+    pub(crate) concurrency: u64,
     pub(crate) server: CountedServer,
     log: PathBuf,
     next: u64,
@@ -88,8 +93,8 @@ pub(crate) struct Counted {
 }
 
 impl Counted {
-    pub(crate) fn new(kind: Kind, lanes: u64, server: CountedServer, log: &Path) -> Self {
-        Counted { kind, lanes, server, log: log.to_owned(), next: 0, answers: BTreeMap::new() }
+    pub(crate) fn new(kind: Kind, concurrency: u64, server: CountedServer, log: &Path) -> Self {
+        Counted { kind, concurrency, server, log: log.to_owned(), next: 0, answers: BTreeMap::new() }
     }
 
     /// Asks for so many new numbers; how many of them were acknowledged.
@@ -106,7 +111,7 @@ impl Counted {
             Kind::Task => "task",
         };
         let (mut answers, mut act) = (BTreeMap::new(), Some(act));
-        for (number, answer) in self.server.ask(kind, &numbers, self.lanes) {
+        for (number, answer) in self.server.ask(kind, &numbers, self.concurrency) {
             answers.insert(number, answer);
             if let Some(act) = act.take_if(|_| answers.len() as u64 == after) {
                 act();
@@ -144,7 +149,7 @@ impl Counted {
             Kind::Call => "call",
             Kind::Task => "end",
         };
-        let again: BTreeMap<u64, String> = self.server.ask(kind, &(0..self.next), self.lanes).collect();
+        let again: BTreeMap<u64, String> = self.server.ask(kind, &(0..self.next), self.concurrency).collect();
         let runs = self.runs();
         for (number, first) in &self.answers {
             let (now, runs) = (&again[number], runs.get(number).copied().unwrap_or_default());

@@ -55,10 +55,10 @@ async fn end(gateway: &Arc<Gateway>, id: &TaskId) -> TaskStatus {
     gateway.task(&caller, id).await.unwrap().unwrap().status
 }
 
-/// Asks for all numbers, `lanes` at a time.
-async fn ask_all(gateway: &Arc<Gateway>, kind: &str, [first, count, lanes]: [u64; 3]) {
+/// Asks for all numbers, `concurrency` at a time.
+async fn ask_all(gateway: &Arc<Gateway>, kind: &str, [first, count, concurrency]: [u64; 3]) {
     let next = Arc::new(AtomicU64::new(first));
-    let lanes = (0..lanes).map(|_| {
+    let concurrency = (0..concurrency).map(|_| {
         let (gateway, kind, next) = (Arc::clone(gateway), kind.to_owned(), Arc::clone(&next));
         tokio::spawn(async move {
             loop {
@@ -70,8 +70,8 @@ async fn ask_all(gateway: &Arc<Gateway>, kind: &str, [first, count, lanes]: [u64
             }
         })
     });
-    for lane in lanes.collect::<Vec<_>>() {
-        lane.await.unwrap();
+    for task in concurrency.collect::<Vec<_>>() {
+        task.await.unwrap();
     }
     println!("done");
 }

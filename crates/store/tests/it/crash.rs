@@ -68,7 +68,7 @@ impl Drop for Server {
     }
 }
 
-/// What the lanes of one test share.
+/// What the threads of one test share.
 struct Killing {
     url: String,
     log: PathBuf,
@@ -82,14 +82,14 @@ impl Killing {
     fn all(self) -> u64 {
         std::thread::scope(|scope| {
             for _ in 0..LANES {
-                scope.spawn(|| self.lane());
+                scope.spawn(|| self.thread());
             }
         });
         self.killed.into_inner()
     }
 
     /// Starts a server and kills it at a random step, until there were enough of these.
-    fn lane(&self) {
+    fn thread(&self) {
         loop {
             let round = self.rounds.fetch_add(1, Ordering::SeqCst);
             if round >= ROUNDS {

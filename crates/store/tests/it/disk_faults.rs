@@ -8,7 +8,7 @@ use sqlx::sqlite::SqliteConnection;
 use crate::counted::{Counted, CountedServer, Kind, Refused};
 use crate::fault_injector::{Fault, FaultInjector};
 
-/// How many numbers are asked for before and after the fault; during it, three times as many as lanes.
+/// How many numbers are asked for before and after the fault; during it, three times as many as concurrency.
 const NUMBERS: u64 = 20;
 
 /// Rows that a process of its own sees, and that it can write.
@@ -25,16 +25,16 @@ async fn seen_from_outside(file: &Path, kind: Kind) -> u64 {
     rows.unsigned_abs()
 }
 
-async fn check(fault: Fault, kind: Kind, lanes: u64) {
-    eprintln!("{fault:?}, {kind:?}, {lanes} at a time");
+async fn check(fault: Fault, kind: Kind, concurrency: u64) {
+    eprintln!("{fault:?}, {kind:?}, {concurrency} at a time");
     let (folder, injector) = (tempfile::tempdir().unwrap(), FaultInjector::new());
     let (file, log) = (folder.path().join("records.db"), folder.path().join("runs"));
     let url = format!("sqlite:{}", file.display());
     let server = || CountedServer::start(&url, &log, Some((&injector, "records.db")));
-    let mut counted = Counted::new(kind, lanes, server(), &log);
+    let mut counted = Counted::new(kind, concurrency, server(), &log);
     assert_eq!(counted.ask(NUMBERS), NUMBERS);
     injector.on(fault);
-    let during = counted.ask(lanes * 3);
+    let during = counted.ask(concurrency * 3);
     assert_eq!(during, 0, "nothing can be kept now");
     injector.off();
     assert_eq!(counted.ask(NUMBERS), NUMBERS, "there is room again");
@@ -46,8 +46,8 @@ async fn check(fault: Fault, kind: Kind, lanes: u64) {
 
 async fn check_all(fault: Fault) {
     for kind in [Kind::Call, Kind::Task] {
-        for lanes in [1, 8, 64] {
-            check(fault, kind, lanes).await;
+        for concurrency in [1, 8, 64] {
+            check(fault, kind, concurrency).await;
         }
     }
 }
@@ -71,15 +71,15 @@ async fn nothing_acknowledged_is_lost_after_syncs_failed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_refused_does_not_come_back_after_a_crash() {
     let injector = FaultInjector::new();
-    for (kind, lanes) in [(Kind::Call, 1), (Kind::Call, 8), (Kind::Task, 1), (Kind::Task, 8)] {
+    for (kind, concurrency) in [(Kind::Call, 1), (Kind::Call, 8), (Kind::Task, 1), (Kind::Task, 8)] {
         let folder = tempfile::tempdir().unwrap();
         let (file, log) = (folder.path().join("records.db"), folder.path().join("runs"));
         let url = format!("sqlite:{}", file.display());
         let server = || CountedServer::start(&url, &log, Some((&injector, "records.db")));
-        let mut counted = Counted::new(kind, lanes, server(), &log);
+        let mut counted = Counted::new(kind, concurrency, server(), &log);
         assert_eq!(counted.ask(NUMBERS), NUMBERS);
         injector.on(Fault::Sync);
-        assert_eq!(counted.ask(lanes), 0);
+        assert_eq!(counted.ask(concurrency), 0);
         counted.kill();
         injector.off();
         counted.nothing_is_lost_or_doubled(server(), Refused::NotKept);

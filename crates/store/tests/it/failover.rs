@@ -4,7 +4,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use tokio::time::timeout;
-use toolmux_store::{Look, StoreSettings, open};
+use toolmux_store::{ReadOnlyStore, StoreSettings, open};
 
 use crate::counted::{Counted, CountedServer, Kind, Refused};
 use crate::fault_injector::{Fault, FaultInjector};
@@ -70,7 +70,7 @@ async fn check_failover(kind: Kind) {
     });
     until_acknowledged(&mut counted).await;
     assert_eq!(counted.ask(NUMBERS), NUMBERS, "the load goes on");
-    assert!(Look::at(&url).await.is_ok(), "whoever only looks finds it too");
+    assert!(ReadOnlyStore::at(&url).await.is_ok(), "whoever only looks finds it too");
     counted.kill();
     // A commit whose answer was lost with the primary may have reached the standby.
     counted.nothing_is_lost_or_doubled(server(), Refused::MayBeKept);

@@ -7,7 +7,7 @@ use sqlx::Connection;
 use tokio::time::timeout;
 use toolmux_core::store::{Begun, NewTask, Store};
 use toolmux_core::task::TaskId;
-use toolmux_store::{Look, SqlStore, StoreSettings};
+use toolmux_store::{ReadOnlyStore, SqlStore, StoreSettings};
 
 use crate::contract::settings;
 use crate::contract_calls::{key, returned, text};
@@ -45,10 +45,10 @@ pub(crate) async fn both(check: impl AsyncFn(&str)) {
 }
 
 async fn ended(store: &Arc<dyn Store>, id: &TaskId) -> Vec<String> {
-    let mut bell = store.task_bell(id);
+    let mut notifier = store.task_notifier(id);
     let wait = async {
         while !store.task_find(id, 0).await.unwrap().unwrap().task.status.is_ended() {
-            bell.heard().await;
+            notifier.changed().await;
         }
     };
     timeout(PATIENCE, wait).await.expect("the task ends");
@@ -149,7 +149,7 @@ async fn a_lease_that_nobody_renews_runs_out() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_look_changes_nothing() {
     both(async |url| {
-        let told = Look::at(url).await.err().map(|error| error.to_string());
+        let told = ReadOnlyStore::at(url).await.err().map(|error| error.to_string());
         assert!(told.is_some(), "there is nothing to look at yet");
         let dead = server(url).await;
         let task = new("a");
@@ -157,7 +157,7 @@ async fn a_look_changes_nothing() {
         assert!(dead.task_start(&task.id).await.unwrap());
         drop(dead);
         leases_end(url).await;
-        let look = Look::at(url).await.unwrap();
+        let look = ReadOnlyStore::at(url).await.unwrap();
         let status = look.status().await.unwrap();
         assert_eq!((status.servers, status.tasks, status.schema), (0, [0, 1, 0], 3));
         assert!(look.audit_list(9).await.unwrap().is_empty());

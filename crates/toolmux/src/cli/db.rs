@@ -10,7 +10,7 @@ use toolmux_core::audit::AuditRecord;
 use toolmux_core::redact::know_password_in;
 use toolmux_core::secret::Secret;
 use toolmux_core::store::{Pruned, Retention, StoreError, StoreStatus};
-use toolmux_store::{Look, OpenError};
+use toolmux_store::{OpenError, ReadOnlyStore};
 
 use super::failure::Failure;
 use super::table::Table;
@@ -18,7 +18,7 @@ use super::terminal::{Terminal, print_line};
 use crate::assembly::store;
 use crate::config::Config;
 
-/// Look at the records of calls and tasks, or make them fewer.
+/// ReadOnlyStore at the records of calls and tasks, or make them fewer.
 ///
 /// Example: toolmux db status --store sqlite:toolmux.db
 #[derive(clap::Args)]
@@ -125,9 +125,9 @@ fn line(record: &AuditRecord) -> Value {
     json!({ "at": at, "caller": record.caller, "action": record.action.as_str(), "subject": record.subject })
 }
 
-async fn look(url: &Secret) -> Result<Look, Failure> {
+async fn look(url: &Secret) -> Result<ReadOnlyStore, Failure> {
     know_password_in(url.expose());
-    let looked = Look::at(url.expose()).await;
+    let looked = ReadOnlyStore::at(url.expose()).await;
     looked.map_err(|error| {
         let hint = match error {
             OpenError::NoTables | OpenError::OtherTables { .. } => {

@@ -56,7 +56,7 @@ impl Serve {
         let flags = self.flags()?;
         let config = flags.over(origin.config);
         config.check_exposure()?;
-        let manner = Manner { version: None, file: origin.file, flags, found: origin.found };
+        let manner = ServeOptions { version: None, file: origin.file, flags, found: origin.found };
         serve(&config, manner, terminal).await
     }
 
@@ -84,7 +84,7 @@ fn whole_address(part: &str) -> Option<SocketAddr> {
 
 /// How a configuration is served.
 #[derive(Default)]
-pub(super) struct Manner {
+pub(super) struct ServeOptions {
     /// The version that the server tells, where that is not the program's own.
     pub(super) version: Option<String>,
     /// The file to follow.
@@ -96,7 +96,11 @@ pub(super) struct Manner {
 }
 
 /// Serves a configuration until the process is told to end, and follows the file it is from.
-pub(super) async fn serve(config: &Config, manner: Manner, terminal: &Terminal) -> Result<ExitCode, Failure> {
+pub(super) async fn serve(
+    config: &Config,
+    manner: ServeOptions,
+    terminal: &Terminal,
+) -> Result<ExitCode, Failure> {
     let (store, stop) = (store(&config.store, config.retention).await?, CancellationToken::new());
     let mut assembly = Assembly::new(config, store).map_err(|error| {
         let fault = manner.file.as_ref().and_then(|file| config.opening_fault(&file.path));

@@ -8,7 +8,7 @@ use toolmux_core::gateway::ApiKey;
 use toolmux_core::secret::Secret;
 
 use super::failure::Failure;
-use super::serve::{Manner, serve};
+use super::serve::{ServeOptions, serve};
 use super::terminal::Terminal;
 use crate::config::Config;
 
@@ -89,7 +89,7 @@ impl Start {
         config.allow_stop |= !config.keys.is_empty();
         config.check_exposure()?;
         // Reading the file again would forget the keys of the command line.
-        serve(&config, Manner { version: self.version, ..Manner::default() }, terminal).await
+        serve(&config, ServeOptions { version: self.version, ..ServeOptions::default() }, terminal).await
     }
 
     fn address(&self, configured: SocketAddr) -> Result<SocketAddr, Failure> {

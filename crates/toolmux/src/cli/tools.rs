@@ -103,7 +103,7 @@ impl Tools {
         let assembly = Assembly::new(&config, Arc::new(MemoryStore::default()))?;
         (config.keys, config.jwt) = asked;
         let gateway = &assembly.gateway;
-        let telling = async {
+        let printing = async {
             connected(gateway, terminal, PATIENCE).await;
             match &self.why {
                 Some(tool) => {
@@ -113,7 +113,7 @@ impl Tools {
                 None => self.list(gateway, terminal).await.map(|()| ExitCode::SUCCESS),
             }
         };
-        closing(gateway, telling).await
+        closing(gateway, printing).await
     }
 
     async fn list(&self, gateway: &Arc<Gateway>, terminal: &Terminal) -> Result<(), Failure> {

@@ -6,8 +6,8 @@ use toolmux_core::requirements::GrantAllowlist;
 
 use super::SourceConfig;
 use super::auth::AuthConfig;
-use super::believe::Reader;
 use super::fault::ConfigFault;
+use super::resolve::Reader;
 
 /// What there is to be named.
 pub(super) struct Known<'a> {

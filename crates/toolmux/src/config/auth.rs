@@ -10,8 +10,8 @@ use toolmux_protocols::auth::{ClientAuth, Provider, ProviderError};
 use toolmux_protocols::registry::SecretSetting;
 
 use super::SourceConfig;
-use super::believe::Reader;
 use super::fault::ConfigFault;
+use super::resolve::Reader;
 
 /// The file of the sealing key when nothing else is said.
 const KEY_FILE: &str = "toolmux.key";

@@ -8,9 +8,9 @@ use toolmux_core::toolset::Toolset;
 use toolmux_protocols::network_zone::is_this_machine_name;
 use toolmux_protocols::registry::SecretSetting;
 
-use super::believe::Reader;
 use super::fault::ConfigFault;
 use super::raw::{RawJwt, RawKey};
+use super::resolve::Reader;
 use super::{JwtConfig, secrets};
 
 /// RFC 7518: a key of HS256 is at least as long as the hash.

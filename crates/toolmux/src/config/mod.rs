@@ -3,7 +3,6 @@
 
 mod allowlist;
 mod auth;
-mod believe;
 mod callers;
 mod deliver;
 mod duration;
@@ -13,15 +12,16 @@ mod fault;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzz_targets;
 mod import;
-mod kept;
 mod keys;
 mod near_file;
 mod raw;
 mod raw_limits;
 mod raw_retention;
 mod raw_tool;
+mod resolve;
 #[cfg(test)]
 mod secrecy;
+mod secret_locations;
 mod secrets;
 mod size;
 
@@ -43,12 +43,12 @@ use toolmux_protocols::registry::{OpenError, Opening, SourceKind};
 use toolmux_protocols::web::WebLimits;
 
 pub use self::auth::{AuthConfig, ProviderConfig, SealingKeyAt};
-use self::believe::Reader;
 pub use self::fault::ConfigFault;
 pub(crate) use self::import::{is_clients_file, read as clients};
-pub(crate) use self::kept::{Kept, KeptSecret, kept_secrets};
 pub(crate) use self::near_file::near_file;
 pub use self::raw::Raw;
+use self::resolve::Reader;
+pub(crate) use self::secret_locations::{KeptSecret, SecretLocation, kept_secrets};
 pub(crate) use self::secrets::read as read_secret;
 use crate::listener::ListenLimits;
 
@@ -146,7 +146,7 @@ impl Config {
         let spans = keys::check(text).map_err(|fault| fault.within(name, text))?;
         secrets::know_passwords(text);
         let raw: Raw = toml::from_str(text).map_err(|error| ConfigFault::misread(name, text, &error))?;
-        Reader { text, name, folder, spans }.believe(raw)
+        Reader { text, name, folder, spans }.resolve(raw)
     }
 
     /// What holds where no file says otherwise.

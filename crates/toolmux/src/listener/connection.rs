@@ -21,7 +21,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, interval_at, sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::at_once::AtOnce;
+use super::repoll_on_wake::RepollOnWake;
 use super::stopping::{Activity, Entered};
 use super::write_timeout::WriteTimeout;
 use super::{Front, ListenLimits};
@@ -42,11 +42,11 @@ pub(super) async fn serve(
 ) {
     stream.set_nodelay(true).ok();
     let activity = &entered.activity;
-    let talk = Arc::new(Talk { front, activity: Arc::clone(activity) });
+    let talk = Arc::new(ConnectionActivity { front, activity: Arc::clone(activity) });
     let service = service_fn(|request| Arc::clone(&talk).answer(request));
     let stream = TokioIo::new(WriteTimeout::new(stream, limits.write_timeout));
     let mut connection = pin!(http1::Builder::new().serve_connection(stream, service));
-    let at_once = AtOnce::new();
+    let at_once = RepollOnWake::new();
     let (mut going, mut told) = (pin!(going(last, activity)), false);
     let every = limits.head_timeout;
     let (mut watch, mut seen) = (interval_at(Instant::now() + every, every), 0);
@@ -80,12 +80,12 @@ async fn going(last: &CancellationToken, activity: &Activity) {
 }
 
 /// What is asked over a connection.
-struct Talk {
+struct ConnectionActivity {
     front: Arc<Front>,
     activity: Arc<Activity>,
 }
 
-impl Talk {
+impl ConnectionActivity {
     async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Result<Response, Infallible> {
         self.activity.begun.fetch_add(1, Ordering::Relaxed);
         let open = Open(self);
@@ -109,7 +109,7 @@ impl Talk {
 }
 
 /// A request whose answer has not left yet.
-struct Open(Arc<Talk>);
+struct Open(Arc<ConnectionActivity>);
 
 impl Drop for Open {
     fn drop(&mut self) {

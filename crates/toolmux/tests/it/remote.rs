@@ -10,7 +10,7 @@ const STEPS: &str = r#"{ "openworkflow": "1.0.0", "info": { "title": "T", "versi
     "start": { "function": "Shell.echo", "arguments": { "text": "hello" }, "results": { "result": "" }, "next": "" } } }"#;
 
 /// A server whose tool `Flow.T` tells of its one step.
-fn telling() -> (tempfile::TempDir, Serving, String) {
+fn reporting_server() -> (tempfile::TempDir, Serving, String) {
     let folder = folder(&format!("{ECHO}\n[sources.Flow]\nkind = \"workflow\"\ndocument = \"steps.json\"\n"));
     std::fs::write(folder.path().join("steps.json"), STEPS).expect("written");
     let serving = Serving::start(folder.path());
@@ -33,7 +33,7 @@ fn at_a_terminal(folder: &Path, arguments: &[&str]) -> Output {
 
 #[test]
 fn progress_over_there_is_shown_on_a_terminal_and_nowhere_else() {
-    let (folder, _serving, url) = telling();
+    let (folder, _serving, url) = reporting_server();
     let call = ["call", "Flow.T", "--url", &url];
     let piped = toolmux(folder.path(), &call);
     assert_eq!((stdout(&piped), stderr(&piped)), ("\"hello\"\n".to_owned(), String::new()));
@@ -63,7 +63,7 @@ fn a_call_that_is_interrupted_is_cancelled_over_there() {
 
 #[test]
 fn a_refusal_is_the_same_on_a_terminal() {
-    let (folder, _serving, url) = telling();
+    let (folder, _serving, url) = reporting_server();
     let call = ["call", "Shell.echo", "--url", &url];
     let (piped, watched) = (toolmux(folder.path(), &call), at_a_terminal(folder.path(), &call));
     let missing = "`text` is required but missing";
@@ -74,7 +74,7 @@ fn a_refusal_is_the_same_on_a_terminal() {
 
 #[test]
 fn a_call_in_the_background_is_followed_later() {
-    let (folder, _serving, url) = telling();
+    let (folder, _serving, url) = reporting_server();
     let started = toolmux(folder.path(), &["call", "Flow.T", "--background", "--url", &url]);
     let task = stdout(&started).trim().to_owned();
     assert!(!task.is_empty(), "{}", stderr(&started));

@@ -17,7 +17,7 @@ const CUT_OFF: &str = "aborted due to deadline";
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Told {
+struct OhaReport {
     summary: Summary,
     /// In seconds.
     latency_percentiles: BTreeMap<String, Option<f64>>,
@@ -54,7 +54,8 @@ fn json_flags() -> anyhow::Result<&'static [&'static str]> {
 }
 
 fn read(output: &str) -> anyhow::Result<Round> {
-    let told: Told = serde_json::from_str(output).with_context(|| format!("not what oha tells: {output}"))?;
+    let told: OhaReport =
+        serde_json::from_str(output).with_context(|| format!("not what oha tells: {output}"))?;
     let broken: Vec<String> = told
         .error_distribution
         .iter()

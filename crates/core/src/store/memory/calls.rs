@@ -40,11 +40,11 @@ struct Ended {
 #[derive(Debug)]
 struct Record {
     digest: CallDigest,
-    state: State,
+    state: CallState,
 }
 
 #[derive(Debug)]
-enum State {
+enum CallState {
     /// With a way to tell whoever waits, once somebody does.
     Running(Option<watch::Sender<Option<Outcome>>>),
     /// Boxed, so that records lie close together.
@@ -56,9 +56,9 @@ enum State {
 impl Record {
     fn outcome(&self) -> Option<Outcome> {
         match &self.state {
-            State::Running(_) => None,
-            State::Ended(outcome) => Some(Outcome::clone(outcome)),
-            State::NotKept => Some(result_not_kept()),
+            CallState::Running(_) => None,
+            CallState::Ended(outcome) => Some(Outcome::clone(outcome)),
+            CallState::NotKept => Some(result_not_kept()),
         }
     }
 }
@@ -76,7 +76,7 @@ impl Calls {
             Entry::Occupied(known) if known.get().digest != *digest => Begun::Conflict,
             Entry::Occupied(known) => known.get().outcome().map_or(Begun::Running, Begun::Ended),
             Entry::Vacant(place) => {
-                place.insert(Record { digest: *digest, state: State::Running(None) });
+                place.insert(Record { digest: *digest, state: CallState::Running(None) });
                 Begun::Fresh
             }
         }
@@ -89,18 +89,18 @@ impl Calls {
     pub(super) fn finish(&mut self, key: &CallKey, outcome: &Outcome, room: Room) -> bool {
         let Some(record) = self.records.get_mut(key) else { return false };
         match &record.state {
-            State::Ended(known) => return written(known) == written(outcome),
-            State::NotKept => return false,
-            State::Running(Some(waiting)) => drop(waiting.send_replace(Some(outcome.clone()))),
-            State::Running(None) => {}
+            CallState::Ended(known) => return written(known) == written(outcome),
+            CallState::NotKept => return false,
+            CallState::Running(Some(waiting)) => drop(waiting.send_replace(Some(outcome.clone()))),
+            CallState::Running(None) => {}
         }
         let mut bytes = outcome.bytes() as u64;
         record.state = if bytes <= room.bytes.share {
-            State::Ended(Box::new(outcome.clone()))
+            CallState::Ended(Box::new(outcome.clone()))
         } else {
             // It would not stay, and must not cost the caller its other results.
             bytes = 0;
-            State::NotKept
+            CallState::NotKept
         };
         let own = self.ended.entry(Arc::clone(&key.caller)).or_default();
         own.order.push_back((Arc::clone(&key.id), Instant::now()));
@@ -123,8 +123,10 @@ impl Calls {
 
     pub(super) fn watch(&mut self, key: &CallKey) -> Option<watch::Receiver<Option<Outcome>>> {
         self.records.get_mut(key).map(|record| match &mut record.state {
-            State::Running(waiting) => waiting.get_or_insert_with(|| watch::Sender::new(None)).subscribe(),
-            State::Ended(_) | State::NotKept => watch::Sender::new(record.outcome()).subscribe(),
+            CallState::Running(waiting) => {
+                waiting.get_or_insert_with(|| watch::Sender::new(None)).subscribe()
+            }
+            CallState::Ended(_) | CallState::NotKept => watch::Sender::new(record.outcome()).subscribe(),
         })
     }
 
@@ -191,7 +193,7 @@ impl Calls {
         own.without_result = own.without_result.saturating_sub(1);
         self.count -= 1;
         let record = self.records.remove(&CallKey { caller: Arc::clone(caller), id });
-        if let Some(State::Ended(outcome)) = record.map(|record| record.state) {
+        if let Some(CallState::Ended(outcome)) = record.map(|record| record.state) {
             own.bytes -= outcome.bytes() as u64;
             self.bytes -= outcome.bytes() as u64;
         }
@@ -203,7 +205,7 @@ impl Calls {
         own.without_result += 1;
         let key = CallKey { caller: Arc::clone(caller), id: Arc::clone(id) };
         let Some(record) = self.records.get_mut(&key) else { return };
-        if let State::Ended(outcome) = std::mem::replace(&mut record.state, State::NotKept) {
+        if let CallState::Ended(outcome) = std::mem::replace(&mut record.state, CallState::NotKept) {
             own.bytes -= outcome.bytes() as u64;
             self.bytes -= outcome.bytes() as u64;
         }

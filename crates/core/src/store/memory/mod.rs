@@ -16,8 +16,8 @@ use self::audit::{Audit, MOST_AUDITED};
 use self::calls::{Calls, MOST_CALLS, Room};
 use self::tasks::Tasks;
 use super::{
-    Backlog, Begun, Bells, CallDigest, CallKey, ClaimedTask, DefinitionsKey, FoundTask, Listener, NewTask,
-    PRUNE_EVERY, Pruned, Retention, Sealed, SealedKey, Store, StoreFuture, StoreStatus, Submitted,
+    Backlog, Begun, CallDigest, CallKey, ClaimedTask, DefinitionsKey, FoundTask, Listener, NewTask,
+    Notifiers, PRUNE_EVERY, Pruned, Retention, Sealed, SealedKey, Store, StoreFuture, StoreStatus, Submitted,
 };
 use crate::BoxFuture;
 use crate::audit::AuditRecord;
@@ -37,7 +37,7 @@ const LONGEST_ID: usize = 64;
 #[derive(Debug)]
 pub struct MemoryStore {
     records: Mutex<Records>,
-    bells: Arc<Bells>,
+    notifiers: Arc<Notifiers>,
     retention: Retention,
     room_of_calls: Room,
     room_of_tasks: Room,
@@ -87,7 +87,7 @@ impl MemoryStore {
         };
         MemoryStore {
             records: Mutex::default(),
-            bells: Arc::default(),
+            notifiers: Arc::default(),
             retention,
             room_of_calls: room_of_calls(&retention),
             room_of_tasks: room_of_tasks(&retention),
@@ -101,7 +101,7 @@ impl MemoryStore {
             records.pruned = Some(Instant::now());
             records.prune(&self.retention);
             for late in records.tasks.fail_late(self.retention.pending_for, self.room_of_tasks) {
-                self.bells.ring(late.as_str());
+                self.notifiers.notify(late.as_str());
             }
         }
         read(&mut records)
@@ -118,7 +118,7 @@ impl MemoryStore {
         change: impl FnOnce(&mut Tasks) -> T,
     ) -> StoreFuture<'_, T> {
         let changed = self.records(|records| change(&mut records.tasks));
-        self.bells.ring(id.as_str());
+        self.notifiers.notify(id.as_str());
         ready(changed)
     }
 }
@@ -236,7 +236,7 @@ impl Store for MemoryStore {
                 None => records.tasks.submit(task, key),
             }
         });
-        self.bells.ring(WORK);
+        self.notifiers.notify(WORK);
         ready(submitted)
     }
 
@@ -247,7 +247,7 @@ impl Store for MemoryStore {
     fn task_claim(&self, most: usize) -> StoreFuture<'_, Vec<ClaimedTask>> {
         let claimed = self.records(|records| records.tasks.claim(most));
         for task in &claimed {
-            self.bells.ring(task.id.as_str());
+            self.notifiers.notify(task.id.as_str());
         }
         ready(claimed)
     }
@@ -289,12 +289,12 @@ impl Store for MemoryStore {
         self.tasks(|tasks| tasks.backlog(caller))
     }
 
-    fn task_bell(&self, id: &TaskId) -> Listener {
-        self.bells.listen(id.as_str())
+    fn task_notifier(&self, id: &TaskId) -> Listener {
+        self.notifiers.listen(id.as_str())
     }
 
     fn work_bell(&self) -> Listener {
-        self.bells.listen(WORK)
+        self.notifiers.listen(WORK)
     }
 
     fn audit_add<'a>(&'a self, records: &'a [AuditRecord]) -> StoreFuture<'a, ()> {

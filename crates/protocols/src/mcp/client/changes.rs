@@ -3,9 +3,9 @@
 use serde_json::json;
 use toolmux_core::progress::Progress;
 
-use super::connection::{Ask, Channel, Connection};
+use super::connection::{Channel, Connection, UpstreamRequest};
 use super::follow::Following;
-use super::tell::Told;
+use super::outgoing_params::OutgoingParams;
 use crate::mcp::LISTEN;
 
 /// Ends when the server tells of changed lists or its line ends; never when nothing more can be told: the gateway
@@ -46,13 +46,13 @@ async fn listen(connection: &Connection) {
     std::future::pending::<()>().await;
 }
 
-fn listening(connection: &Connection) -> Ask<'static> {
+fn listening(connection: &Connection) -> UpstreamRequest<'static> {
     let wanted =
         json!({ "toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true });
-    let told = Told::default().with("notifications", wanted.to_string());
+    let told = OutgoingParams::default().with("notifications", wanted.to_string());
     let progress = Progress::unheard();
     let following = Following::ours(&progress);
     let id = connection.channel.next_id();
     let params = told.text(connection.greeting.revision, id, &following);
-    Ask { id, method: LISTEN, params, name: None, headers: Vec::new(), credentials: None }
+    UpstreamRequest { id, method: LISTEN, params, name: None, headers: Vec::new(), credentials: None }
 }

@@ -14,7 +14,7 @@ use toolmux_core::message::Message;
 
 use super::backoff::{Backoff, Life};
 use super::connection::{Broken, Connection};
-use super::settings::{EraSetting, Place};
+use super::settings::{EraSetting, ServerAddress};
 
 /// An attempt to connect. It goes on while anybody waits for it, and rests, without being given up, while nobody does:
 /// a child that starts slowly is not killed because a caller lost patience.
@@ -35,7 +35,7 @@ pub(super) struct Connecting {
 }
 
 impl Connecting {
-    pub(super) fn new(name: &str, place: Arc<Place>) -> Self {
+    pub(super) fn new(name: &str, place: Arc<ServerAddress>) -> Self {
         let opener = Opener {
             name: name.to_owned(),
             backoff: Backoff::new(place.longest_pause),
@@ -165,7 +165,7 @@ impl Drop for GivenUp<'_> {
 
 struct Opener {
     name: String,
-    place: Arc<Place>,
+    place: Arc<ServerAddress>,
     backoff: Backoff,
     /// The server turned out to speak the old era: asking again would only cost time.
     legacy: AtomicBool,

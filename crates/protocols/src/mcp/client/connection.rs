@@ -12,13 +12,13 @@ use toolmux_core::refusal::Refusal;
 use toolmux_core::source::{Relayed, SourceError};
 
 use super::authorization::TokenWanted;
+use super::authorization_remedy;
 use super::backoff::{Life, STEADY};
-use super::discover;
 use super::follow::Following;
 use super::greet::{Greeting, greet};
-use super::line::Line;
+use super::message_channel::MessageChannel;
 use super::outgoing::Cut;
-use super::settings::{Address, EraSetting, Place};
+use super::settings::{Address, EraSetting, ServerAddress};
 use super::sse_line::SseLine;
 use super::stdio::Child;
 use super::streamable::Streamable;
@@ -100,7 +100,7 @@ fn status_words(status: StatusCode) -> Message {
 }
 
 /// A request of ours.
-pub(super) struct Ask<'a> {
+pub(super) struct UpstreamRequest<'a> {
     pub(super) id: u64,
     pub(super) method: &'a str,
     /// JSON text.
@@ -121,7 +121,7 @@ pub(super) enum Channel {
 }
 
 impl Channel {
-    pub(super) fn line(&self) -> Option<&Line> {
+    pub(super) fn line(&self) -> Option<&MessageChannel> {
         match self {
             Channel::Child(child) => Some(&child.line),
             Channel::Sse(sse) => Some(&sse.line),
@@ -146,7 +146,11 @@ impl Channel {
         }
     }
 
-    pub(super) async fn request(&self, ask: Ask<'_>, following: &Following<'_>) -> Result<Relayed, Broken> {
+    pub(super) async fn request(
+        &self,
+        ask: UpstreamRequest<'_>,
+        following: &Following<'_>,
+    ) -> Result<Relayed, Broken> {
         let line = match self {
             Channel::Child(child) => &child.line,
             Channel::Sse(sse) => &sse.line,
@@ -204,7 +208,7 @@ impl Connection {
     /// Connects and finds out what the server speaks, with the token of the request that needs the connection.
     pub(super) async fn open(
         name: &str,
-        place: &Place,
+        place: &ServerAddress,
         era: EraSetting,
         token: Option<HeaderValue>,
     ) -> Result<Self, Broken> {
@@ -228,7 +232,7 @@ impl Connection {
                     }
                     Err(Broken::Unauthorized(wanted)) if authorization.is_none() => {
                         let words = Message::public(OTHER_CREDENTIALS);
-                        let remedy = discover::remedy(&client, url, &wanted).await;
+                        let remedy = authorization_remedy::remedy(&client, url, &wanted).await;
                         return Err(Broken::NotReached(words.developer(remedy)));
                     }
                     Err(broken) => return Err(broken),
@@ -268,7 +272,7 @@ impl Connection {
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.channel.line().is_some_and(Line::is_closed)
+        self.channel.line().is_some_and(MessageChannel::is_closed)
     }
 
     /// True when it ended because nobody used it.
@@ -307,7 +311,11 @@ impl Connection {
 }
 
 /// A server that ends at the first word of the new era is started again and greeted in the old way.
-async fn by_command(name: &str, place: &Place, era: EraSetting) -> Result<(Channel, Greeting), Broken> {
+async fn by_command(
+    name: &str,
+    place: &ServerAddress,
+    era: EraSetting,
+) -> Result<(Channel, Greeting), Broken> {
     let start = || {
         let child = Child::start(name, &place.address, place.max_message).map_err(|error| {
             Broken::NotReached(

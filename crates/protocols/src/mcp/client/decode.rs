@@ -32,7 +32,7 @@ pub(super) enum Called {
 pub(super) fn result(whole: RawJson) -> Called {
     #[derive(Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
-    struct Said {
+    struct Parts {
         result_type: Option<String>,
         content: Option<Vec<RawJson>>,
         #[serde(deserialize_with = "present")]
@@ -42,8 +42,8 @@ pub(super) fn result(whole: RawJson) -> Called {
         request_state: Option<String>,
     }
     // A result that cannot be read whole still says whether the tool failed: a failure is never told as a success.
-    let unreadable = || Said { is_error: says_error(&whole), ..Said::default() };
-    let said: Said = serde_json::from_str(whole.get()).unwrap_or_else(|_| unreadable());
+    let unreadable = || Parts { is_error: says_error(&whole), ..Parts::default() };
+    let said: Parts = serde_json::from_str(whole.get()).unwrap_or_else(|_| unreadable());
     if said.result_type.as_deref() == Some("input_required") {
         return Called::InputRequired { whole, requests: said.input_requests, state: said.request_state };
     }
@@ -85,14 +85,14 @@ pub(super) fn unsigned(result: RawJson) -> RawJson {
 pub(super) fn asked(result: &RawValue) -> Option<(Value, Option<String>)> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Said {
+    struct Parts {
         result_type: String,
         #[serde(default)]
         input_requests: Value,
         #[serde(default)]
         request_state: Option<String>,
     }
-    let said: Said = serde_json::from_str(result.get()).ok()?;
+    let said: Parts = serde_json::from_str(result.get()).ok()?;
     (said.result_type == "input_required").then_some((said.input_requests, said.request_state))
 }
 

@@ -46,7 +46,7 @@ impl<'a> Following<'a> {
     /// Passes a notification on.
     pub(super) async fn heard(&self, method: &str, params: Option<&RawValue>) {
         #[derive(Deserialize)]
-        struct Said {
+        struct Parts {
             progress: Option<f64>,
             total: Option<f64>,
             message: Option<String>,
@@ -56,14 +56,14 @@ impl<'a> Following<'a> {
         if let ("notifications/resources/updated", Some(params)) = (method, params) {
             return self.progress.send(Update::Data(params.to_owned())).await;
         }
-        let Some(said) = params.and_then(|params| serde_json::from_str::<Said>(params.get()).ok()) else {
+        let Some(said) = params.and_then(|params| serde_json::from_str::<Parts>(params.get()).ok()) else {
             return;
         };
         let update = match (method, said) {
-            ("notifications/progress", Said { progress: Some(done), total, message, .. }) => {
+            ("notifications/progress", Parts { progress: Some(done), total, message, .. }) => {
                 Update::Progress { done, total, message }
             }
-            ("notifications/message", Said { level: Some(level), data: Some(data), .. }) => {
+            ("notifications/message", Parts { level: Some(level), data: Some(data), .. }) => {
                 Update::Log { level, data }
             }
             _ => return,

@@ -11,10 +11,10 @@ use toolmux_core::message::Message;
 use toolmux_core::progress::Progress;
 use toolmux_core::source::Relayed;
 
-use super::connection::{Ask, Broken, Channel};
+use super::connection::{Broken, Channel, UpstreamRequest};
 use super::follow::Following;
+use super::outgoing_params::OutgoingParams;
 use super::settings::EraSetting;
-use super::tell::Told;
 use crate::mcp::revision::Revision;
 use crate::mcp::wire::{HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION, US};
 
@@ -74,7 +74,7 @@ async fn discover(channel: &Channel) -> Result<Option<Greeting>, Broken> {
         instructions: Option<String>,
     }
     let answer = ask(channel, "server/discover", |id, following| {
-        Told::default().text(Revision::MODERN, id, following)
+        OutgoingParams::default().text(Revision::MODERN, id, following)
     });
     Ok(match answer.await? {
         Ok(result) => serde_json::from_str(result.get())
@@ -142,7 +142,7 @@ async fn ask(
     let progress = Progress::unheard();
     let following = Following::ours(&progress);
     let id = channel.next_id();
-    let ask = Ask {
+    let ask = UpstreamRequest {
         id,
         method,
         params: params(id, &following),

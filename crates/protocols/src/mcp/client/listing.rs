@@ -11,13 +11,13 @@ use toolmux_core::progress::Progress;
 use toolmux_core::source::Listing;
 use toolmux_core::tool::Passthrough;
 
-use super::connection::{Ask, Broken, Connection};
+use super::connection::{Broken, Connection, UpstreamRequest};
 use super::decode;
 use super::follow::Following;
-use super::tell::Told;
+use super::outgoing_params::OutgoingParams;
 use crate::mcp::MCP;
-use crate::mcp::beside::Beside;
 use crate::mcp::members::Members;
+use crate::mcp::prompts_and_resources::PromptsAndResources;
 
 /// How many pages one list may have.
 const MOST_PAGES: usize = 1_000;
@@ -115,7 +115,7 @@ fn written(connection: &Connection, lists: &Lists) -> Passthrough {
     if prompts.is_none() && resources.is_none() && templates.is_none() && instructions.is_none() {
         return Passthrough::default();
     }
-    let beside = Beside {
+    let beside = PromptsAndResources {
         prompts: lent(prompts.as_ref()),
         resources: lent(resources.as_ref()),
         templates: lent(templates.as_ref()),
@@ -139,12 +139,12 @@ async fn all(
     let (mut items, mut cursor) = (Vec::new(), None::<String>);
     for _ in 0..MOST_PAGES {
         let id = connection.channel.next_id();
-        let mut told = Told::default();
+        let mut told = OutgoingParams::default();
         if let Some(cursor) = &cursor {
             told.put("cursor", json!(cursor).to_string());
         }
         let params = told.text(connection.greeting.revision, id, &following);
-        let ask = Ask { id, method, params, name: None, headers: Vec::new(), credentials };
+        let ask = UpstreamRequest { id, method, params, name: None, headers: Vec::new(), credentials };
         let result = connection.channel.request(ask, &following).await?.map_err(|error| {
             let text = format!("The server does not answer `{method}`");
             Broken::Lost(Message::public(text).developer(error.get()))

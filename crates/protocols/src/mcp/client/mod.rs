@@ -1,21 +1,22 @@
 //! MCP servers as sources: child processes on stdio, streamable HTTP of both eras, and the old HTTP+SSE.
 
-mod askable;
 mod authorization;
+mod authorization_remedy;
 mod backoff;
 mod changes;
 mod connecting;
 mod connection;
 mod decode;
-mod discover;
 mod follow;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzz_targets;
 mod greet;
-mod line;
 mod listing;
+mod message_channel;
 mod outgoing;
+mod outgoing_params;
 mod own_lists;
+mod pending_callers;
 mod request_headers;
 mod settings;
 mod source;
@@ -24,7 +25,6 @@ mod stderr;
 mod stdio;
 mod streamable;
 mod subscribed;
-mod tell;
 
 use std::sync::Arc;
 

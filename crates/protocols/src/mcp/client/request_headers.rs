@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-use super::connection::Ask;
+use super::connection::UpstreamRequest;
 use super::streamable::{SESSION, Streamable};
 use crate::mcp::mirror;
 use crate::mcp::revision::Revision;
@@ -42,7 +42,7 @@ impl Streamable {
         token.map(|token| HeaderValue::clone(&token))
     }
 
-    pub(super) fn headers_of(&self, ask: &Ask<'_>) -> HeaderMap {
+    pub(super) fn headers_of(&self, ask: &UpstreamRequest<'_>) -> HeaderMap {
         let mut headers = self.headers_with(ask.credentials);
         let modern = match ask.method {
             "initialize" => {

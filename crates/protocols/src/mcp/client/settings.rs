@@ -64,7 +64,7 @@ pub(super) struct McpSettings {
 #[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum EraSetting {
-    /// Ask.
+    /// UpstreamRequest.
     #[default]
     Auto,
     /// 2026-07-28.
@@ -82,7 +82,7 @@ fn longest_pause() -> u64 {
 }
 
 /// Where a server is and how to speak to it.
-pub(super) struct Place {
+pub(super) struct ServerAddress {
     pub(super) address: Address,
     pub(super) era: EraSetting,
     pub(super) capabilities: Value,
@@ -90,7 +90,7 @@ pub(super) struct Place {
     pub(super) longest_pause: Duration,
 }
 
-impl Place {
+impl ServerAddress {
     pub(super) fn authorization(&self) -> Option<&Arc<Authorization>> {
         match &self.address {
             Address::Url { authorization, .. } => authorization.as_ref(),
@@ -115,7 +115,7 @@ pub(super) enum Address {
 }
 
 impl McpSettings {
-    pub(super) fn place(self, opening: &Opening<'_>) -> Result<Place, OpenError> {
+    pub(super) fn place(self, opening: &Opening<'_>) -> Result<ServerAddress, OpenError> {
         let secret = |name: &str, setting: &SecretSetting| {
             let read = (opening.secrets)(setting).map(|secret| secret.expose().to_owned());
             read.map_err(|why| OpenError::new(format!("`{name}` cannot be read: {why}")))
@@ -161,7 +161,7 @@ impl McpSettings {
             let elicitation = serde_json::json!({ "form": {}, "url": {} });
             serde_json::json!({ "elicitation": elicitation, "sampling": {}, "roots": {} })
         };
-        Ok(Place {
+        Ok(ServerAddress {
             address,
             era: self.era,
             capabilities: self.capabilities.unwrap_or_else(asked),

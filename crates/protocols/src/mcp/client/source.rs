@@ -22,12 +22,12 @@ use toolmux_core::tool::Passthrough;
 
 use super::authorization::{AUTHORIZE, Authorization};
 use super::connecting::Connecting;
-use super::connection::{Ask, Broken, Channel, Connection};
+use super::connection::{Broken, Channel, Connection, UpstreamRequest};
 use super::decode::{self, Called};
 use super::follow::Following;
+use super::outgoing_params::OutgoingParams;
 use super::own_lists::OwnLists;
-use super::settings::Place;
-use super::tell::Told;
+use super::settings::ServerAddress;
 use super::{changes, listing, subscribed};
 use crate::http_client::credential_headers;
 use crate::mcp::wire::{Capabilities, INTERNAL_ERROR, Params};
@@ -37,7 +37,7 @@ use crate::mcp::{LISTEN, MCP, mirror};
 const MOST_ROUNDS: usize = 16;
 
 pub(super) struct Upstream {
-    place: Arc<Place>,
+    place: Arc<ServerAddress>,
     connecting: Connecting,
     /// Wakes when a user's token showed that the list is another.
     relist: Notify,
@@ -98,8 +98,13 @@ impl Source for Upstream {
             let following = Following::new(progress, capabilities, &relay.caller);
             let token = self.place.authorization().and_then(|authorization| authorization.token(grants));
             let credentials = bearing(HeaderMap::new(), token);
-            let asking =
-                Asking { method: &relay.method, name, schema: None, credentials, following: &following };
+            let asking = UpstreamCall {
+                method: &relay.method,
+                name,
+                schema: None,
+                credentials,
+                following: &following,
+            };
             let answer = async {
                 if relay.method == LISTEN && self.is_legacy(&asking).await? {
                     subscribed::listen(self, &relay.params, &asking).await
@@ -121,7 +126,7 @@ impl Source for Upstream {
 }
 
 /// A request, whichever connection it will go by.
-pub(super) struct Asking<'a> {
+pub(super) struct UpstreamCall<'a> {
     pub(super) method: &'a str,
     pub(super) name: Option<String>,
     /// Of a tool whose parameters may be mirrored as headers, and its arguments.
@@ -131,7 +136,7 @@ pub(super) struct Asking<'a> {
 }
 
 impl Upstream {
-    pub(super) fn new(name: &str, place: Place) -> Self {
+    pub(super) fn new(name: &str, place: ServerAddress) -> Self {
         let place = Arc::new(place);
         Upstream {
             connecting: Connecting::new(name, Arc::clone(&place)),
@@ -235,7 +240,7 @@ impl Upstream {
         }
     }
 
-    async fn is_legacy(&self, asking: &Asking<'_>) -> Result<bool, Broken> {
+    async fn is_legacy(&self, asking: &UpstreamCall<'_>) -> Result<bool, Broken> {
         Ok(!self.connected(&asking.credentials).await?.greeting.revision.is_modern())
     }
 
@@ -250,11 +255,11 @@ impl Upstream {
         }
         let token = authorization.and_then(|authorization| authorization.token(call.grants()));
         let credentials = bearing(credential_headers(call)?, token);
-        let mut told = Told::by(call.extra().said_by(MCP))
+        let mut told = OutgoingParams::by(call.extra().said_by(MCP))
             .with("name", serde_json::to_string(call.tool_name()).expect("a text is writable"))
             .with("arguments", call.arguments().text().get());
         let following = Following::new(progress, told.capabilities(), call.caller().shared_name());
-        let asking = Asking {
+        let asking = UpstreamCall {
             method: "tools/call",
             name: Some(call.tool_name().to_owned()),
             schema: Some((call.entry().tool.input.value(), call.arguments())),
@@ -291,8 +296,8 @@ impl Upstream {
 
     /// What a source is asked beside calls. A caller of the server's era answers questions in the same way,
     /// with a request of its own; any other is asked.
-    async fn relayed(&self, asking: &Asking<'_>, params: &RawValue) -> Result<Relayed, Broken> {
-        let mut told = Told::by(Some(params));
+    async fn relayed(&self, asking: &UpstreamCall<'_>, params: &RawValue) -> Result<Relayed, Broken> {
+        let mut told = OutgoingParams::by(Some(params));
         for _ in 0..MOST_ROUNDS {
             let answer = self.exchange(asking, &told).await?;
             let asked =
@@ -307,7 +312,11 @@ impl Upstream {
     }
 
     /// One request and its answer. A session that the server forgot is begun anew, once.
-    pub(super) async fn exchange(&self, asking: &Asking<'_>, told: &Told<'_>) -> Result<Relayed, Broken> {
+    pub(super) async fn exchange(
+        &self,
+        asking: &UpstreamCall<'_>,
+        told: &OutgoingParams<'_>,
+    ) -> Result<Relayed, Broken> {
         let connection = self.connected(&asking.credentials).await?;
         match once(&connection, asking, told).await {
             Err(Broken::SessionGone) => {
@@ -353,7 +362,11 @@ fn bearing(mut headers: HeaderMap, token: Option<HeaderValue>) -> HeaderMap {
     headers
 }
 
-async fn once(connection: &Connection, asking: &Asking<'_>, told: &Told<'_>) -> Result<Relayed, Broken> {
+async fn once(
+    connection: &Connection,
+    asking: &UpstreamCall<'_>,
+    told: &OutgoingParams<'_>,
+) -> Result<Relayed, Broken> {
     let id = connection.channel.next_id();
     let params = told.text(connection.greeting.revision, id, asking.following);
     let headers = match asking.schema.filter(|_| matches!(connection.channel, Channel::Http(_))) {
@@ -361,7 +374,7 @@ async fn once(connection: &Connection, asking: &Asking<'_>, told: &Told<'_>) -> 
         _ => Vec::new(),
     };
     let headers = headers.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-    let ask = Ask {
+    let ask = UpstreamRequest {
         id,
         method: asking.method,
         params,

@@ -13,7 +13,7 @@ use url::Url;
 
 use super::authorization::TokenWanted;
 use super::connection::Broken;
-use super::line::Line;
+use super::message_channel::MessageChannel;
 use super::outgoing::{Cut, Outgoing};
 use crate::http_client::{Answer, HttpClient};
 use crate::http_status::StatusAnswer;
@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// An open stream. Dropping it closes it.
 pub(super) struct SseLine {
-    pub(super) line: Arc<Line>,
+    pub(super) line: Arc<MessageChannel>,
     _tasks: JoinSet<()>,
 }
 
@@ -45,7 +45,7 @@ impl SseLine {
         if !answer.status().is_success() {
             return Err(Broken::Status(StatusAnswer::of(&answer)));
         }
-        let (line, written) = Line::new();
+        let (line, written) = MessageChannel::new();
         let (named, endpoint) = oneshot::channel();
         let mut tasks = JoinSet::new();
         tasks.spawn(read(Arc::clone(&line), answer, Decoder::new(most), named));
@@ -62,7 +62,12 @@ impl SseLine {
     }
 }
 
-async fn read(line: Arc<Line>, mut answer: Answer, mut decoder: Decoder, named: oneshot::Sender<String>) {
+async fn read(
+    line: Arc<MessageChannel>,
+    mut answer: Answer,
+    mut decoder: Decoder,
+    named: oneshot::Sender<String>,
+) {
     let mut named = Some(named);
     while let Ok(Some(piece)) = answer.piece().await {
         let Ok(events) = decoder.push(&piece) else { break };
@@ -82,7 +87,7 @@ async fn read(line: Arc<Line>, mut answer: Answer, mut decoder: Decoder, named: 
 }
 
 /// A long message is counted when it is there whole.
-fn deliver(line: &Line, text: &[u8]) {
+fn deliver(line: &MessageChannel, text: &[u8]) {
     let memory = line.memory.get().filter(|_| text.len() >= COUNTED);
     match (memory.map(|memory| memory.reserve(text.len())).transpose(), jsonrpc::Message::read(text)) {
         (Err(_), Ok(jsonrpc::Message::Answer { id, .. })) => {
@@ -103,7 +108,7 @@ struct Posts {
 
 impl Posts {
     /// A message that is not taken costs only whoever waits for its answer.
-    async fn write(mut self, line: Arc<Line>, mut written: mpsc::Receiver<Outgoing>) {
+    async fn write(mut self, line: Arc<MessageChannel>, mut written: mpsc::Receiver<Outgoing>) {
         self.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         while let Some(message) = written.recv().await {
             if !line.begins(&message) {

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::line::Line;
+use super::message_channel::MessageChannel;
 use super::outgoing::{Cut, Outgoing};
 use super::settings::Address;
 use super::stderr::LastWords;
@@ -27,7 +27,7 @@ const WRITTEN_AT_ONCE: usize = 64 << 10;
 
 /// A running child. Dropping it kills the child and all its descendants.
 pub(super) struct Child {
-    pub(super) line: Arc<Line>,
+    pub(super) line: Arc<MessageChannel>,
     pub(super) last_words: LastWords,
     stop: CancellationToken,
     tasks: tokio::sync::Mutex<JoinSet<()>>,
@@ -40,7 +40,7 @@ impl Child {
             return Err(std::io::Error::other("there is no command"));
         };
         let mut group = ChildGroup::start_family(&Program { argv, env, folder, sandbox: sandbox.as_ref() })?;
-        let (line, written) = Line::new();
+        let (line, written) = MessageChannel::new();
         let (last_words, stop) = (LastWords::default(), CancellationToken::new());
         let mut tasks = JoinSet::new();
         let pipes = (group.child.stdin.take(), group.child.stdout.take(), group.child.stderr.take());
@@ -74,7 +74,7 @@ impl Child {
 
 /// Closing the input is how a server is told to end.
 async fn write(
-    line: Arc<Line>,
+    line: Arc<MessageChannel>,
     mut written: mpsc::Receiver<Outgoing>,
     mut stdin: ChildStdin,
     stop: CancellationToken,
@@ -116,7 +116,7 @@ fn append(buffer: &mut Vec<u8>, message: String) {
     }
 }
 
-async fn read(line: Arc<Line>, mut lines: Lines<ChildStdout>, source: String) {
+async fn read(line: Arc<MessageChannel>, mut lines: Lines<ChildStdout>, source: String) {
     while let Some(next) = lines.next().await {
         match next {
             lines::Line::Whole(text, _) if text.iter().all(u8::is_ascii_whitespace) => {}
@@ -134,7 +134,7 @@ async fn read(line: Arc<Line>, mut lines: Lines<ChildStdout>, source: String) {
     line.close();
 }
 
-async fn stop_when_idle(line: Arc<Line>, idle: Duration, stop: CancellationToken) {
+async fn stop_when_idle(line: Arc<MessageChannel>, idle: Duration, stop: CancellationToken) {
     let mut quiet_for = Duration::ZERO;
     let step = (idle / 4).max(Duration::from_millis(1));
     let mut last = line.next_id();
@@ -151,7 +151,7 @@ async fn stop_when_idle(line: Arc<Line>, idle: Duration, stop: CancellationToken
 }
 
 /// Ends the line when the child ends, and the child when it is to stop; then whatever it left behind.
-async fn watch(mut group: ChildGroup, line: Arc<Line>, stop: CancellationToken) {
+async fn watch(mut group: ChildGroup, line: Arc<MessageChannel>, stop: CancellationToken) {
     tokio::select! {
         _ = group.child.wait() => {}
         () = stop.cancelled() => {

@@ -20,11 +20,11 @@ use toolmux_core::message::Message as Words;
 use toolmux_core::source::Relayed;
 use url::Url;
 
-use super::askable::{Askable, Question};
 use super::authorization::{Authorization, TokenWanted};
-use super::connection::{Ask, Broken};
+use super::connection::{Broken, UpstreamRequest};
 use super::follow::{Following, unasked};
 use super::outgoing::reply;
+use super::pending_callers::{PendingCallers, Question};
 use super::request_headers::VERSION;
 use crate::http_client::{Answer, HttpClient, HttpError, Target};
 use crate::http_status::StatusAnswer;
@@ -55,7 +55,7 @@ pub(super) struct Streamable {
     /// The token of the request that the connection is opened for, forgotten once it is open.
     pub(super) opened_with: ArcSwapOption<HeaderValue>,
     /// For questions on the stream that belongs to no request.
-    askable: Askable,
+    pending_callers: PendingCallers,
     /// What a server of the handshake era tells of resources that changed.
     pub(super) updated: broadcast::Sender<RawJson>,
     /// Messages that nobody waits for.
@@ -80,7 +80,7 @@ impl Streamable {
             greeted: OnceLock::new(),
             authorization: None,
             opened_with: ArcSwapOption::empty(),
-            askable: Askable::default(),
+            pending_callers: PendingCallers::default(),
             updated: broadcast::Sender::new(UPDATES),
             tasks: TaskTracker::new(),
         })
@@ -101,7 +101,7 @@ impl Streamable {
     /// a legacy server is told in words.
     pub(super) async fn request(
         &self,
-        mut ask: Ask<'_>,
+        mut ask: UpstreamRequest<'_>,
         following: &Following<'_>,
     ) -> Result<Relayed, Broken> {
         let text = jsonrpc::ask(Some(&ask.id.to_string()), ask.method, Some(&ask.params));
@@ -118,7 +118,7 @@ impl Streamable {
                 Box::pin(self.answering((ask, caller), exchange, following)).await
             }
             Some(caller) => {
-                let _in_flight = self.askable.enter(ask.id, caller);
+                let _in_flight = self.pending_callers.enter(ask.id, caller);
                 exchange.await
             }
             None => exchange.await,
@@ -130,11 +130,11 @@ impl Streamable {
     /// Answers questions that come on another stream until the exchange is over.
     async fn answering(
         &self,
-        (ask, caller): (&Ask<'_>, &Arc<str>),
+        (ask, caller): (&UpstreamRequest<'_>, &Arc<str>),
         mut exchange: Pin<&mut impl Future<Output = Result<Relayed, Broken>>>,
         following: &Following<'_>,
     ) -> Result<Relayed, Broken> {
-        let (joined, mut questions) = self.askable.join(ask.id, caller);
+        let (joined, mut questions) = self.pending_callers.join(ask.id, caller);
         let mut said = FuturesUnordered::new();
         loop {
             tokio::select! {
@@ -157,7 +157,7 @@ impl Streamable {
 
     async fn answered(
         &self,
-        ask: &Ask<'_>,
+        ask: &UpstreamRequest<'_>,
         answer: Answer,
         following: &Following<'_>,
     ) -> Result<Relayed, Broken> {
@@ -189,7 +189,7 @@ impl Streamable {
     /// Reads events until the answer is among them.
     async fn follow(
         &self,
-        ask: &Ask<'_>,
+        ask: &UpstreamRequest<'_>,
         mut answer: Answer,
         following: &Following<'_>,
     ) -> Result<Relayed, Broken> {
@@ -254,7 +254,7 @@ impl Streamable {
     }
 
     /// Ends when the server tells of changed lists, or when the stream ends.
-    pub(super) async fn changed(&self, listen: Option<Ask<'_>>) -> Result<(), Broken> {
+    pub(super) async fn changed(&self, listen: Option<UpstreamRequest<'_>>) -> Result<(), Broken> {
         let mut answer = match listen {
             Some(ask) => {
                 let text = jsonrpc::ask(Some(&ask.id.to_string()), ask.method, Some(&ask.params));
@@ -300,7 +300,7 @@ impl Streamable {
         }
         let question =
             Question { id: id.to_owned(), method: method.to_owned(), params: params.map(ToOwned::to_owned) };
-        if let Err(question) = self.askable.hand(question) {
+        if let Err(question) = self.pending_callers.hand(question) {
             self.tell(reply(&question.id, &unasked(method)), None).await;
         }
     }

@@ -11,8 +11,8 @@ use toolmux_core::message::Message;
 use toolmux_core::source::Relayed;
 
 use super::connection::Broken;
-use super::source::{Asking, Upstream};
-use super::tell::Told;
+use super::outgoing_params::OutgoingParams;
+use super::source::{Upstream, UpstreamCall};
 use crate::mcp::wire::Params;
 
 /// How often a subscription is renewed: a server that forgot our session forgot it too.
@@ -23,7 +23,7 @@ const RENEW: Duration = Duration::from_mins(1);
 pub(super) async fn listen(
     upstream: &Upstream,
     params: &RawValue,
-    listening: &Asking<'_>,
+    listening: &UpstreamCall<'_>,
 ) -> Result<Relayed, Broken> {
     let following = listening.following;
     let lost = |text: &str| Broken::Lost(Message::public(text.to_owned()));
@@ -44,8 +44,8 @@ pub(super) async fn listen(
             _ = renewal.tick() => for uri in &uris {
                 let name = Some(uri.clone());
                 let credentials = listening.credentials.clone();
-                let asking = Asking { method: "resources/subscribe", name, schema: None, credentials, following };
-                let told = Told::default().with("uri", json!(uri).to_string());
+                let asking = UpstreamCall { method: "resources/subscribe", name, schema: None, credentials, following };
+                let told = OutgoingParams::default().with("uri", json!(uri).to_string());
                 if let Err(error) = upstream.exchange(&asking, &told).await? {
                     return Ok(Err(error));
                 }

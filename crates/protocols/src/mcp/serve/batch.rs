@@ -8,7 +8,7 @@ use toolmux_core::call::Caller;
 
 use super::exchange::{Outlet, Peer};
 use super::http::{Server, asked, cancellable, not_a_message, stop};
-use super::{ladder, methods};
+use super::{era, methods};
 use crate::jsonrpc::{Message, NotAMessage};
 use crate::mcp::wire::{self, Fault, INVALID_REQUEST};
 use crate::web::json;
@@ -17,7 +17,7 @@ use crate::web::json;
 const MOST: usize = 100;
 
 pub(super) async fn post(server: &Server, headers: &HeaderMap, caller: Caller, body: &[u8]) -> Response {
-    let peer = match ladder::legacy_peer(headers, caller).and_then(|peer| server.alive(peer)) {
+    let peer = match era::legacy_peer(headers, caller).and_then(|peer| server.alive(peer)) {
         Ok(peer) => peer,
         Err(stopped) => return stop(None, stopped),
     };
@@ -25,10 +25,7 @@ pub(super) async fn post(server: &Server, headers: &HeaderMap, caller: Caller, b
         Ok(messages) => messages,
         Err(error) => return not_a_message(&NotAMessage::NotJson(error)),
     };
-    if !peer.revision.has_batches()
-        || ladder::is_modern(headers)
-        || messages.is_empty()
-        || messages.len() > MOST
+    if !peer.revision.has_batches() || era::is_modern(headers) || messages.is_empty() || messages.len() > MOST
     {
         let fault = Fault::new(INVALID_REQUEST, "Several messages in one body are not allowed here");
         return stop(None, fault.into());
@@ -53,12 +50,12 @@ async fn one(server: &Server, headers: &HeaderMap, peer: &Peer, message: &RawVal
             if let (Some(session), "notifications/cancelled") = (&peer.session, &*method)
                 && let Some(id) = methods::cancelled(params)
             {
-                server.desk.cancel(session, id);
+                server.session_state.cancel(session, id);
             }
             None
         }
         Ok(Message::Answer { id, answer }) => {
-            server.desk.answered(peer.session.as_ref()?, id, answer);
+            server.session_state.answered(peer.session.as_ref()?, id, answer);
             None
         }
         Err(error) => Some(wire::reply(None, &Err(Fault::new(INVALID_REQUEST, error.to_string())))),

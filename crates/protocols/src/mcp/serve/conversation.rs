@@ -12,19 +12,19 @@ use toolmux_core::call::Caller;
 use toolmux_core::gateway::Gateway;
 use toolmux_core::json_text::raw_of;
 
-use super::desk::{Desk, SessionKey};
-use super::exchange::{Asked, Exchange, Outlet, Peer};
-use super::{ladder, listen, methods};
+use super::exchange::{Exchange, Outlet, Peer, RpcRequest};
+use super::session_state::{SessionKey, SessionState};
+use super::{era, listen, methods};
 use crate::mcp::revision::Revision;
 use crate::mcp::wire::{self, Capabilities, Fault, Reply, text_of};
 
 /// A request may be answered as long as this is held.
-pub(super) type Place = OwnedSemaphorePermit;
+pub(super) type RequestPermit = OwnedSemaphorePermit;
 
 /// Dropping it cancels everything that it still runs.
 pub(super) struct Conversation {
     gateway: Arc<Gateway>,
-    desk: Arc<Desk>,
+    session_state: Arc<SessionState>,
     session: SessionKey,
     pub(super) caller: Caller,
     /// Who asks in the handshake era, as far as it has introduced itself.
@@ -42,7 +42,7 @@ impl Conversation {
     /// `session` must be no other conversation's; `most` requests are answered at a time.
     pub(super) fn new(
         gateway: Arc<Gateway>,
-        desk: Arc<Desk>,
+        session_state: Arc<SessionState>,
         caller: Caller,
         session: Arc<str>,
         (out, most): (Outlet, usize),
@@ -56,7 +56,7 @@ impl Conversation {
         };
         Conversation {
             gateway,
-            desk,
+            session_state,
             session,
             caller,
             legacy: Mutex::new(legacy),
@@ -70,28 +70,28 @@ impl Conversation {
     }
 
     /// Waits until one more request may be answered.
-    pub(super) async fn place(&self) -> Place {
+    pub(super) async fn place(&self) -> RequestPermit {
         Arc::clone(&self.places).acquire_owned().await.expect("the semaphore is never closed")
     }
 
     /// The same for who does not wait.
-    pub(super) fn try_place(&self) -> Option<Place> {
+    pub(super) fn try_place(&self) -> Option<RequestPermit> {
         Arc::clone(&self.places).try_acquire_owned().ok()
     }
 
     /// Answers a request in the background. One that its client cancels gets no answer.
-    pub(super) fn ask(&self, asked: Asked, place: Place) {
+    pub(super) fn ask(&self, asked: RpcRequest, place: RequestPermit) {
         if asked.method == "initialize" {
             return self.initialize(asked, place);
         }
         let (id, out) = (asked.id.clone(), self.out.clone());
-        let peer = match ladder::headless(&asked, &self.caller) {
+        let peer = match era::headless(&asked, &self.caller) {
             Ok(peer) => peer.unwrap_or_else(|| self.peer()),
             Err(fault) => return self.send(text(Some(&id), &Err(fault)), place),
         };
         let listens = asked.method == "subscriptions/listen";
         // Begun before the task runs, so that a cancellation that comes next always finds it.
-        let begun = self.desk.begin(&self.gateway, &self.session, &id);
+        let begun = self.session_state.begin(&self.gateway, &self.session, &id);
         let exchange = self.exchange(peer, asked);
         let answering = async move {
             if let Some(reply) = begun.token.run_until_cancelled(methods::answer(exchange)).await {
@@ -106,14 +106,14 @@ impl Conversation {
         match method {
             "notifications/cancelled" => {
                 if let Some(id) = methods::cancelled(params) {
-                    self.desk.cancel(&self.session, id);
+                    self.session_state.cancel(&self.session, id);
                 }
             }
             "notifications/initialized" if !self.follows.swap(true, Ordering::Relaxed) => {
-                let (gateway, desk) = (Arc::clone(&self.gateway), Arc::clone(&self.desk));
+                let (gateway, session_state) = (Arc::clone(&self.gateway), Arc::clone(&self.session_state));
                 let (peer, out) = (self.peer(), self.out.clone());
                 self.spawn(&self.followers, async move {
-                    listen::follow_all(&gateway, &desk, &peer, &out).await;
+                    listen::follow_all(&gateway, &session_state, &peer, &out).await;
                 });
             }
             _ => {}
@@ -122,7 +122,7 @@ impl Conversation {
 
     /// The client answered a question of ours, or refused to.
     pub(super) fn answered(&self, id: &RawValue, answer: Result<&RawValue, &RawValue>) {
-        self.desk.answered(&self.session, id, answer);
+        self.session_state.answered(&self.session, id, answer);
     }
 
     pub(super) async fn reply(&self, id: Option<&RawValue>, reply: &Reply) {
@@ -143,10 +143,10 @@ impl Conversation {
     /// Cancels everything that still runs, and ends the session.
     pub(super) fn end(&self) {
         self.ends.cancel();
-        self.desk.end(&self.gateway, &self.session);
+        self.session_state.end(&self.gateway, &self.session);
     }
 
-    fn initialize(&self, asked: Asked, place: Place) {
+    fn initialize(&self, asked: RpcRequest, place: RequestPermit) {
         let (revision, capabilities) = methods::proposal(&asked);
         let peer = {
             let mut legacy = self.legacy.lock().unwrap_or_else(PoisonError::into_inner);
@@ -164,7 +164,7 @@ impl Conversation {
         });
     }
 
-    fn send(&self, text: String, place: Place) {
+    fn send(&self, text: String, place: RequestPermit) {
         let out = self.out.clone();
         self.spawn(&self.running, async move {
             out.send(text).await;
@@ -181,9 +181,9 @@ impl Conversation {
         self.legacy.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn exchange(&self, peer: Peer, asked: Asked) -> Exchange {
-        let (gateway, desk) = (Arc::clone(&self.gateway), Arc::clone(&self.desk));
-        Exchange { gateway, desk, peer, asked, out: self.out.clone() }
+    fn exchange(&self, peer: Peer, asked: RpcRequest) -> Exchange {
+        let (gateway, session_state) = (Arc::clone(&self.gateway), Arc::clone(&self.session_state));
+        Exchange { gateway, session_state, peer, asked, out: self.out.clone() }
     }
 }
 

@@ -9,7 +9,7 @@ use toolmux_core::gateway::Gateway;
 use toolmux_core::json_text::RawJson;
 use toolmux_core::memory_budget::{COUNTED, MemoryBudget, Reservation};
 
-use super::desk::{Desk, SessionKey};
+use super::session_state::{SessionKey, SessionState};
 use crate::jsonrpc;
 use crate::mcp::members::Members;
 use crate::mcp::revision::Revision;
@@ -33,7 +33,7 @@ pub(super) struct Peer {
 
 /// What is asked.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct RpcRequest {
     pub(super) id: RawJson,
     pub(super) method: String,
     pub(super) params: Option<RawJson>,
@@ -46,10 +46,17 @@ pub(super) struct Asked {
     pub(super) held: Option<Reservation>,
 }
 
-impl Asked {
+impl RpcRequest {
     pub(super) fn new(id: &RawValue, method: &str, params: Option<&RawValue>) -> Self {
         let params = params.map(ToOwned::to_owned);
-        Asked { id: id.to_owned(), method: method.to_owned(), params, call_id: None, trace: None, held: None }
+        RpcRequest {
+            id: id.to_owned(),
+            method: method.to_owned(),
+            params,
+            call_id: None,
+            trace: None,
+            held: None,
+        }
     }
 
     /// True when messages may have to leave before the answer.
@@ -68,9 +75,9 @@ impl Asked {
 /// A request on its way to an answer.
 pub(super) struct Exchange {
     pub(super) gateway: Arc<Gateway>,
-    pub(super) desk: Arc<Desk>,
+    pub(super) session_state: Arc<SessionState>,
     pub(super) peer: Peer,
-    pub(super) asked: Asked,
+    pub(super) asked: RpcRequest,
     pub(super) out: Outlet,
 }
 
@@ -81,7 +88,7 @@ impl Exchange {
 
     /// From which level on a legacy client wants to hear log lines.
     pub(super) fn level(&self) -> String {
-        let set = self.peer.session.as_ref().and_then(|session| self.desk.level(session));
+        let set = self.peer.session.as_ref().and_then(|session| self.session_state.level(session));
         set.unwrap_or_else(|| "info".to_owned())
     }
 

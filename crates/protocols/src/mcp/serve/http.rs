@@ -12,9 +12,9 @@ use toolmux_core::call::Caller;
 use toolmux_core::json_text::raw_of;
 use toolmux_core::names::ToolRef;
 
-use super::desk::Desk;
-use super::exchange::{Asked, Exchange, Outlet, Peer};
-use super::ladder::{self, SESSION_HEADER, Stopped};
+use super::era::{self, SESSION_HEADER, Stopped};
+use super::exchange::{Exchange, Outlet, Peer, RpcRequest};
+use super::session_state::SessionState;
 use super::stream::{self, Answering};
 use super::{batch, listen, methods, protected, session};
 use crate::jsonrpc::{Message, NotAMessage};
@@ -26,7 +26,7 @@ use crate::web::{Web, idempotency_key, json, trace};
 #[derive(Clone)]
 pub(super) struct Server {
     pub(super) web: Arc<Web>,
-    pub(super) desk: Arc<Desk>,
+    pub(super) session_state: Arc<SessionState>,
 }
 
 pub(super) async fn post(server: Server, request: Request) -> Response {
@@ -48,14 +48,14 @@ pub(super) async fn post(server: Server, request: Request) -> Response {
             let asked = asked(headers, id, &method, params);
             let params = Params::read(params);
             let is_modern = || params.as_ref().is_ok_and(|params| params.meta().version.is_some());
-            if method == "initialize" && !ladder::is_modern(headers) && !is_modern() {
+            if method == "initialize" && !era::is_modern(headers) && !is_modern() {
                 return server.initialize(caller, &asked).await;
             }
             let params = match params {
                 Ok(params) => params,
                 Err(fault) => return stop(Some(id), fault.into()),
             };
-            match ladder::peer(headers, &method, &params, caller).and_then(|peer| server.alive(peer)) {
+            match era::peer(headers, &method, &params, caller).and_then(|peer| server.alive(peer)) {
                 Ok(peer) => {
                     let answering = server.answer(headers, peer, asked, &params).await;
                     let held = body.into_held();
@@ -68,9 +68,9 @@ pub(super) async fn post(server: Server, request: Request) -> Response {
             }
         }
         Ok(Message::Notification { method, params }) => server.noticed(headers, caller, &method, params),
-        Ok(Message::Answer { id, answer }) => match ladder::legacy_peer(headers, caller) {
+        Ok(Message::Answer { id, answer }) => match era::legacy_peer(headers, caller) {
             Ok(Peer { session: Some(session), .. }) => {
-                server.desk.answered(&session, id, answer);
+                server.session_state.answered(&session, id, answer);
                 StatusCode::ACCEPTED.into_response()
             }
             Ok(_) => StatusCode::ACCEPTED.into_response(),
@@ -87,17 +87,17 @@ pub(super) fn get(server: Server, request: Request) -> Response {
         Ok(caller) => caller,
         Err(refusal) => return protected::turned_away(&server.web, &parts, &refusal),
     };
-    if ladder::is_modern(&parts.headers) || !takes_streams(&parts.headers) {
+    if era::is_modern(&parts.headers) || !takes_streams(&parts.headers) {
         return not_allowed();
     }
-    let peer = match ladder::legacy_peer(&parts.headers, caller).and_then(|peer| server.alive(peer)) {
+    let peer = match era::legacy_peer(&parts.headers, caller).and_then(|peer| server.alive(peer)) {
         Ok(peer) => peer,
         Err(stopped) => return stop(None, stopped),
     };
     let (out, messages) = Outlet::channel(server.web.gateway.memory());
-    let (gateway, desk) = (Arc::clone(&server.web.gateway), Arc::clone(&server.desk));
+    let (gateway, session_state) = (Arc::clone(&server.web.gateway), Arc::clone(&server.session_state));
     let last = Box::pin(async move {
-        listen::follow_all(&gateway, &desk, &peer, &out).await;
+        listen::follow_all(&gateway, &session_state, &peer, &out).await;
         None
     });
     stream::open(Bytes::from_static(sse::KEEP_ALIVE), last, Some(messages))
@@ -110,12 +110,12 @@ pub(super) fn delete(server: Server, request: Request) -> Response {
         Ok(caller) => caller,
         Err(refusal) => return protected::turned_away(&server.web, &parts, &refusal),
     };
-    if ladder::is_modern(&parts.headers) {
+    if era::is_modern(&parts.headers) {
         return not_allowed();
     }
-    match ladder::legacy_peer(&parts.headers, caller).and_then(|peer| server.alive(peer)) {
+    match era::legacy_peer(&parts.headers, caller).and_then(|peer| server.alive(peer)) {
         Ok(peer) => {
-            peer.session.iter().for_each(|session| server.desk.end(&server.web.gateway, session));
+            peer.session.iter().for_each(|session| server.session_state.end(&server.web.gateway, session));
             StatusCode::NO_CONTENT.into_response()
         }
         Err(stopped) => stop(None, stopped),
@@ -124,12 +124,13 @@ pub(super) fn delete(server: Server, request: Request) -> Response {
 
 impl Server {
     /// What there is beside tools is known only once sources have been heard of.
-    async fn initialize(&self, caller: Caller, asked: &Asked) -> Response {
+    async fn initialize(&self, caller: Caller, asked: &RpcRequest) -> Response {
         self.web.gateway.wait_for_sources().await;
         let (revision, capabilities) = methods::proposal(asked);
         let id = session::seal(revision, &capabilities, &caller);
         let peer = Peer { caller, revision, capabilities, session: None };
-        let exchange = self.exchange(peer, Asked::new(&asked.id, &asked.method, None), Outlet::default());
+        let exchange =
+            self.exchange(peer, RpcRequest::new(&asked.id, &asked.method, None), Outlet::default());
         let result = text_of(raw_of(&methods::initialized(&exchange)));
         let mut response = json(StatusCode::OK, wire::reply(Some(&asked.id), &Ok(result)));
         if let Ok(id) = HeaderValue::from_str(&id) {
@@ -143,7 +144,7 @@ impl Server {
         &self,
         headers: &HeaderMap,
         peer: Peer,
-        asked: Asked,
+        asked: RpcRequest,
         params: &Params<'_>,
     ) -> Result<Answering, Box<Response>> {
         let (id, revision) = (asked.id.clone(), peer.revision);
@@ -152,7 +153,7 @@ impl Server {
             self.web.gateway.wait_for_tool(&peer.caller, &ToolRef::flat(name)).await;
         }
         if is_modern_call
-            && let Err(fault) = ladder::mirrored(headers, params, &peer, &self.web.gateway.catalog())
+            && let Err(fault) = era::mirrored(headers, params, &peer, &self.web.gateway.catalog())
         {
             return Err(Box::new(stop(Some(&id), fault.into())));
         }
@@ -174,15 +175,15 @@ impl Server {
         method: &str,
         params: Option<&RawValue>,
     ) -> Response {
-        if ladder::is_modern(headers) {
+        if era::is_modern(headers) {
             return StatusCode::ACCEPTED.into_response();
         }
-        match ladder::legacy_peer(headers, caller) {
+        match era::legacy_peer(headers, caller) {
             Ok(peer) => {
                 if let (Some(session), "notifications/cancelled") = (&peer.session, method)
                     && let Some(id) = methods::cancelled(params)
                 {
-                    self.desk.cancel(session, id);
+                    self.session_state.cancel(session, id);
                 }
                 StatusCode::ACCEPTED.into_response()
             }
@@ -192,13 +193,13 @@ impl Server {
 
     /// The same peer, unless its session was ended here.
     pub(super) fn alive(&self, peer: Peer) -> Result<Peer, Stopped> {
-        let over = peer.session.as_ref().is_some_and(|session| self.desk.is_over(session));
+        let over = peer.session.as_ref().is_some_and(|session| self.session_state.is_over(session));
         if over { Err(Stopped::NoSession) } else { Ok(peer) }
     }
 
-    pub(super) fn exchange(&self, peer: Peer, asked: Asked, out: Outlet) -> Exchange {
-        let (gateway, desk) = (Arc::clone(&self.web.gateway), Arc::clone(&self.desk));
-        Exchange { gateway, desk, peer, asked, out }
+    pub(super) fn exchange(&self, peer: Peer, asked: RpcRequest, out: Outlet) -> Exchange {
+        let (gateway, session_state) = (Arc::clone(&self.web.gateway), Arc::clone(&self.session_state));
+        Exchange { gateway, session_state, peer, asked, out }
     }
 }
 
@@ -206,16 +207,21 @@ impl Server {
 pub(super) fn cancellable(exchange: Exchange) -> BoxFuture<'static, Reply> {
     let Some(session) = exchange.peer.session.clone() else { return methods::answer(exchange) };
     Box::pin(async move {
-        let desk = Arc::clone(&exchange.desk);
-        let begun = desk.begin(&exchange.gateway, &session, &exchange.asked.id);
+        let session_state = Arc::clone(&exchange.session_state);
+        let begun = session_state.begin(&exchange.gateway, &session, &exchange.asked.id);
         let answer = begun.token.run_until_cancelled(methods::answer(exchange)).await;
         answer.unwrap_or_else(|| Err(Fault::new(INTERNAL_ERROR, "The request was cancelled")))
     })
 }
 
-pub(super) fn asked(headers: &HeaderMap, id: &RawValue, method: &str, params: Option<&RawValue>) -> Asked {
+pub(super) fn asked(
+    headers: &HeaderMap,
+    id: &RawValue,
+    method: &str,
+    params: Option<&RawValue>,
+) -> RpcRequest {
     let trace = trace(headers);
-    Asked { call_id: idempotency_key(headers), trace, ..Asked::new(id, method, params) }
+    RpcRequest { call_id: idempotency_key(headers), trace, ..RpcRequest::new(id, method, params) }
 }
 
 /// The specification wants both kinds named; only an explicit wish for JSON alone keeps us from streaming.

@@ -15,9 +15,9 @@ use toolmux_core::call::Caller;
 use toolmux_core::gateway::Gateway;
 
 use super::conversation::Conversation;
-use super::desk::Desk;
-use super::exchange::{Asked, Outlet};
+use super::exchange::{Outlet, RpcRequest};
 use super::http::{asked, not_a_message};
+use super::session_state::SessionState;
 use super::{protected, stream};
 use crate::jsonrpc::Message;
 use crate::mcp::wire::{self, Fault, INTERNAL_ERROR, INVALID_REQUEST};
@@ -40,7 +40,7 @@ pub(super) fn routes() -> Routes {
 /// Every session that is open at this server, by its id.
 #[derive(Default)]
 struct Sessions {
-    desk: Arc<Desk>,
+    session_state: Arc<SessionState>,
     open: Mutex<HashMap<Arc<str>, Arc<Conversation>>>,
 }
 
@@ -88,7 +88,7 @@ impl Sessions {
             Ok(Message::Request { id, method, params }) => match conversation.try_place() {
                 Some(place) => {
                     let asked = asked(&parts.headers, id, &method, params);
-                    conversation.ask(Asked { held: body.into_held(), ..asked }, place);
+                    conversation.ask(RpcRequest { held: body.into_held(), ..asked }, place);
                 }
                 None if conversation.try_reply(id, busy(web)) => {}
                 None => return answered(StatusCode::TOO_MANY_REQUESTS, busy(web)),
@@ -110,9 +110,14 @@ impl Sessions {
         {
             return None;
         }
-        let (gateway, desk) = (Arc::clone(&web.gateway), Arc::clone(&self.desk));
-        let conversation =
-            Conversation::new(gateway, desk, caller, Arc::clone(&id), (out, web.limits.session_requests));
+        let (gateway, session_state) = (Arc::clone(&web.gateway), Arc::clone(&self.session_state));
+        let conversation = Conversation::new(
+            gateway,
+            session_state,
+            caller,
+            Arc::clone(&id),
+            (out, web.limits.session_requests),
+        );
         let conversation = Arc::new(conversation);
         open.insert(Arc::clone(&id), Arc::clone(&conversation));
         Some(Session { sessions: Arc::clone(self), id, conversation })
@@ -144,7 +149,7 @@ impl Drop for Session {
 
 /// Where messages are posted, as the caller has to write it: below what a proxy adds, and below its toolset.
 fn address(gateway: &Gateway, parts: &Parts) -> String {
-    let public = gateway.entrance().public_url.and_then(|public| url::Url::parse(&public).ok());
+    let public = gateway.admission_info().public_url.and_then(|public| url::Url::parse(&public).ok());
     let prefix = public.map(|public| public.path().trim_end_matches('/').to_owned()).unwrap_or_default();
     let toolset = parts.extensions.get::<AskedToolset>();
     let toolset = toolset.map(|asked| format!("/sets/{}", asked.0)).unwrap_or_default();

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::exchange::Exchange;
 use crate::mcp::MCP;
-use crate::mcp::beside::Beside;
+use crate::mcp::prompts_and_resources::PromptsAndResources;
 
 /// What every client is told.
 const OURS: &str = "Tools of several sources behind one server.";
@@ -20,7 +20,8 @@ pub(super) fn instructions(exchange: &Exchange) -> String {
     let seen: HashSet<&str> = catalog.newest(&exchange.peer.caller).map(|entry| entry.source()).collect();
     let mut text = OURS.to_owned();
     for offer in exchange.gateway.offers(MCP) {
-        let Some(said) = Beside::read(&offer.said).instructions.filter(|_| seen.contains(&*offer.source))
+        let Some(said) =
+            PromptsAndResources::read(&offer.said).instructions.filter(|_| seen.contains(&*offer.source))
         else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! Telling of changes: `subscriptions/listen` of 2026-07-28, and what legacy clients hear on their stream.
+//! ResourceNotifier of changes: `subscriptions/listen` of 2026-07-28, and what legacy clients hear on their stream.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use toolmux_core::gateway::Gateway;
 use toolmux_core::json_text::{RawJson, raw_of, to_raw};
 use toolmux_core::task::TaskId;
 
-use super::desk::Desk;
 use super::exchange::{Exchange, Outlet, Peer};
-use super::updated::{self, Telling};
+use super::session_state::SessionState;
+use super::updated::{self, ResourceNotifier};
 use super::{offers, tasks, tools};
 use crate::mcp::members::Members;
 use crate::mcp::wire::{Fault, INVALID_PARAMS, Reply, SERVER_INFO, SUBSCRIPTION, US, text_of};
@@ -52,20 +52,24 @@ pub(super) async fn listen(exchange: Exchange) -> Reply {
     filter.resource_subscriptions = updated::followable(&exchange, filter.resource_subscriptions).await;
     filter.task_ids = known_tasks(&exchange, filter.task_ids).await?;
     let id = &exchange.asked.id;
-    let told = Told { meta: tag(id), notifications: Some(&filter) };
+    let told = NotificationParams { meta: tag(id), notifications: Some(&filter) };
     exchange.out.notify("notifications/subscriptions/acknowledged", &raw(&told)).await;
-    let (tag, tagged) = (tag(id), raw(&Told { meta: tag(id), notifications: None }));
+    let (tag, tagged) = (tag(id), raw(&NotificationParams { meta: tag(id), notifications: None }));
     let follower = Follower { gateway: &exchange.gateway, peer: &exchange.peer, out: &exchange.out };
     let tasks: Vec<TaskId> = filter.task_ids.iter().map(|id| TaskId::new(id)).collect();
     let tasks = async {
         join_all(tasks.iter().map(|task| tasks::tell(&exchange, task, &tag))).await;
         std::future::pending::<()>().await;
     };
-    let telling =
-        Telling { gateway: &exchange.gateway, peer: &exchange.peer, out: &exchange.out, tag: Some(&tag) };
+    let notifier = ResourceNotifier {
+        gateway: &exchange.gateway,
+        peer: &exchange.peer,
+        out: &exchange.out,
+        tag: Some(&tag),
+    };
     tokio::select! {
         () = follower.follow(&filter, &tagged) => {}
-        () = telling.tell(filter.resource_subscriptions.iter()) => {}
+        () = notifier.notify_of(filter.resource_subscriptions.iter()) => {}
         () = tasks => {}
         () = exchange.gateway.closing() => {}
     }
@@ -94,7 +98,12 @@ async fn known_tasks(exchange: &Exchange, named: Vec<String>) -> Result<Vec<Stri
 }
 
 /// Tells a legacy client of every change; ends when the server closes.
-pub(super) async fn follow_all(gateway: &Arc<Gateway>, desk: &Desk, peer: &Peer, out: &Outlet) {
+pub(super) async fn follow_all(
+    gateway: &Arc<Gateway>,
+    session_state: &SessionState,
+    peer: &Peer,
+    out: &Outlet,
+) {
     let all = Filter {
         tools_list_changed: true,
         prompts_list_changed: true,
@@ -103,16 +112,16 @@ pub(super) async fn follow_all(gateway: &Arc<Gateway>, desk: &Desk, peer: &Peer,
     };
     let follower = Follower { gateway, peer, out };
     let nothing = raw_of(&json!({}));
-    let telling = Telling { gateway, peer, out, tag: None };
+    let notifier = ResourceNotifier { gateway, peer, out, tag: None };
     tokio::select! {
         () = follower.follow(&all, &nothing) => {}
-        () = telling.tell_session(desk) => {}
+        () = notifier.notify_session(session_state) => {}
         () = gateway.closing() => {}
     }
 }
 
 #[derive(Serialize)]
-struct Told<'a> {
+struct NotificationParams<'a> {
     #[serde(rename = "_meta")]
     meta: RawJson,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -125,7 +134,7 @@ fn tag(id: &RawValue) -> RawJson {
     meta.write()
 }
 
-fn raw(told: &Told<'_>) -> RawJson {
+fn raw(told: &NotificationParams<'_>) -> RawJson {
     to_raw(told).expect("a notification is writable")
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use toolmux_core::BoxFuture;
 use toolmux_core::json_text::raw_of;
 
-use super::exchange::{Asked, Exchange};
+use super::exchange::{Exchange, RpcRequest};
 use super::instructions::instructions;
 use super::page::Freshness;
 use super::{listen, offers, tasks, tools, updated};
@@ -42,7 +42,7 @@ pub(super) fn answer(exchange: Exchange) -> BoxFuture<'static, Reply> {
 }
 
 /// What `initialize` proposes.
-pub(super) fn proposal(asked: &Asked) -> (Revision, Capabilities) {
+pub(super) fn proposal(asked: &RpcRequest) -> (Revision, Capabilities) {
     #[derive(serde::Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
     struct Proposal<'a> {
@@ -126,7 +126,7 @@ fn set_level(exchange: &Exchange) -> Reply {
         return Err(Fault::new(INVALID_PARAMS, "`level` is not a log level such as `info` or `error`"));
     }
     if let Some(session) = &exchange.peer.session {
-        exchange.desk.set_level(session, level);
+        exchange.session_state.set_level(session, level);
     }
     Ok(empty())
 }

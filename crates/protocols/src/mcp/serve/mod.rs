@@ -1,32 +1,32 @@
 //! We answer as an MCP server.
 
-mod asking;
 mod batch;
 mod bounded_map;
 mod content;
 mod conversation;
-mod desk;
 mod encode;
+mod era;
 mod exchange;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzz_targets;
 mod http;
 mod http_sse;
 mod instructions;
-mod ladder;
 mod listen;
 mod methods;
 mod offers;
 mod page;
 mod protected;
+mod questions;
 mod running;
 mod session;
+mod session_state;
 mod stdio;
 mod stream;
 mod suspended;
 mod tasks;
-mod teller;
 mod tools;
+mod update_notifier;
 mod updated;
 mod upstream;
 
@@ -35,8 +35,8 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 
-use self::desk::Desk;
 use self::http::Server;
+use self::session_state::SessionState;
 pub use self::stdio::serve_streams;
 use crate::curl;
 use crate::registry::Served;
@@ -60,8 +60,8 @@ pub(crate) const SERVED_SSE: Served =
     Served { name: "MCP (HTTP+SSE)", path: "/sse", routes: http_sse::routes, try_it: |_, _| None };
 
 fn routes() -> Routes {
-    let desk = Arc::new(Desk::default());
-    let server = move |web| Server { web, desk: Arc::clone(&desk) };
+    let session_state = Arc::new(SessionState::default());
+    let server = move |web| Server { web, session_state: Arc::clone(&session_state) };
     let (asked, followed, deleted) = (server.clone(), server.clone(), server);
     Routes::default()
         .post("/mcp", Access::Callers, move |State(web), request: Request| http::post(asked(web), request))

@@ -17,12 +17,12 @@ use toolmux_core::source::{Relay, Relayed};
 
 use super::exchange::{Exchange, Peer};
 use super::page::{Freshness, cacheable, page};
-use super::running::Running;
+use super::running::RunningExchange;
 use super::suspended::Suspended;
 use super::{encode, upstream};
 use crate::mcp::MCP;
-use crate::mcp::beside::Beside;
 use crate::mcp::members::Members;
+use crate::mcp::prompts_and_resources::PromptsAndResources;
 use crate::mcp::template::{MOST_URI_BYTES, matches};
 use crate::mcp::wire::{Fault, INVALID_PARAMS, Params, Reply, text_of};
 
@@ -43,7 +43,7 @@ impl Offered {
     pub(super) fn of(gateway: &Gateway) -> Self {
         let mut offered = Offered::default();
         for offer in gateway.offers(MCP) {
-            let beside = Beside::read(&offer.said);
+            let beside = PromptsAndResources::read(&offer.said);
             offered.prompts |= beside.prompts.is_some();
             offered.resources |= beside.resources.is_some() || beside.templates.is_some();
             offered.completions |= beside.completions;
@@ -120,12 +120,12 @@ fn templates(exchange: &Exchange, offers: &[Offer]) -> Vec<RawJson> {
 
 fn collect(
     offers: &[Offer],
-    part: for<'a> fn(Beside<'a>) -> Option<Vec<&'a RawValue>>,
+    part: for<'a> fn(PromptsAndResources<'a>) -> Option<Vec<&'a RawValue>>,
     keep: impl Fn(&Offer, &RawValue) -> Option<RawJson>,
 ) -> Vec<RawJson> {
     let mut all = Vec::new();
     for offer in offers {
-        let items = part(Beside::read(&offer.said)).unwrap_or_default();
+        let items = part(PromptsAndResources::read(&offer.said)).unwrap_or_default();
         all.extend(items.into_iter().filter_map(|item| keep(offer, item)));
     }
     all
@@ -134,7 +134,7 @@ fn collect(
 /// The source of a prompt and its own name for it.
 fn prompt<'a>(exchange: &Exchange, offers: &'a [Offer], name: &str) -> Result<(&'a Offer, String), Fault> {
     for offer in offers {
-        for prompt in Beside::read(&offer.said).prompts.unwrap_or_default() {
+        for prompt in PromptsAndResources::read(&offer.said).prompts.unwrap_or_default() {
             let own = name_of(prompt).unwrap_or_default();
             if flat(offer, &own) == name && permitted(exchange, offer, &own) {
                 return Ok((offer, own));
@@ -176,17 +176,17 @@ pub(super) fn find_holder<'a>(
     uri: &str,
 ) -> Option<&'a Offer> {
     let listed = |offer: &&Offer| {
-        let resources = Beside::read(&offer.said).resources.unwrap_or_default();
+        let resources = PromptsAndResources::read(&offer.said).resources.unwrap_or_default();
         resources.iter().any(|resource| uri_of(resource).as_deref() == Some(uri))
     };
     let fitting = |offer: &&Offer| {
-        let templates = Beside::read(&offer.said).templates.unwrap_or_default();
+        let templates = PromptsAndResources::read(&offer.said).templates.unwrap_or_default();
         templates.iter().any(|t| template_of(t).is_some_and(|template| matches(&template, uri)))
     };
     let permitted = |offer: &&Offer| gateway.permits(caller, &offer.toolkit, uri);
     let allowed: Vec<&Offer> = offers.iter().filter(permitted).collect();
     let has_any = |offer: &&Offer| {
-        let beside = Beside::read(&offer.said);
+        let beside = PromptsAndResources::read(&offer.said);
         beside.resources.is_some() || beside.templates.is_some()
     };
     let only_of = |which: fn(&Offer) -> bool| {
@@ -244,7 +244,7 @@ async fn relay(exchange: &Exchange, offer: &Offer, params: RawJson) -> Reply {
             answered(answer, &relay.method, &peer)
         })
     };
-    Running::begin(exchange, target, work).drive(exchange).await
+    RunningExchange::begin(exchange, target, work).drive(exchange).await
 }
 
 fn answered(answer: Result<Relayed, Refusal>, method: &str, peer: &Peer) -> Reply {
@@ -300,11 +300,14 @@ fn template_of(item: &RawValue) -> Option<String> {
 }
 
 /// A number that changes when what is offered does.
-pub(super) fn fingerprint(gateway: &Arc<Gateway>, part: for<'a> fn(Beside<'a>) -> Vec<&'a RawValue>) -> u64 {
+pub(super) fn fingerprint(
+    gateway: &Arc<Gateway>,
+    part: for<'a> fn(PromptsAndResources<'a>) -> Vec<&'a RawValue>,
+) -> u64 {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut hasher = DefaultHasher::new();
     for offer in gateway.offers(MCP) {
-        let beside = Beside::read(&offer.said);
+        let beside = PromptsAndResources::read(&offer.said);
         beside.changes.hash(&mut hasher);
         for item in part(beside) {
             item.get().hash(&mut hasher);

@@ -60,7 +60,7 @@ pub(super) fn turned_away(web: &Web, parts: &Parts, refusal: &Refusal) -> Respon
 
 /// Without an issuer there are only keys, which no document leads to.
 fn challenge(web: &Web, parts: &Parts, error: Option<&str>) -> HeaderValue {
-    let entrance = web.gateway.entrance();
+    let entrance = web.gateway.admission_info();
     let mut parameters = Vec::new();
     if let Some(error) = error {
         parameters.push(format!("error=\"{error}\""));
@@ -80,7 +80,7 @@ fn challenge(web: &Web, parts: &Parts, error: Option<&str>) -> HeaderValue {
 }
 
 fn document(web: &Web, headers: &HeaderMap, path: &str) -> Response {
-    let entrance = web.gateway.entrance();
+    let entrance = web.gateway.admission_info();
     let Some(issuer) = entrance.issuer else {
         return (StatusCode::NOT_FOUND, "no `issuer` is configured under `[jwt]`\n").into_response();
     };

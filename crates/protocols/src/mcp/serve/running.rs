@@ -4,14 +4,14 @@ use tokio::sync::mpsc;
 use toolmux_core::BoxFuture;
 use toolmux_core::progress::{Progress, Question, Update};
 
-use super::asking::{Binding, put};
 use super::exchange::Exchange;
+use super::questions::{Binding, put};
 use super::suspended::Suspended;
-use super::teller::Teller;
+use super::update_notifier::UpdateNotifier;
 use crate::mcp::wire::Reply;
 
 /// A call under way, or what else a source is asked.
-pub(super) struct Running {
+pub(super) struct RunningExchange {
     work: BoxFuture<'static, Reply>,
     updates: mpsc::Receiver<Update>,
     questions: Option<mpsc::Receiver<Question>>,
@@ -19,7 +19,7 @@ pub(super) struct Running {
     pub(super) target: String,
 }
 
-impl Running {
+impl RunningExchange {
     /// Begins work that tells and asks by the progress it is given.
     pub(super) fn begin(
         exchange: &Exchange,
@@ -33,17 +33,17 @@ impl Running {
             let (progress, updates) = Progress::channel();
             (progress, updates, None)
         };
-        Running { work: work(progress), updates, questions, target: target.to_owned() }
+        RunningExchange { work: work(progress), updates, questions, target: target.to_owned() }
     }
 
     /// Follows the call to its end, or to a question that ends the exchange. Dropping the future cancels
     /// the call.
     pub(super) async fn drive(mut self, exchange: &Exchange) -> Reply {
-        let mut teller = Teller::new(exchange);
+        let mut notifier = UpdateNotifier::new(exchange);
         loop {
             tokio::select! {
                 biased;
-                Some(update) = self.updates.recv() => teller.tell(update).await,
+                Some(update) = self.updates.recv() => notifier.tell(update).await,
                 Some(question) = next(&mut self.questions) => {
                     let mut open = Vec::new();
                     let mut next = Some(question);
@@ -59,7 +59,7 @@ impl Running {
                 }
                 reply = &mut self.work => {
                     while let Ok(update) = self.updates.try_recv() {
-                        teller.tell(update).await;
+                        notifier.tell(update).await;
                     }
                     return reply;
                 }

@@ -12,7 +12,7 @@ use toolmux_core::gateway::Gateway;
 use toolmux_core::memory_budget::{COUNTED, Reservation};
 
 use super::conversation::Conversation;
-use super::exchange::{Asked, Outlet, Queued};
+use super::exchange::{Outlet, Queued, RpcRequest};
 use crate::jsonrpc::{Message, NotAMessage};
 use crate::mcp::lines::{Line, Lines, Memory};
 use crate::mcp::wire::{Fault, INVALID_REQUEST, PARSE_ERROR};
@@ -70,7 +70,7 @@ async fn write(mut messages: mpsc::Receiver<Queued>, mut output: impl AsyncWrite
 async fn take(conversation: &Conversation, text: Vec<u8>, held: Option<Reservation>) {
     match Message::read(&text) {
         Ok(Message::Request { id, method, params }) => {
-            let asked = Asked { held, ..Asked::new(id, &method, params) };
+            let asked = RpcRequest { held, ..RpcRequest::new(id, &method, params) };
             drop(text);
             let place = conversation.place().await;
             conversation.ask(asked, place);

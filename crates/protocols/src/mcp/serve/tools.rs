@@ -16,7 +16,7 @@ use toolmux_core::tool::Passthrough;
 use super::encode::{self, Structure};
 use super::exchange::{Exchange, Peer};
 use super::page::{Freshness, page};
-use super::running::Running;
+use super::running::RunningExchange;
 use super::suspended::Suspended;
 use super::tasks::{self, Plan};
 use crate::mcp::MCP;
@@ -85,7 +85,7 @@ pub(super) async fn call(mut exchange: Exchange) -> Reply {
             encode::answer(answer, structure, &peer)
         })
     };
-    Running::begin(&exchange, &target, work).drive(&exchange).await
+    RunningExchange::begin(&exchange, &target, work).drive(&exchange).await
 }
 
 fn request(exchange: &Exchange, params: &Params<'_>) -> Result<(Request, Structure, Option<Plan>), Fault> {

@@ -13,11 +13,11 @@ use toolmux_core::json_text::raw_of;
 use toolmux_core::progress::{Progress, Update};
 use toolmux_core::source::Relay;
 
-use super::desk::{Desk, MOST_SUBSCRIPTIONS, SUBSCRIPTION_BYTES};
 use super::exchange::{Exchange, Outlet, Peer};
+use super::session_state::{MOST_SUBSCRIPTIONS, SUBSCRIPTION_BYTES, SessionState};
 use super::{encode, methods, offers};
-use crate::mcp::beside::Beside;
 use crate::mcp::members::Members;
+use crate::mcp::prompts_and_resources::PromptsAndResources;
 use crate::mcp::wire::{Fault, INVALID_PARAMS, INVALID_REQUEST, Reply};
 use crate::mcp::{LISTEN, MCP};
 
@@ -38,7 +38,7 @@ pub(super) async fn subscribe(exchange: &Exchange) -> Reply {
     let session = exchange.peer.session.as_ref();
     let session = session.ok_or_else(|| Fault::new(INVALID_REQUEST, "Subscriptions need a session"))?;
     if exchange.asked.method == "resources/unsubscribe" {
-        exchange.desk.unsubscribe(session, uri);
+        exchange.session_state.unsubscribe(session, uri);
         return Ok(methods::empty());
     }
     let (gateway, peer) = (&exchange.gateway, &exchange.peer);
@@ -46,7 +46,7 @@ pub(super) async fn subscribe(exchange: &Exchange) -> Reply {
     if let Err(refusal) = gateway.check_relay(&peer.caller, &source).await {
         return encode::relay_refused(&refusal, peer);
     }
-    if exchange.desk.subscribe(session, uri) {
+    if exchange.session_state.subscribe(session, uri) {
         return Ok(methods::empty());
     }
     let why = format!(
@@ -67,7 +67,7 @@ pub(super) async fn followable(exchange: &Exchange, mut uris: Vec<String>) -> Ve
     let offers = gateway.offers_for(caller, MCP).await;
     uris.retain(|uri| {
         let holder = offers::find_holder(gateway, caller, &offers, uri);
-        holder.is_some_and(|holder| !holder.locked && Beside::read(&holder.said).subscriptions)
+        holder.is_some_and(|holder| !holder.locked && PromptsAndResources::read(&holder.said).subscriptions)
     });
     uris.truncate(MOST_SUBSCRIPTIONS);
     let mut bytes = 0;
@@ -81,11 +81,11 @@ pub(super) async fn followable(exchange: &Exchange, mut uris: Vec<String>) -> Ve
 async fn source_of(gateway: &Gateway, peer: &Peer, uri: &str) -> Option<String> {
     let offers = gateway.offers_for(&peer.caller, MCP).await;
     let holder = offers::find_holder(gateway, &peer.caller, &offers, uri)?;
-    Beside::read(&holder.said).subscriptions.then(|| holder.source.clone())
+    PromptsAndResources::read(&holder.said).subscriptions.then(|| holder.source.clone())
 }
 
 /// Who is told, and how.
-pub(super) struct Telling<'a> {
+pub(super) struct ResourceNotifier<'a> {
     pub(super) gateway: &'a Arc<Gateway>,
     pub(super) peer: &'a Peer,
     pub(super) out: &'a Outlet,
@@ -93,23 +93,23 @@ pub(super) struct Telling<'a> {
     pub(super) tag: Option<&'a RawValue>,
 }
 
-impl Telling<'_> {
+impl ResourceNotifier<'_> {
     /// Tells of these resources for ever.
-    pub(super) async fn tell(&self, uris: impl Iterator<Item = &String>) {
+    pub(super) async fn notify_of(&self, uris: impl Iterator<Item = &String>) {
         join_all(uris.map(|uri| self.tell_one(uri))).await;
         std::future::pending::<()>().await;
     }
 
     /// Tells of what a session follows, whatever that is at the time, for ever.
-    pub(super) async fn tell_session(&self, desk: &Desk) {
+    pub(super) async fn notify_session(&self, session_state: &SessionState) {
         let Some(session) = &self.peer.session else { return std::future::pending().await };
-        let mut changes = desk.subscribed();
+        let mut changes = session_state.subscribed();
         loop {
-            let uris = desk.subscriptions(session);
-            let mut telling = std::pin::pin!(self.tell(uris.iter()));
-            while desk.subscriptions(session) == uris {
+            let uris = session_state.subscriptions(session);
+            let mut notifying = std::pin::pin!(self.notify_of(uris.iter()));
+            while session_state.subscriptions(session) == uris {
                 tokio::select! {
-                    () = &mut telling => {}
+                    () = &mut notifying => {}
                     _ = changes.changed() => {}
                 }
             }

@@ -90,14 +90,14 @@ pub(super) fn relayed_error(said: &RawValue, peer: &Peer) -> Reply {
 
 fn elicitations(said: &RawValue) -> Option<Map<String, Value>> {
     #[derive(Deserialize)]
-    struct Said {
+    struct Parts {
         data: Data,
     }
     #[derive(Deserialize)]
     struct Data {
         elicitations: Vec<Value>,
     }
-    let said: Said = serde_json::from_str(said.get()).ok()?;
+    let said: Parts = serde_json::from_str(said.get()).ok()?;
     let numbered = said.data.elicitations.into_iter().enumerate();
     let requests = numbered.map(|(place, params)| {
         let key = params["elicitationId"].as_str().map_or_else(|| format!("q{}", place + 1), str::to_owned);

@@ -18,7 +18,7 @@ const C_WORDS: [(&str, Kind); 5] = [
 ];
 
 /// A fault that was told already.
-struct Told;
+struct AlreadyReported;
 
 impl<'v> Reader<'v> {
     /// The form in the `schema` of a parameter or a return.
@@ -95,15 +95,15 @@ impl<'v> Reader<'v> {
         Some(kind)
     }
 
-    fn c_type(&mut self, c: &Members<'v, '_>) -> Result<Option<Scalar>, Told> {
-        let word = c.needed("type", Weight::Fatal, &mut self.faults).ok_or(Told)?;
+    fn c_type(&mut self, c: &Members<'v, '_>) -> Result<Option<Scalar>, AlreadyReported> {
+        let word = c.needed("type", Weight::Fatal, &mut self.faults).ok_or(AlreadyReported)?;
         let found = C_TYPES.iter().find(|(known, _)| *known == word.trim()).map(|(_, scalar)| *scalar);
         if found.is_none() {
             let words: Vec<&str> = C_TYPES.iter().map(|(word, _)| *word).collect();
             let remedy = format!("write one of {}", words.join(", "));
             self.faults.fatal(&c.at.member("type"), format!("there is no C type `{word}` here"), remedy);
         }
-        found.ok_or(Told)
+        found.ok_or(AlreadyReported)
     }
 
     fn encoding(&mut self, c: &Members<'v, '_>) -> Encoding {

@@ -1,4 +1,4 @@
-//! What a worker answers. Whoever looks first reads it: the worker's minder, or a caller that waits alone.
+//! What a worker answers. Whoever looks first reads it: the worker's supervisor, or a caller that waits alone.
 
 use std::io;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use tokio::net::unix::pipe;
 use toolmux_dylib_host::frame::{Answer, Crash};
 
 use super::death::Death;
-use super::lane::{Answered, Lane};
-use super::minder::End;
+use super::supervisor::End;
+use super::worker_queue::{Answered, WorkerQueue};
 
 /// How much is read at once.
 const READ_AT_ONCE: usize = 1 << 16;
@@ -38,38 +38,38 @@ impl Answers {
         Answers { pipe, generation, unread: Vec::new(), crash: None, end: None }
     }
 
-    /// For the minder, who was told that there is something to read: answers whoever waits, and tells why
+    /// For the supervisor, who was told that there is something to read: answers whoever waits, and tells why
     /// the worker cannot go on, if so.
-    pub(super) fn read_frames(&mut self, lane: &Lane) -> (Read, Option<End>) {
+    pub(super) fn read_frames(&mut self, worker_queue: &WorkerQueue) -> (Read, Option<End>) {
         self.unread.reserve(READ_AT_ONCE);
         let read = found(self.pipe.try_read_buf(&mut self.unread));
-        (read, self.end.take().or_else(|| self.take_frames(lane)))
+        (read, self.end.take().or_else(|| self.take_frames(worker_queue)))
     }
 
     /// For a caller, who looks without having been told. What follows from the end of the pipe, or of the
-    /// worker, is left to the minder.
-    pub(super) fn look(&mut self, lane: &Lane) {
+    /// worker, is left to the supervisor.
+    pub(super) fn look(&mut self, worker_queue: &WorkerQueue) {
         if self.end.is_some() {
             return;
         }
         self.unread.reserve(READ_AT_ONCE);
         let count = rustix::io::read(&*self.pipe, spare_capacity(&mut self.unread));
         if found(count.map_err(io::Error::from)) == Read::Some {
-            self.end = self.take_frames(lane);
+            self.end = self.take_frames(worker_queue);
         }
         if self.end.is_some() {
-            lane.wake.notify_one();
+            worker_queue.wake.notify_one();
         }
     }
 
-    fn take_frames(&mut self, lane: &Lane) -> Option<End> {
+    fn take_frames(&mut self, worker_queue: &WorkerQueue) -> Option<End> {
         let unread = std::mem::take(&mut self.unread);
         let mut taken = 0;
         let mut end = None;
         while end.is_none() {
             match Answer::decode(&unread[taken..]) {
                 Ok(Some((answer, length))) => {
-                    end = self.take(answer, lane);
+                    end = self.take(answer, worker_queue);
                     taken += length;
                 }
                 Ok(None) => break,
@@ -81,14 +81,14 @@ impl Answers {
         end
     }
 
-    fn take(&mut self, answer: Answer<'_>, lane: &Lane) -> Option<End> {
+    fn take(&mut self, answer: Answer<'_>, worker_queue: &WorkerQueue) -> Option<End> {
         match answer {
             Answer::Result { id, values } => {
                 let answered = Answered::Values(values.to_vec(), None);
-                lane.answer(id, answered, self.generation).is_none().then(broken)
+                worker_queue.answer(id, answered, self.generation).is_none().then(broken)
             }
             Answer::Fail { id, fault, text } => {
-                match lane.answer(id, Answered::Fault(fault, text.to_owned()), self.generation) {
+                match worker_queue.answer(id, Answered::Fault(fault, text.to_owned()), self.generation) {
                     Some(()) => fault.ends_worker().then_some(End::Unfit),
                     None => Some(broken()),
                 }

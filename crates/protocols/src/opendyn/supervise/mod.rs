@@ -3,13 +3,13 @@
 
 mod answers;
 mod death;
-mod lane;
-mod minder;
 mod pool;
+mod supervisor;
 mod worker;
+mod worker_queue;
 
 pub(super) use self::death::Death;
-pub(super) use self::lane::{Answered, Job, Rejected};
 pub(super) use self::pool::{Pool, PoolSettings};
 pub use self::worker::become_worker_if_asked;
 pub(super) use self::worker::{ALLOCATOR_KEEPS, Launch, MARK};
+pub(super) use self::worker_queue::{Answered, Job, Rejected};

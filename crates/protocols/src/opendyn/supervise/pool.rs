@@ -9,9 +9,9 @@ use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 use toolmux_dylib_host::hello::Ready;
 
 use super::answers::Answers;
-use super::lane::{Answered, Job, Lane, Rejected};
-use super::minder::Minder;
+use super::supervisor::Supervisor;
 use super::worker::Launch;
+use super::worker_queue::{Answered, Job, Rejected, WorkerQueue};
 use crate::opendyn::handles::HandleTable;
 
 /// How long a thread looks for the answer of a short call before it goes to sleep.
@@ -32,26 +32,27 @@ pub(in crate::opendyn) struct Pool {
     slots: Vec<Slot>,
     launch: Arc<Launch>,
     settings: PoolSettings,
-    minders: TaskTracker,
+    supervisors: TaskTracker,
 }
 
 struct Slot {
-    lane: Arc<Lane>,
-    minder: OnceLock<AbortOnDropHandle<()>>,
+    worker_queue: Arc<WorkerQueue>,
+    supervisor: OnceLock<AbortOnDropHandle<()>>,
 }
 
 impl Pool {
     /// Starts nothing yet.
     pub(in crate::opendyn) fn new(launch: Launch, settings: PoolSettings) -> Self {
-        let slot = || Slot { lane: Arc::new(Lane::new(settings.queue)), minder: OnceLock::new() };
+        let slot =
+            || Slot { worker_queue: Arc::new(WorkerQueue::new(settings.queue)), supervisor: OnceLock::new() };
         let slots = (0..settings.workers.max(1)).map(|_| slot()).collect();
-        Pool { slots, launch: Arc::new(launch), settings, minders: TaskTracker::new() }
+        Pool { slots, launch: Arc::new(launch), settings, supervisors: TaskTracker::new() }
     }
 
     /// What the library can do, as its first worker found it.
     pub(in crate::opendyn) async fn ready(&self) -> Result<Arc<Ready>, Rejected> {
         let slot = &self.slots[0];
-        let told = slot.lane.ask()?;
+        let told = slot.worker_queue.ask()?;
         self.mind(slot);
         match told.await {
             Ok(Ok(ready)) => Ok(ready),
@@ -69,16 +70,18 @@ impl Pool {
     ) -> Result<Answered, Rejected> {
         let slot = match generation {
             Some(generation) => {
-                let made = |slot: &&Slot| slot.lane.generation() == generation;
+                let made = |slot: &&Slot| slot.worker_queue.generation() == generation;
                 self.slots.iter().find(made).ok_or(Rejected::Forgotten)?
             }
             None if self.slots.len() == 1 => &self.slots[0],
-            None => self.slots.iter().min_by_key(|slot| slot.lane.waiting()).ok_or(Rejected::Closed)?,
+            None => {
+                self.slots.iter().min_by_key(|slot| slot.worker_queue.waiting()).ok_or(Rejected::Closed)?
+            }
         };
-        let mut answered = slot.lane.submit(job)?;
+        let mut answered = slot.worker_queue.submit(job)?;
         self.mind(slot);
-        if let Some(answers) = slot.lane.answers_to_one()
-            && let Some(answered) = look_eagerly(&slot.lane, &answers, &mut answered).await
+        if let Some(answers) = slot.worker_queue.answers_to_one()
+            && let Some(answered) = look_eagerly(&slot.worker_queue, &answers, &mut answered).await
         {
             return Ok(answered);
         }
@@ -86,21 +89,22 @@ impl Pool {
     }
 
     fn mind(&self, slot: &Slot) {
-        slot.minder.get_or_init(|| {
-            let (lane, launch) = (Arc::clone(&slot.lane), Arc::clone(&self.launch));
-            let minder = Minder::new(lane, launch, self.settings.idle, Arc::clone(&self.settings.handles));
-            AbortOnDropHandle::new(self.minders.spawn(minder.mind()))
+        slot.supervisor.get_or_init(|| {
+            let (worker_queue, launch) = (Arc::clone(&slot.worker_queue), Arc::clone(&self.launch));
+            let supervisor =
+                Supervisor::new(worker_queue, launch, self.settings.idle, Arc::clone(&self.settings.handles));
+            AbortOnDropHandle::new(self.supervisors.spawn(supervisor.mind()))
         });
     }
 
     /// Ends all workers. What still waits is told that it did not run.
     pub(in crate::opendyn) async fn close(&self) {
         for slot in &self.slots {
-            slot.lane.close();
+            slot.worker_queue.close();
         }
-        self.minders.close();
-        if timeout(CLOSING, self.minders.wait()).await.is_err() {
-            self.slots.iter().filter_map(|slot| slot.minder.get()).for_each(AbortOnDropHandle::abort);
+        self.supervisors.close();
+        if timeout(CLOSING, self.supervisors.wait()).await.is_err() {
+            self.slots.iter().filter_map(|slot| slot.supervisor.get()).for_each(AbortOnDropHandle::abort);
         }
     }
 }
@@ -108,14 +112,14 @@ impl Pool {
 /// Looks for the answer again and again for a moment, letting others run meanwhile, before this thread goes to
 /// sleep: to be woken on a processor that went idle takes longer than most calls.
 async fn look_eagerly(
-    lane: &Lane,
+    worker_queue: &WorkerQueue,
     answers: &Mutex<Answers>,
     answered: &mut oneshot::Receiver<Answered>,
 ) -> Option<Answered> {
     let until = Instant::now() + EAGER;
     while Instant::now() < until {
         if let Ok(mut answers) = answers.try_lock() {
-            answers.look(lane);
+            answers.look(worker_queue);
         }
         match answered.try_recv() {
             Ok(answered) => return Some(answered),

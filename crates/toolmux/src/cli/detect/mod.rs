@@ -4,7 +4,7 @@
 mod address;
 mod library;
 mod name;
-mod prove;
+mod probe;
 mod word;
 
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use toolmux_core::mount::Naming;
 use toolmux_core::requirements::GrantAllowlist;
 
-pub(super) use self::prove::prove;
+pub(super) use self::probe::prove;
 use self::word::Word;
 use super::failure::Failure;
 use crate::config::{SourceConfig, clients};

@@ -70,7 +70,7 @@ impl State {
 /// Whether to mend.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mending {
-    Wanted,
+    TokenRequest,
     Unwanted,
 }
 
@@ -102,7 +102,7 @@ impl Finding {
                 let remedy = self.remedy.map(|remedy| format!("{remedy}; `toolmux doctor --fix` does it"));
                 Finding { remedy, ..self }
             }
-            Mending::Wanted => match mend() {
+            Mending::TokenRequest => match mend() {
                 Ok(()) => Finding { state: State::Fixed, remedy: None, ..self },
                 Err(error) => {
                     Finding { what: format!("{} (and cannot be mended: {error})", self.what), ..self }
@@ -114,7 +114,7 @@ impl Finding {
 
 impl Doctor {
     pub(super) async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
-        let mending = if self.fix { Mending::Wanted } else { Mending::Unwanted };
+        let mending = if self.fix { Mending::TokenRequest } else { Mending::Unwanted };
         let findings = self.examine(mending, terminal).await?;
         if self.json {
             print_line(&format!("{:#}", findings.iter().map(as_json).collect::<Value>()));

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::{Finding, Mending};
-use crate::config::{Kept, KeptSecret, kept_secrets};
+use crate::config::{KeptSecret, SecretLocation, kept_secrets};
 
 const AREA: &str = "secret";
 /// A key that opens this server should not be guessed.
@@ -16,7 +16,7 @@ pub(super) fn examine(config: &Path, mending: Mending) -> Vec<Finding> {
     let folder = config.parent().unwrap_or(Path::new("."));
     let secrets = kept_secrets(&text, folder);
     let mut findings: Vec<Finding> = secrets.iter().flat_map(|secret| one(secret, folder, mending)).collect();
-    if secrets.iter().any(|secret| matches!(secret.kept, Kept::Text)) {
+    if secrets.iter().any(|secret| matches!(secret.kept, SecretLocation::Text)) {
         findings.extend(only_ours(config, "holds secrets and", mending));
     }
     let sealing = folder.join("toolmux.key");
@@ -31,17 +31,19 @@ fn one(secret: &KeptSecret, folder: &Path, mending: Mending) -> Vec<Finding> {
     let Some(length) = secret.length else {
         return vec![match &secret.kept {
             // What is taken for a name may be the secret itself, so it is not shown.
-            Kept::Env(_) => Finding::bad(
+            SecretLocation::Env(_) => Finding::bad(
                 AREA,
                 format!("{place}: its environment variable is not set"),
                 "export it, or keep the secret in a file: { file = \"…\" }",
             ),
-            Kept::File(_) => Finding::bad(
+            SecretLocation::File(_) => Finding::bad(
                 AREA,
                 format!("{place}: its file cannot be read"),
                 "(umask 077; openssl rand -hex 32 > FILE) makes a new one",
             ),
-            Kept::Text => Finding::bad(AREA, format!("{place} is empty"), "openssl rand -hex 32 makes one"),
+            SecretLocation::Text => {
+                Finding::bad(AREA, format!("{place} is empty"), "openssl rand -hex 32 makes one")
+            }
         }];
     };
     let mut findings = Vec::new();
@@ -50,13 +52,15 @@ fn one(secret: &KeptSecret, folder: &Path, mending: Mending) -> Vec<Finding> {
         findings.push(Finding::warning(AREA, what, "openssl rand -hex 32 makes a good one"));
     }
     match &secret.kept {
-        Kept::File(file) => findings.extend(only_ours(&folder.join(file), "is a secret and", mending)),
-        Kept::Text => findings.push(Finding::warning(
+        SecretLocation::File(file) => {
+            findings.extend(only_ours(&folder.join(file), "is a secret and", mending))
+        }
+        SecretLocation::Text => findings.push(Finding::warning(
             AREA,
             format!("{place} is written out in the configuration"),
             "keep it elsewhere: { env = \"NAME\" } or { file = \"path\" }",
         )),
-        Kept::Env(_) => {}
+        SecretLocation::Env(_) => {}
     }
     if findings.is_empty() {
         findings.push(Finding::good(AREA, format!("{place} is there")));

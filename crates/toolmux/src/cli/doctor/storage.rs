@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use toolmux_store::{Look, OpenError};
+use toolmux_store::{OpenError, ReadOnlyStore};
 
 use super::{Finding, Mending};
 use crate::config::Config;
@@ -44,7 +44,7 @@ async fn opened(url: &str) -> Finding {
     // Of an address only what cannot be a password is shown.
     let name = if url.starts_with("sqlite:") { "the file of the store" } else { "the database" };
     let looked = async {
-        let look = match Look::at(url).await {
+        let look = match ReadOnlyStore::at(url).await {
             Err(OpenError::NoTables) => return Ok(None),
             looked => looked?,
         };

@@ -25,15 +25,15 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct Echo;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Said {
+struct EchoInput {
     text: String,
 }
 
 #[tool_router]
 impl Echo {
     #[tool(description = "Says it back")]
-    fn echo(&self, Parameters(said): Parameters<Said>) -> String {
-        said.text
+    fn echo(&self, Parameters(input): Parameters<EchoInput>) -> String {
+        input.text
     }
 }
 

@@ -13,7 +13,7 @@ use toolmux_core::tool::TaskSupport;
 
 use super::super::encode;
 use super::super::exchange::Exchange;
-use super::super::teller::Teller;
+use super::super::update_notifier::UpdateNotifier;
 use super::early;
 use super::shape::{Shown, created};
 use super::watch::{Seen, Watch};
@@ -118,10 +118,10 @@ pub(super) async fn quick(exchange: &Exchange, id: &TaskId) -> Reply {
     let deadline = Instant::now() + patience;
     let watch = Watch::open(&exchange.gateway, &exchange.peer.caller, id).await;
     let mut watch = watch.map_err(|refusal| unavailable(&refusal))?.ok_or_else(gone)?;
-    let mut teller = Teller::new(exchange);
+    let mut notifier = UpdateNotifier::new(exchange);
     while let Ok(seen) = timeout_at(deadline, watch.next()).await {
         match seen.map_err(|refusal| unavailable(&refusal))? {
-            Some(Seen::Update(update)) => teller.tell(update).await,
+            Some(Seen::Update(update)) => notifier.tell(update).await,
             Some(Seen::State(task, questions)) => {
                 let shown = Shown::new(exchange, task, questions);
                 if shown.task.status.is_ended() {
@@ -165,7 +165,7 @@ impl Drop for Unknown<'_> {
     fn drop(&mut self) {
         let Some(id) = self.id.take() else { return };
         let (gateway, caller) = (Arc::clone(&self.exchange.gateway), self.exchange.peer.caller.clone());
-        self.exchange.desk.tasks.spawn(async move {
+        self.exchange.session_state.tasks.spawn(async move {
             gateway.task_cancel(&caller, &id).await.ok();
         });
     }

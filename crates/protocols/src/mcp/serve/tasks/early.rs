@@ -22,7 +22,7 @@ const KIND: &str = "task:";
 
 /// The task that a state of ours stands for, if it is one of these.
 pub(in super::super) fn named(state: &str, exchange: &Exchange) -> Option<TaskId> {
-    state.strip_prefix(&exchange.desk.mark)?.strip_prefix(KIND).map(TaskId::new)
+    state.strip_prefix(&exchange.session_state.mark)?.strip_prefix(KIND).map(TaskId::new)
 }
 
 /// Tells the client what is asked.
@@ -30,7 +30,7 @@ pub(super) fn asked(exchange: &Exchange, shown: &Shown) -> Bytes {
     let id = shown.task.id.clone();
     let mut result = Members::default();
     result.put("inputRequests", &shown.requests());
-    result.put("requestState", &format!("{}{KIND}{}", exchange.desk.mark, id.as_str()));
+    result.put("requestState", &format!("{}{KIND}{}", exchange.session_state.mark, id.as_str()));
     forget(exchange, id, shown.questions.iter().map(|question| question.number).collect());
     modern(result, "input_required")
 }
@@ -56,7 +56,7 @@ pub(in super::super) async fn resume(id: &TaskId, params: &Params<'_>, exchange:
 /// Cancels a task whose client does not come back.
 fn forget(exchange: &Exchange, id: TaskId, asked: Vec<u64>) {
     let (gateway, caller) = (Arc::clone(&exchange.gateway), exchange.peer.caller.clone());
-    exchange.desk.tasks.spawn(async move {
+    exchange.session_state.tasks.spawn(async move {
         tokio::time::sleep(PATIENCE).await;
         let Ok(Some(task)) = gateway.task(&caller, &id).await else { return };
         if gateway.task_questions(&task).iter().any(|question| asked.contains(&question.number)) {

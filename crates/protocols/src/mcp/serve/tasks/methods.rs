@@ -12,8 +12,8 @@ use toolmux_core::gateway::TaskQuestion;
 use toolmux_core::progress::Progress;
 use toolmux_core::task::{Task, TaskId};
 
-use super::super::asking::{Binding, put};
 use super::super::exchange::Exchange;
+use super::super::questions::{Binding, put};
 use super::super::suspended::said;
 use super::call::{gone, shown, unavailable};
 use super::shape::{Shown, key, legacy, modern, raw};

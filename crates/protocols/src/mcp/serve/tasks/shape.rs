@@ -9,9 +9,9 @@ use toolmux_core::json_text::RawJson;
 use toolmux_core::names::ToolRef;
 use toolmux_core::task::{Task, TaskStatus};
 
-use super::super::asking::Asked;
 use super::super::encode::{self, Structure};
 use super::super::exchange::Exchange;
+use super::super::questions::RequestedInput;
 use crate::mcp::members::Members;
 use crate::mcp::revision::Revision;
 use crate::mcp::wire::{Reply, our_meta, text_of};
@@ -39,7 +39,7 @@ impl Shown {
             encode::answer(Ok(outcome), structure, peer)
         });
         let answerable = |question: &TaskQuestion| {
-            Asked::read(question.protocol, &question.asked)
+            RequestedInput::read(question.protocol, &question.asked)
                 .is_some_and(|asked| peer.capabilities.answers(&asked.method))
         };
         let questions = questions.into_iter().filter(answerable).collect();

@@ -13,7 +13,7 @@ use futures_util::task::AtomicWaker;
 const MOST_POLLS: usize = 2;
 
 /// Where the wake-ups of one future go.
-pub(super) struct AtOnce {
+pub(super) struct RepollOnWake {
     state: Arc<State>,
     waker: Waker,
 }
@@ -25,10 +25,10 @@ struct State {
     woken: AtomicBool,
 }
 
-impl AtOnce {
+impl RepollOnWake {
     pub(super) fn new() -> Self {
         let state = Arc::new(State::default());
-        AtOnce { waker: Waker::from(Arc::clone(&state)), state }
+        RepollOnWake { waker: Waker::from(Arc::clone(&state)), state }
     }
 
     /// Polls the future, always the same one.
@@ -96,7 +96,7 @@ mod tests {
             Poll::<()>::Pending
         });
         let waker = Waker::from(Arc::clone(&task));
-        assert!(AtOnce::new().poll(pin!(future), &mut Context::from_waker(&waker)).is_pending());
+        assert!(RepollOnWake::new().poll(pin!(future), &mut Context::from_waker(&waker)).is_pending());
         assert_eq!((polls, task.0.load(Ordering::SeqCst)), expect, "{wakes}");
     }
 
@@ -115,7 +115,7 @@ mod tests {
             Poll::<()>::Pending
         });
         let waker = Waker::from(Arc::clone(&task));
-        assert!(AtOnce::new().poll(pin!(future), &mut Context::from_waker(&waker)).is_pending());
+        assert!(RepollOnWake::new().poll(pin!(future), &mut Context::from_waker(&waker)).is_pending());
         kept.unwrap().wake();
         assert_eq!(task.0.load(Ordering::SeqCst), 1);
     }

@@ -3,13 +3,13 @@
 
 /// When we beat, by the clock all servers share.
 #[derive(Debug, Default)]
-pub(crate) struct Pulse {
+pub(crate) struct Heartbeat {
     last: Option<i64>,
     /// Since when we have beaten without a gap.
     steady: i64,
 }
 
-impl Pulse {
+impl Heartbeat {
     pub(crate) fn beat(&mut self, now: i64, lease: i64) {
         if self.last.is_none_or(|last| now - last > lease / 2) {
             self.steady = now;
@@ -30,11 +30,11 @@ mod tests {
 
     /// Whether a lease that ended long ago means death, at `now`, to one who beat at these times.
     fn check(beats: &[i64], now: i64, expect: bool) {
-        let mut pulse = Pulse::default();
+        let mut heartbeat = Heartbeat::default();
         for beat in beats {
-            pulse.beat(*beat, 100);
+            heartbeat.beat(*beat, 100);
         }
-        assert_eq!(pulse.dead_before(now, 100) == now, expect, "{beats:?} {now}");
+        assert_eq!(heartbeat.dead_before(now, 100) == now, expect, "{beats:?} {now}");
     }
 
     #[test]

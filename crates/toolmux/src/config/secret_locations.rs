@@ -10,7 +10,7 @@ use crate::environment::variable;
 pub(crate) struct KeptSecret {
     /// Its path in the file: `keys.alice.key`.
     pub(crate) place: String,
-    pub(crate) kept: Kept,
+    pub(crate) kept: SecretLocation,
     /// How long it is; absent when it is not there.
     pub(crate) length: Option<usize>,
     /// Who has it may call.
@@ -20,7 +20,7 @@ pub(crate) struct KeptSecret {
 }
 
 /// How a secret is kept.
-pub(crate) enum Kept {
+pub(crate) enum SecretLocation {
     Env(String),
     /// The path as written.
     File(String),
@@ -40,16 +40,18 @@ pub(crate) fn kept_secrets(text: &str, folder: &Path) -> Vec<KeptSecret> {
 
 fn walk<'a>(path: &mut Vec<&'a str>, value: &'a Value, folder: &Path, secrets: &mut Vec<KeptSecret>) {
     let kept = match value {
-        Value::String(_) if is_secret(path) => Some(Kept::Text),
-        Value::String(address) if path == &["store"] && has_password(address) => Some(Kept::Text),
+        Value::String(_) if is_secret(path) => Some(SecretLocation::Text),
+        Value::String(address) if path == &["store"] && has_password(address) => Some(SecretLocation::Text),
         Value::Table(table) => pointed(table, path),
         _ => None,
     };
     if let Some(kept) = kept {
         let length = match &kept {
-            Kept::Text => value.as_str().map(str::len),
-            Kept::Env(name) => variable(name).map(|text| text.len()),
-            Kept::File(file) => std::fs::read_to_string(folder.join(file)).ok().map(|text| text.trim().len()),
+            SecretLocation::Text => value.as_str().map(str::len),
+            SecretLocation::Env(name) => variable(name).map(|text| text.len()),
+            SecretLocation::File(file) => {
+                std::fs::read_to_string(folder.join(file)).ok().map(|text| text.trim().len())
+            }
         };
         let opens_this_server = matches!(path[..], ["keys", _, "key"] | ["jwt", "secret"]);
         let length = length.filter(|length| *length > 0);
@@ -68,12 +70,12 @@ fn walk<'a>(path: &mut Vec<&'a str>, value: &'a Value, folder: &Path, secrets: &
 }
 
 /// `{ env = "NAME" }` and `{ file = "path" }`. A table named `env` or `headers` holds names of its own.
-fn pointed(table: &Table, path: &[&str]) -> Option<Kept> {
+fn pointed(table: &Table, path: &[&str]) -> Option<SecretLocation> {
     if table.len() != 1 || matches!(path, [.., "env" | "headers" | "properties"]) {
         return None;
     }
     let text = |key: &str| table.get(key).and_then(Value::as_str).map(str::to_owned);
-    text("env").map(Kept::Env).or_else(|| text("file").map(Kept::File))
+    text("env").map(SecretLocation::Env).or_else(|| text("file").map(SecretLocation::File))
 }
 
 fn has_password(address: &str) -> bool {

@@ -15,13 +15,13 @@ use crate::mcp::wire::{ASKED_FOR, RELATED_TASK};
 
 /// A question in MCP's words.
 #[derive(Deserialize)]
-pub(super) struct Asked<'a> {
+pub(super) struct RequestedInput<'a> {
     pub(super) method: String,
     #[serde(borrow, default)]
     params: Option<&'a RawValue>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> RequestedInput<'a> {
     pub(super) fn read(protocol: &str, text: &'a RawValue) -> Option<Self> {
         serde_json::from_str(text.get()).ok().filter(|_| protocol == MCP)
     }
@@ -39,7 +39,7 @@ pub(super) enum Binding<'a> {
 /// What the client cannot answer is dropped, which the tool hears as a refusal.
 pub(super) async fn put(question: Question, exchange: &Exchange, binding: Binding<'_>) -> Option<Question> {
     let text = question.asked.clone();
-    let asked = Asked::read(question.protocol, &text)?;
+    let asked = RequestedInput::read(question.protocol, &text)?;
     if !exchange.peer.capabilities.answers(&asked.method) {
         return None;
     }
@@ -48,7 +48,7 @@ pub(super) async fn put(question: Question, exchange: &Exchange, binding: Bindin
     }
     let session = exchange.peer.session.as_ref().filter(|_| exchange.out.is_open())?;
     let id = uuid::Uuid::new_v4().simple().to_string();
-    exchange.desk.asked(session, &id, question);
+    exchange.session_state.asked(session, &id, question);
     let id = to_raw(&id).expect("a text is writable");
     let params = bound(asked.params, exchange, binding);
     let params = params.as_deref().or(asked.params);

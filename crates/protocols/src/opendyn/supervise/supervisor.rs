@@ -12,15 +12,15 @@ use toolmux_dylib_host::frame::Request;
 
 use super::answers::{Answers, Read};
 use super::death::Death;
-use super::lane::{Clock, Lane};
 use super::worker::{Launch, StartError, Worker};
+use super::worker_queue::{Clock, WorkerQueue};
 use crate::opendyn::handles::HandleTable;
 
 /// How exactly time limits are kept.
 const TICK: Duration = Duration::from_millis(25);
 /// How long a worker that hung up may take to end by itself, so that its status can be told.
 const LAST_BREATH: Duration = Duration::from_millis(250);
-/// How long the kernel may take to bury a killed process.
+/// How long the kernel may take to kill_and_reap a killed process.
 const BURIAL: Duration = Duration::from_secs(10);
 /// Deaths within [`COUNTED`] after which the library is given a rest.
 const MOST_DEATHS: usize = 5;
@@ -30,8 +30,8 @@ const REST: Duration = Duration::from_secs(30);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-pub(super) struct Minder {
-    pub(super) lane: Arc<Lane>,
+pub(super) struct Supervisor {
+    pub(super) worker_queue: Arc<WorkerQueue>,
     pub(super) launch: Arc<Launch>,
     pub(super) idle: Duration,
     /// A worker with open objects is not idle.
@@ -52,21 +52,21 @@ pub(super) enum End {
     Unfit,
 }
 
-impl Minder {
+impl Supervisor {
     pub(super) fn new(
-        lane: Arc<Lane>,
+        worker_queue: Arc<WorkerQueue>,
         launch: Arc<Launch>,
         idle: Duration,
         handles: Arc<HandleTable>,
     ) -> Self {
         let (spare, deaths) = (JoinSet::new(), VecDeque::new());
-        Minder { lane, launch, idle, handles, spare, deaths, failed_starts: 0 }
+        Supervisor { worker_queue, launch, idle, handles, spare, deaths, failed_starts: 0 }
     }
 
     pub(super) async fn mind(mut self) {
-        while !self.lane.is_closed() {
-            if !self.lane.is_wanted() {
-                self.lane.wake.notified().await;
+        while !self.worker_queue.is_closed() {
+            if !self.worker_queue.is_wanted() {
+                self.worker_queue.wake.notified().await;
                 continue;
             }
             match self.worker().await {
@@ -92,7 +92,7 @@ impl Minder {
         }
         let pause = (FIRST_PAUSE * 2_u32.saturating_pow(self.failed_starts)).min(LONGEST_PAUSE);
         self.failed_starts += 1;
-        self.lane.rest(&reason.into(), pause);
+        self.worker_queue.rest(&reason.into(), pause);
     }
 
     async fn serve(&mut self, mut worker: Worker) {
@@ -101,9 +101,9 @@ impl Minder {
         worker.requests.writable().await.ok();
         let answers = Answers::new(Arc::clone(&worker.answers), worker.generation);
         let answers = Arc::new(Mutex::new(answers));
-        self.lane.connect(&worker, &answers);
+        self.worker_queue.connect(&worker, &answers);
         let end = self.exchange(&mut worker, &answers).await;
-        self.lane.disconnect();
+        self.worker_queue.disconnect();
         self.handles.worker_gone(worker.generation);
         match end {
             End::Idle => {
@@ -111,12 +111,12 @@ impl Minder {
                 stop(worker).await;
             }
             End::Unfit => {
-                bury(worker).await;
+                kill_and_reap(worker).await;
                 self.count_death();
             }
             End::Died(death) => {
-                self.lane.blame(death);
-                bury(worker).await;
+                self.worker_queue.blame(death);
+                kill_and_reap(worker).await;
                 self.count_death();
             }
         }
@@ -132,35 +132,35 @@ impl Minder {
             self.deaths.clear();
             let reason =
                 format!("The library died {MOST_DEATHS} times within {COUNTED:?} and is given a rest");
-            self.lane.rest(&reason.into(), REST);
+            self.worker_queue.rest(&reason.into(), REST);
         }
     }
 
     async fn exchange(&mut self, worker: &mut Worker, answers: &Mutex<Answers>) -> End {
         let (requests, pipe) = (Arc::clone(&worker.requests), Arc::clone(&worker.answers));
-        let lane = Arc::clone(&self.lane);
+        let worker_queue = Arc::clone(&self.worker_queue);
         let mut next_look = Instant::now() + TICK;
         loop {
             tokio::select! {
                 _ = pipe.readable() => {
-                    let (read, end) = lock(answers).read_frames(&lane);
+                    let (read, end) = lock(answers).read_frames(&worker_queue);
                     match end {
                         Some(end) => return end,
                         None if read == Read::EndOfPipe => return ended(worker, answers).await,
                         None => {}
                     }
                 }
-                () = lane.wake.notified() => {
-                    if lane.is_closed() {
+                () = worker_queue.wake.notified() => {
+                    if worker_queue.is_closed() {
                         return End::Idle;
                     }
                     if let Some(end) = lock(answers).end.take() {
                         return end;
                     }
-                    lane.flush();
+                    worker_queue.flush();
                     next_look = next_look.min(Instant::now() + TICK);
                 }
-                _ = requests.writable(), if lane.has_unsent() => lane.flush(),
+                _ = requests.writable(), if worker_queue.has_unsent() => worker_queue.flush(),
                 () = sleep_until(next_look) => match self.look(worker.generation) {
                     Ok(next) => next_look = next,
                     Err(end) => return end,
@@ -169,7 +169,7 @@ impl Minder {
                     // What it said before it ended is still in the pipe.
                     let mut answers = lock(answers);
                     let told = loop {
-                        match answers.read_frames(&lane) {
+                        match answers.read_frames(&worker_queue) {
                             (Read::Some, None) => {}
                             (_, told) => break told,
                         }
@@ -182,7 +182,7 @@ impl Minder {
 
     /// Looks at the clock; says when to look again.
     fn look(&mut self, generation: u32) -> Result<Instant, End> {
-        let clock = self.lane.clock();
+        let clock = self.worker_queue.clock();
         self.keep_spare();
         match clock {
             Clock::Expired(limit) => Err(End::Died(Death::TimedOut(limit))),
@@ -219,11 +219,11 @@ async fn stop(mut worker: Worker) {
     if Request::Stop.encode(&mut bytes).is_ok() && worker.requests.try_write(&bytes).is_ok() {
         timeout(LAST_BREATH, worker.group.child.wait()).await.ok();
     }
-    bury(worker).await;
+    kill_and_reap(worker).await;
 }
 
 /// Ends a worker and what it left behind, and waits until it is gone.
-async fn bury(mut worker: Worker) {
+async fn kill_and_reap(mut worker: Worker) {
     worker.group.signal(Signal::KILL);
     if timeout(BURIAL, worker.group.child.wait()).await.is_err() {
         tracing::warn!("a killed worker does not end");

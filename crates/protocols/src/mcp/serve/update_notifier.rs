@@ -11,14 +11,14 @@ use super::exchange::Exchange;
 const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 /// Writes updates as notifications, as far as the client asked for them.
-pub(super) struct Teller<'a> {
+pub(super) struct UpdateNotifier<'a> {
     exchange: &'a Exchange,
     token: Option<RawJson>,
     least: Option<usize>,
     done: f64,
 }
 
-impl<'a> Teller<'a> {
+impl<'a> UpdateNotifier<'a> {
     pub(super) fn new(exchange: &'a Exchange) -> Self {
         let params = exchange.params().unwrap_or_default();
         let meta = params.meta();
@@ -27,7 +27,7 @@ impl<'a> Teller<'a> {
         } else {
             Some(exchange.level())
         };
-        Teller {
+        UpdateNotifier {
             exchange,
             token: meta.progress_token.map(ToOwned::to_owned),
             least: level.map(|level| severity(&level)),
@@ -47,7 +47,7 @@ impl<'a> Teller<'a> {
     async fn progress(&mut self, done: f64, total: Option<f64>, message: Option<String>) {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
-        struct Told<'a> {
+        struct NotificationParams<'a> {
             progress_token: &'a RawValue,
             progress: RawJson,
             #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,19 +61,24 @@ impl<'a> Teller<'a> {
             return;
         }
         self.done = done;
-        let told = Told { progress_token: token, progress: number(done), total: total.map(number), message };
+        let told = NotificationParams {
+            progress_token: token,
+            progress: number(done),
+            total: total.map(number),
+            message,
+        };
         let params = to_raw(&told).expect("progress is writable");
         self.exchange.out.notify("notifications/progress", &params).await;
     }
 
     async fn log(&self, level: &str, data: &RawValue) {
         #[derive(Serialize)]
-        struct Told<'a> {
+        struct NotificationParams<'a> {
             level: &'a str,
             data: &'a RawValue,
         }
         if self.least.is_some_and(|least| severity(level) >= least) {
-            let params = to_raw(&Told { level, data }).expect("a log line is writable");
+            let params = to_raw(&NotificationParams { level, data }).expect("a log line is writable");
             self.exchange.out.notify("notifications/message", &params).await;
         }
     }

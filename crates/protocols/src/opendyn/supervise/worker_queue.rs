@@ -78,9 +78,9 @@ pub(in crate::opendyn) enum Rejected {
 type Answering = oneshot::Sender<Answered>;
 type Greeting = Result<Arc<Ready>, Arc<str>>;
 
-pub(super) struct Lane {
+pub(super) struct WorkerQueue {
     state: Mutex<State>,
-    /// Tells the minder to look at the state.
+    /// Tells the supervisor to look at the state.
     pub(super) wake: Notify,
     /// The generation of the worker, 0 while there is none.
     generation: AtomicU32,
@@ -95,7 +95,7 @@ struct State {
     last_id: u32,
     /// Since when the oldest job has been running, or nothing has.
     oldest_since: Option<Instant>,
-    /// Whether the minder's clock is running.
+    /// Whether the supervisor's clock is running.
     watched: bool,
     rest: Option<(Instant, Arc<str>)>,
     closed: bool,
@@ -115,7 +115,7 @@ struct Waiting {
     answer: Answering,
 }
 
-/// What the minder's clock finds.
+/// What the supervisor's clock finds.
 pub(super) enum Clock {
     /// The oldest job has run too long.
     Expired(Duration),
@@ -126,9 +126,14 @@ pub(super) enum Clock {
     },
 }
 
-impl Lane {
+impl WorkerQueue {
     pub(super) fn new(most_waiting: usize) -> Self {
-        Lane { state: Mutex::default(), wake: Notify::new(), generation: AtomicU32::new(0), most_waiting }
+        WorkerQueue {
+            state: Mutex::default(),
+            wake: Notify::new(),
+            generation: AtomicU32::new(0),
+            most_waiting,
+        }
     }
 
     /// No code of ours panics while it holds the lock.
@@ -328,7 +333,7 @@ impl Connection {
         Ok(())
     }
 
-    /// A worker that is gone is left to the minder, who sees it end: what waits goes to the next one.
+    /// A worker that is gone is left to the supervisor, who sees it end: what waits goes to the next one.
     fn flush(&mut self) {
         let mut sent = 0;
         while sent < self.unsent.len() {

@@ -8,9 +8,9 @@ use toolmux_core::call::Caller;
 use toolmux_core::catalog::Catalog;
 use toolmux_core::names::ToolRef;
 
-use super::desk::SessionKey;
-use super::exchange::{Asked, Peer};
+use super::exchange::{Peer, RpcRequest};
 use super::session;
+use super::session_state::SessionKey;
 use crate::mcp::mirror;
 use crate::mcp::revision::Revision;
 use crate::mcp::wire::{
@@ -48,7 +48,7 @@ pub(super) fn peer(
         || method == "server/discover"
         || known.is_some_and(|revision| revision.is_none_or(Revision::is_modern));
     if modern {
-        return Ok(climb(headers, method, params, caller)?);
+        return Ok(check_modern(headers, method, params, caller)?);
     }
     legacy_peer(headers, caller)
 }
@@ -77,7 +77,7 @@ pub(super) fn is_modern(headers: &HeaderMap) -> bool {
 }
 
 /// Who asks where there are no headers; none when the message is not of the stateless revision.
-pub(super) fn headless(asked: &Asked, caller: &Caller) -> Result<Option<Peer>, Fault> {
+pub(super) fn headless(asked: &RpcRequest, caller: &Caller) -> Result<Option<Peer>, Fault> {
     let params = Params::read(asked.params.as_deref())?;
     if params.meta().version.is_none() && asked.method != "server/discover" {
         return Ok(None);
@@ -89,7 +89,12 @@ pub(super) fn headless(asked: &Asked, caller: &Caller) -> Result<Option<Peer>, F
 }
 
 /// The rungs of 2026-07-28: `_meta`, then headers, then the version; the first that breaks is told.
-fn climb(headers: &HeaderMap, method: &str, params: &Params<'_>, caller: Caller) -> Result<Peer, Fault> {
+fn check_modern(
+    headers: &HeaderMap,
+    method: &str,
+    params: &Params<'_>,
+    caller: Caller,
+) -> Result<Peer, Fault> {
     let (version, capabilities) = carried(params)?;
     same(headers, &VERSION_HEADER, version)?;
     same(headers, &METHOD_HEADER, method)?;

@@ -56,7 +56,7 @@ impl OfCaller for Key {
 }
 
 /// What outlives one message.
-pub(super) struct Desk {
+pub(super) struct SessionState {
     /// How the states we give begin. An upstream may be one of us, so the mark is this server's alone.
     pub(super) mark: String,
     questions: BoundedMap<Key, Question>,
@@ -71,9 +71,9 @@ pub(super) struct Desk {
     pub(super) tasks: TaskTracker,
 }
 
-impl Default for Desk {
+impl Default for SessionState {
     fn default() -> Self {
-        Desk {
+        SessionState {
             mark: format!("toolmux:{}:", uuid::Uuid::new_v4().simple()),
             questions: BoundedMap::new(BOUNDS),
             running: BoundedMap::new(BOUNDS),
@@ -87,8 +87,8 @@ impl Default for Desk {
     }
 }
 
-impl Desk {
-    /// Remembers a question until [`Desk::answered`].
+impl SessionState {
+    /// Remembers a question until [`SessionState::answered`].
     pub(super) fn asked(&self, session: &SessionKey, id: &str, question: Question) {
         let bytes = question.asked.get().len();
         self.questions.put((session.clone(), id.into()), question, bytes);
@@ -98,18 +98,18 @@ impl Desk {
     pub(super) fn answered(&self, session: &SessionKey, id: &RawValue, answer: Result<&RawValue, &RawValue>) {
         #[derive(Serialize)]
         #[serde(rename_all = "lowercase")]
-        enum Said<'a> {
+        enum Parts<'a> {
             Result(&'a RawValue),
             Error(&'a RawValue),
         }
         let id: String = serde_json::from_str(id.get()).unwrap_or_default();
         if let Some(question) = self.questions.take(&(session.clone(), id.into())) {
-            let said = answer.map_or_else(Said::Error, Said::Result);
+            let said = answer.map_or_else(Parts::Error, Parts::Result);
             question.answer(to_raw(&said).expect("an answer is writable"));
         }
     }
 
-    /// A request that [`Desk::cancel`] can end while the guard lives.
+    /// A request that [`SessionState::cancel`] can end while the guard lives.
     pub(super) fn begin(
         self: &Arc<Self>,
         gateway: &Arc<Gateway>,
@@ -119,7 +119,7 @@ impl Desk {
         let key: Key = (session.clone(), id.get().into());
         let token = CancellationToken::new();
         self.running.put(key.clone(), token.clone(), 0);
-        Begun { gateway: Arc::clone(gateway), desk: Arc::clone(self), key, token }
+        Begun { gateway: Arc::clone(gateway), session_state: Arc::clone(self), key, token }
     }
 
     /// A client no longer wants an answer.
@@ -197,17 +197,17 @@ fn bytes_of(uris: &BTreeSet<String>) -> usize {
 /// A request under way. Must be dropped after what answers it.
 pub(super) struct Begun {
     gateway: Arc<Gateway>,
-    desk: Arc<Desk>,
+    session_state: Arc<SessionState>,
     key: Key,
     pub(super) token: CancellationToken,
 }
 
 impl Drop for Begun {
     fn drop(&mut self) {
-        self.desk.running.take(&self.key);
+        self.session_state.running.take(&self.key);
         let session = &self.key.0;
         // It may have opened objects after the session ended.
-        if self.desk.is_over(session) {
+        if self.session_state.is_over(session) {
             self.gateway.session_ended(&session.caller, &session.id);
         }
     }
@@ -228,32 +228,37 @@ mod tests {
     #[test]
     fn sessions_of_one_caller_do_not_evict_those_of_another() {
         let gateway = Gateway::new(Settings::default(), Arc::new(MemoryStore::default()));
-        let (desk, alice) = (Desk::default(), session("alice", 0));
-        desk.set_level(&alice, "error".to_owned());
-        assert!(desk.subscribe(&alice, "file:///a"));
-        desk.end(&gateway, &session("alice", 1));
+        let (session_state, alice) = (SessionState::default(), session("alice", 0));
+        session_state.set_level(&alice, "error".to_owned());
+        assert!(session_state.subscribe(&alice, "file:///a"));
+        session_state.end(&gateway, &session("alice", 1));
         for id in 0..20_000 {
             let session = session("mallory", id);
-            desk.set_level(&session, "debug".to_owned());
-            desk.subscribe(&session, "file:///m");
-            desk.end(&gateway, &session);
+            session_state.set_level(&session, "debug".to_owned());
+            session_state.subscribe(&session, "file:///m");
+            session_state.end(&gateway, &session);
         }
-        assert_eq!(desk.level(&alice).as_deref(), Some("error"));
-        assert_eq!(desk.subscriptions(&alice).len(), 1);
-        assert!(desk.is_over(&session("alice", 1)));
-        assert!(desk.is_over(&session("mallory", 19_999)) && !desk.is_over(&session("mallory", 0)));
+        assert_eq!(session_state.level(&alice).as_deref(), Some("error"));
+        assert_eq!(session_state.subscriptions(&alice).len(), 1);
+        assert!(session_state.is_over(&session("alice", 1)));
+        assert!(
+            session_state.is_over(&session("mallory", 19_999))
+                && !session_state.is_over(&session("mallory", 0))
+        );
     }
 
     #[test]
     fn a_session_follows_resources_bounded_in_number_and_bytes() {
-        let (desk, one, other) = (Desk::default(), session("mallory", 0), session("mallory", 1));
-        let followed = (0..200).filter(|number| desk.subscribe(&one, &format!("file:///{number}"))).count();
+        let (session_state, one, other) =
+            (SessionState::default(), session("mallory", 0), session("mallory", 1));
+        let followed =
+            (0..200).filter(|number| session_state.subscribe(&one, &format!("file:///{number}"))).count();
         assert_eq!(followed, MOST_SUBSCRIPTIONS);
-        assert!(desk.subscribe(&one, "file:///1"), "it follows this one already");
-        desk.unsubscribe(&one, "file:///1");
-        assert!(desk.subscribe(&one, "file:///new"));
+        assert!(session_state.subscribe(&one, "file:///1"), "it follows this one already");
+        session_state.unsubscribe(&one, "file:///1");
+        assert!(session_state.subscribe(&one, "file:///new"));
         let long = |number| format!("file:///{number}{}", "x".repeat(MOST_URI_BYTES - 20));
-        let followed = (0..50).filter(|number| desk.subscribe(&other, &long(*number))).count();
+        let followed = (0..50).filter(|number| session_state.subscribe(&other, &long(*number))).count();
         assert_eq!(followed, SUBSCRIPTION_BYTES / MOST_URI_BYTES);
     }
 }

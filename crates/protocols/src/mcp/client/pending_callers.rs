@@ -46,7 +46,7 @@ pub(super) fn meant<'a, K>(in_flight: impl Iterator<Item = Candidate<'a, K>>) ->
 
 /// Requests in flight over connections that each have one of their own, with the questions of a stream that all share.
 #[derive(Debug, Default)]
-pub(super) struct Askable(Mutex<HashMap<u64, InFlight>>);
+pub(super) struct PendingCallers(Mutex<HashMap<u64, InFlight>>);
 
 #[derive(Debug)]
 struct InFlight {
@@ -58,11 +58,11 @@ struct InFlight {
 
 /// A request in flight, until this is dropped.
 pub(super) struct Joined<'a> {
-    askable: &'a Askable,
+    pending_callers: &'a PendingCallers,
     id: u64,
 }
 
-impl Askable {
+impl PendingCallers {
     /// Counts a request whose caller cannot be asked.
     pub(super) fn enter(&self, id: u64, caller: &Arc<str>) -> Joined<'_> {
         self.add(id, caller, None)
@@ -78,7 +78,7 @@ impl Askable {
         self.calls(|calls| {
             calls.insert(id, InFlight { caller: Arc::clone(caller), questions, unanswered: 0 })
         });
-        Joined { askable: self, id }
+        Joined { pending_callers: self, id }
     }
 
     /// Hands a question to the request that it belongs to, if that is known and its caller can be asked.
@@ -108,13 +108,13 @@ impl Askable {
 impl Joined<'_> {
     /// Says that a question was answered.
     pub(super) fn answered(&self) {
-        self.askable.calls(|calls| calls.get_mut(&self.id).map(|one| one.unanswered -= 1));
+        self.pending_callers.calls(|calls| calls.get_mut(&self.id).map(|one| one.unanswered -= 1));
     }
 }
 
 impl Drop for Joined<'_> {
     fn drop(&mut self) {
-        self.askable.calls(|calls| calls.remove(&self.id));
+        self.pending_callers.calls(|calls| calls.remove(&self.id));
     }
 }
 

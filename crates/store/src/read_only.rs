@@ -10,20 +10,20 @@ use crate::store::engine;
 use crate::{OpenError, StoreSettings, without_password};
 
 /// A look at the records of a database.
-pub struct Look(Database);
+pub struct ReadOnlyStore(Database);
 
-impl Look {
+impl ReadOnlyStore {
     /// Connects to a database whose tables are those of this program.
     pub async fn at(url: &str) -> Result<Self, OpenError> {
         let (engine, url) = engine(url, "ro").ok_or_else(|| OpenError::Unknown(without_password(url)))?;
-        let database = Database::look(&url, engine, StoreSettings::default()).await?;
+        let database = Database::open_read_only(&url, engine, StoreSettings::default()).await?;
         let version = database.find_one(sqlx::query(sql!("schema_version"))).await;
         let found: Option<i64> = version.and_then(|row| row.try_get(0)).map_err(|_| OpenError::NoTables)?;
         let (found, wanted) = (found.unwrap_or_default(), engine.version());
         if found != wanted {
             return Err(OpenError::OtherTables { found, wanted });
         }
-        Ok(Look(database))
+        Ok(ReadOnlyStore(database))
     }
 
     /// What is kept now.

@@ -16,9 +16,9 @@ use toolmux_core::json_text::{RawJson, to_raw};
 use toolmux_core::memory_budget::Reservation;
 use toolmux_core::source::Relayed;
 
-use super::askable::{Candidate, meant};
 use super::follow::{Following, unasked};
 use super::outgoing::{Cut, Outgoing, reply};
+use super::pending_callers::{Candidate, meant};
 use crate::jsonrpc::{self, Message};
 use crate::mcp::lines::Memory;
 use crate::mcp::members::Members;
@@ -30,7 +30,7 @@ const OUT_QUEUE: usize = 256;
 const EVENT_QUEUE: usize = 64;
 
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct MessageChannel {
     next: AtomicU64,
     pending: Mutex<HashMap<u64, Pending>>,
     out: mpsc::Sender<Outgoing>,
@@ -69,11 +69,11 @@ struct Event {
     params: Option<RawJson>,
 }
 
-impl Line {
+impl MessageChannel {
     /// A line, and what is to be written on it.
     pub(super) fn new() -> (Arc<Self>, mpsc::Receiver<Outgoing>) {
         let (out, written) = mpsc::channel(OUT_QUEUE);
-        let line = Line {
+        let line = MessageChannel {
             next: AtomicU64::new(1),
             pending: Mutex::default(),
             out,
@@ -314,7 +314,7 @@ fn meta_number(params: Option<&RawValue>, key: &str) -> Option<u64> {
 
 /// A request that waits for its answer.
 struct Waiting<'a> {
-    line: &'a Line,
+    line: &'a MessageChannel,
     id: u64,
     sent: bool,
 }
@@ -342,7 +342,7 @@ mod tests {
     /// Sends a question while a list and two callers wait, of whom the second can be asked for `elicitation` and the
     /// first for what it declares; gives what the server is answered, or none when the second caller is asked.
     async fn check(first_declares: Option<Value>, named: Option<u64>) -> Option<String> {
-        let (line, mut written) = Line::new();
+        let (line, mut written) = MessageChannel::new();
         let declared = to_raw(&json!({ "elicitation": {} })).unwrap();
         let (first, _first_updates, mut first_asked) = Progress::dialogue();
         let (second, _second_updates, mut second_asked) = Progress::dialogue();

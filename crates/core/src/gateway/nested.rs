@@ -17,21 +17,21 @@ const MOST_DEPTH: u8 = 8;
 
 /// The way back into the gateway that every call has.
 #[derive(Clone)]
-pub(crate) struct Onward {
+pub(crate) struct NestedCalls {
     pub(super) gateway: Arc<Gateway>,
     pub(super) depth: u8,
 }
 
-impl fmt::Debug for Onward {
+impl fmt::Debug for NestedCalls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Onward").field("depth", &self.depth).finish_non_exhaustive()
+        f.debug_struct("NestedCalls").field("depth", &self.depth).finish_non_exhaustive()
     }
 }
 
 impl Call {
     /// Makes another call for the same caller. Dropping the future cancels it.
-    pub async fn onward(&self, mut request: Request, progress: &Progress) -> Result<Outcome, Refusal> {
-        let depth = self.onward.depth + 1;
+    pub async fn nested(&self, mut request: Request, progress: &Progress) -> Result<Outcome, Refusal> {
+        let depth = self.nested.depth + 1;
         if depth > MOST_DEPTH {
             let words = format!("Tools call each other more than {MOST_DEPTH} deep");
             return Err(Refusal::Internal(Message::public(words)));
@@ -39,16 +39,16 @@ impl Call {
         // Each tool is given what configuration names for it, and nothing that was added for the tool that calls it.
         request.grants.remove_supplied();
         request.session.clone_from(&self.request.session);
-        self.onward.gateway.call_at(depth, &self.caller, request, progress).await
+        self.nested.gateway.call_at(depth, &self.caller, request, progress).await
     }
 
     /// Waits until a tool can be called, or no source that is starting could still bring it.
     pub async fn wait_for_tool(&self, wanted: &ToolRef) {
-        self.onward.gateway.wait_for_tool(&self.caller, wanted).await;
+        self.nested.gateway.wait_for_tool(&self.caller, wanted).await;
     }
 
     /// What there is to call.
     pub fn catalog(&self) -> Arc<Catalog> {
-        self.onward.gateway.catalog()
+        self.nested.gateway.catalog()
     }
 }

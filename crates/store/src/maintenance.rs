@@ -11,13 +11,13 @@ use crate::database::{Database, span};
 use crate::prune::prune_due;
 use crate::sql::sql;
 use crate::store::write_outcome;
-use crate::write::{WORK, task_bell};
+use crate::write::{WORK, task_notifier};
 
 /// How many heartbeats fit into a lease.
 const BEATS: u32 = 4;
 
 /// Beats as long as it is polled.
-pub(crate) async fn keep_up(database: Arc<Database>) {
+pub(crate) async fn maintain(database: Arc<Database>) {
     let mut away = false;
     loop {
         sleep(database.settings.lease / BEATS).await;
@@ -26,8 +26,8 @@ pub(crate) async fn keep_up(database: Arc<Database>) {
             Ok(()) => {
                 database.outage.note_heartbeat();
                 if std::mem::take(&mut away) {
-                    // Whatever happened meanwhile rang no bell here.
-                    database.bells.ring_all();
+                    // Whatever happened meanwhile rang no notifier here.
+                    database.notifiers.notify_all();
                 }
             }
             Err(error) => {
@@ -45,7 +45,7 @@ pub(crate) async fn keep_up(database: Arc<Database>) {
         }
         let kept = database.take_back_calls().await.and(recover(&database).await);
         if let Err(error) = kept {
-            tracing::debug!(%error, "upkeep of the record store failed");
+            tracing::debug!(%error, "maintenance of the record store failed");
         }
     }
 }
@@ -92,8 +92,8 @@ pub(crate) async fn beat(database: &Database) -> Result<(), sqlx::Error> {
     let until = database.now() + span(database.settings.lease);
     let beat = sqlx::query(sql!("holder_beat")).bind(database.holder.as_str()).bind(until);
     database.execute(beat).await?;
-    let mut pulse = database.pulse.lock().unwrap_or_else(PoisonError::into_inner);
-    pulse.beat(database.now(), span(database.settings.lease));
+    let mut heartbeat = database.heartbeat.lock().unwrap_or_else(PoisonError::into_inner);
+    heartbeat.beat(database.now(), span(database.settings.lease));
     Ok(())
 }
 
@@ -101,27 +101,27 @@ pub(crate) async fn beat(database: &Database) -> Result<(), sqlx::Error> {
 /// have run.
 pub(crate) async fn recover(database: &Database) -> Result<(), sqlx::Error> {
     let (now, dead_before) = (database.now(), database.dead_before());
-    let mut bells = Vec::new();
+    let mut notifiers = Vec::new();
     let rerun = sqlx::query(sql!("task_rerun_orphans")).bind(now).bind(dead_before);
     let rerun = database.fetch(rerun).await?;
     if !rerun.is_empty() {
-        bells.push(WORK.to_owned());
+        notifiers.push(WORK.to_owned());
     }
     for row in rerun {
-        bells.push(bell(&row)?);
+        notifiers.push(notifier(&row)?);
     }
     for (status, outcome) in
         [(TaskStatus::Running, may_have_run()), (TaskStatus::Pending, credentials_gone())]
     {
-        bells.extend(fail_orphans(database, status, &outcome).await?);
+        notifiers.extend(fail_orphans(database, status, &outcome).await?);
     }
     let late = sqlx::query(sql!("task_fail_late")).bind(now).bind(write_outcome(&never_its_turn()));
     let late = late.bind(now - span(database.settings.retention.pending_for));
     for row in database.fetch(late).await? {
-        bells.push(bell(&row)?);
+        notifiers.push(notifier(&row)?);
     }
     database.execute(sqlx::query(sql!("holder_bury")).bind(dead_before)).await?;
-    database.ring(&bells).await
+    database.notify(&notifiers).await
 }
 
 async fn fail_orphans(
@@ -131,9 +131,9 @@ async fn fail_orphans(
 ) -> Result<Vec<String>, sqlx::Error> {
     let fail = sqlx::query(sql!("task_fail_orphans")).bind(database.now()).bind(write_outcome(outcome));
     let rows = database.fetch(fail.bind(status.as_str()).bind(database.dead_before())).await?;
-    rows.iter().map(bell).collect()
+    rows.iter().map(notifier).collect()
 }
 
-fn bell(row: &sqlx::any::AnyRow) -> Result<String, sqlx::Error> {
-    row.try_get::<String, _>(0).map(|id| task_bell(&TaskId::new(&id)))
+fn notifier(row: &sqlx::any::AnyRow) -> Result<String, sqlx::Error> {
+    row.try_get::<String, _>(0).map(|id| task_notifier(&TaskId::new(&id)))
 }

@@ -16,12 +16,12 @@ use super::seal::SealingKey;
 const EARLY: Duration = Duration::from_mins(1);
 
 /// Sealed records in a store.
-pub(super) struct Kept {
+pub(super) struct SealedRecords {
     pub(super) store: Arc<dyn Store>,
     pub(super) key: SealingKey,
 }
 
-impl Kept {
+impl SealedRecords {
     /// Keeps a record until `expires`.
     pub(super) async fn put<T: Serialize>(
         &self,

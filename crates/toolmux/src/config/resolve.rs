@@ -27,7 +27,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    pub(super) fn believe(&self, raw: Raw) -> Result<Config, ConfigFault> {
+    pub(super) fn resolve(&self, raw: Raw) -> Result<Config, ConfigFault> {
         let listen = raw.listen.as_deref().unwrap_or(LISTEN);
         let listen = listen.parse().map_err(|_| {
             self.fault(&["listen"], "`listen` must be an address of the form 127.0.0.1:9627".to_owned())

@@ -10,7 +10,7 @@ use super::MCP;
 
 /// Absent lists are capabilities that the source does not have.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Beside<'a> {
+pub(super) struct PromptsAndResources<'a> {
     #[serde(borrow, default)]
     pub(super) prompts: Option<Vec<&'a RawValue>>,
     #[serde(borrow, default)]
@@ -29,7 +29,7 @@ pub(super) struct Beside<'a> {
     pub(super) changes: u64,
 }
 
-impl<'a> Beside<'a> {
+impl<'a> PromptsAndResources<'a> {
     pub(super) fn read(said: &'a Passthrough) -> Self {
         said.said_by(MCP).and_then(|said| serde_json::from_str(said.get()).ok()).unwrap_or_default()
     }

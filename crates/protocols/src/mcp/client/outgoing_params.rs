@@ -16,16 +16,16 @@ static MODERN: LazyLock<String> = LazyLock::new(|| format!("\"{}\"", Revision::M
 
 /// What a caller said, and what a server is told instead of some of it.
 #[derive(Debug, Default)]
-pub(super) struct Told<'a> {
+pub(super) struct OutgoingParams<'a> {
     said: Members<'a>,
     meta: Members<'a>,
     instead: Vec<(&'static str, Cow<'a, str>)>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> OutgoingParams<'a> {
     pub(super) fn by(caller: Option<&'a RawValue>) -> Self {
         let said = Members::read_or_empty(caller);
-        Told { meta: Members::read_or_empty(said.read_as("_meta")), said, instead: Vec::new() }
+        OutgoingParams { meta: Members::read_or_empty(said.read_as("_meta")), said, instead: Vec::new() }
     }
 
     /// The same with the JSON text of a member, in its place or at the end.
@@ -116,7 +116,7 @@ mod tests {
     /// What a server of a revision is told after `answers` of the caller, each with the state to give back.
     fn check(said: &str, answers: &[(&str, Option<&str>)], revision: Revision, expect: &str) {
         let (said, progress) = (raw(said), Progress::unheard());
-        let mut told = Told::by(Some(&said)).with("name", "\"own\"");
+        let mut told = OutgoingParams::by(Some(&said)).with("name", "\"own\"");
         for (answers, state) in answers {
             told.answer(&raw(answers), *state);
         }
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn a_version_of_null_is_none() {
         let said = |version: &str| raw(&format!(r#"{{"_meta":{{"{VERSION}":{version}}}}}"#));
-        assert!(Told::by(Some(&said(r#""2026-07-28""#))).is_modern());
-        assert!(!Told::by(Some(&said("null"))).is_modern());
+        assert!(OutgoingParams::by(Some(&said(r#""2026-07-28""#))).is_modern());
+        assert!(!OutgoingParams::by(Some(&said("null"))).is_modern());
     }
 }
