@@ -15,7 +15,7 @@ use crate::assembly::store;
 use crate::authorization;
 use crate::config::Config;
 
-/// List and revoke tokens of users; show redirect URIs of providers.
+/// Manage tokens of users, and list redirect URIs of providers.
 ///
 /// Example: toolmux auth revoke github --user ann --config toolmux.toml
 #[derive(clap::Args)]
