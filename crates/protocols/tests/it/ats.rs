@@ -20,7 +20,8 @@ use toolmux_core::store::MemoryStore;
 use toolmux_core::toolset::{Pattern, Toolset};
 use toolmux_protocols::http_client::{HttpClient, HttpLimits};
 
-use crate::oxp::{SETTLE, Scripted, Server};
+use crate::oxp::{SETTLE, Server};
+use crate::scripted_source::Scripted;
 
 async fn server() -> (Arc<Scripted>, Server) {
     let source = Scripted::new();
@@ -47,13 +48,6 @@ async fn stream(server: &Server, task: &str, after: Option<&str>) -> String {
     let kind = answer.headers().get(header::CONTENT_TYPE).cloned();
     assert_eq!(kind, Some(HeaderValue::from_static("text/event-stream; charset=utf-8")));
     String::from_utf8(answer.body().await.expect("a stream that ends").to_vec()).expect("UTF-8")
-}
-
-async fn check(tool: &str, body: &str, expect: StatusCode) -> Value {
-    let (_, server) = server().await;
-    let (status, _, answer) = server.ask(Method::POST, &format!("/call_tool/{tool}"), &[], body).await;
-    assert_eq!(status, expect, "{answer}");
-    answer
 }
 
 #[tokio::test]
@@ -153,21 +147,6 @@ async fn an_unknown_task_is_one_error_event() {
 }
 
 #[tokio::test]
-async fn a_failed_task_says_whether_to_try_again() {
-    let (_, server) = server().await;
-    let task = start(&server, "Kit_Stumble", &json!({})).await;
-    let told = stream(&server, &task, Some("2")).await;
-    assert_snapshot!(told, @r#"
-    id:3
-    data:{"status":"failed","result":null,"error":"Doorbell ID not found","error_details":{"message":"Doorbell ID not found","can_retry":true,"retry_after_ms":500,"additional_prompt_content":"ids: doorbell42,doorbell84"}}
-    "#);
-    let task = start(&server, "Kit_Fail", &json!({})).await;
-    let told = stream(&server, &task, Some("2")).await;
-    assert!(told.contains(r#""error":"It is not there","#), "{told}");
-    assert!(told.contains(r#""error_details":{"message":"It is not there","can_retry":false}"#), "{told}");
-}
-
-#[tokio::test]
 async fn a_cancelled_task_ends_for_everybody() {
     let (_, server) = server().await;
     let task = start(&server, "Kit_Slow", &json!({})).await;
@@ -180,16 +159,6 @@ async fn a_cancelled_task_ends_for_everybody() {
     assert!(told.ends_with("data:{\"status\":\"cancelled\",\"result\":null,\"error\":null}\n\n"), "{told}");
     let (status, _, _) = server.ask(Method::GET, "/cancel/nobody", &[], "").await;
     assert_eq!(status, StatusCode::NOT_FOUND);
-}
-
-#[tokio::test]
-async fn what_is_not_a_call_is_refused_before_there_is_a_task() {
-    check("Kit_Nobody", "{}", StatusCode::NOT_FOUND).await;
-    check("Kit_Add", "[1]", StatusCode::BAD_REQUEST).await;
-    check("Kit_Add", "{", StatusCode::BAD_REQUEST).await;
-    check("Kit_Needy", "{}", StatusCode::BAD_REQUEST).await;
-    let invalid = check("Kit_Add", r#"{"a":"x"}"#, StatusCode::UNPROCESSABLE_ENTITY).await;
-    assert_snapshot!(invalid["parameter_errors"], @r#"[{"parameter":"a","message":"must be a number, got string \"x\""},{"parameter":"b","message":"is required but missing"}]"#);
 }
 
 #[tokio::test]

@@ -18,7 +18,8 @@ use toolmux_core::store::MemoryStore;
 use toolmux_protocols::SOURCES;
 use toolmux_protocols::registry::Opening;
 
-use crate::oxp::{SETTLE, Scripted, Server, listen};
+use crate::oxp::{SETTLE, Server, listen};
+use crate::scripted_source::Scripted;
 
 struct Pair {
     scripted: Arc<Scripted>,

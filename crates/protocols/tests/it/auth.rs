@@ -18,7 +18,8 @@ use toolmux_protocols::auth::{self, Base, OAuthBroker, Owner, SealingKey};
 use toolmux_protocols::http_client::{HttpClient, HttpLimits};
 
 use crate::auth_provider::{CLIENT, Provider, SECRET, Seen};
-use crate::oxp::{SETTLE, Scripted, Server};
+use crate::oxp::{SETTLE, Server};
+use crate::scripted_source::Scripted;
 
 /// A server with a broker, a provider, and the store both keep their secrets in.
 pub(crate) struct Stage {

@@ -6,7 +6,8 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use toolmux_core::gateway::Settings;
 
-use crate::oxp::{Scripted, Server};
+use crate::oxp::Server;
+use crate::scripted_source::Scripted;
 
 /// Where calls go, with a body that would be one.
 fn calls() -> Vec<(&'static str, Value)> {

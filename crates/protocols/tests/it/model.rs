@@ -7,7 +7,8 @@ use insta::assert_json_snapshot;
 use serde_json::{Value, json};
 use toolmux_core::gateway::Settings;
 
-use crate::oxp::{Scripted, Server};
+use crate::oxp::Server;
+use crate::scripted_source::Scripted;
 
 async fn server() -> (Arc<Scripted>, Server) {
     let source = Scripted::new();

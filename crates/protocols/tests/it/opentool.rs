@@ -1,151 +1,29 @@
-//! What the OpenTool tests share: a source that does as it is told, a server on a free port, a server that
-//! answers prepared bytes, and one way to ask.
+//! What the OpenTool tests share: a server on a free port, a server that answers prepared bytes, and one way to ask.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::Router;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
-use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
 use toolmux_core::gateway::{Gateway, Settings};
-use toolmux_core::json_text::{RawJson, raw_of};
-use toolmux_core::message::Message;
 use toolmux_core::mount::{Mount, Naming};
-use toolmux_core::outcome::{Content, Outcome, Output, Retry, ToolError};
+use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::{Progress, Update};
-use toolmux_core::refusal::{Challenge, ParameterError, Refusal};
 use toolmux_core::schema::Schema;
 use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_core::store::MemoryStore;
-use toolmux_core::tool::{Returns, Tool};
+use toolmux_core::tool::Tool;
 use toolmux_protocols::http_client::{HttpClient, HttpLimits};
 use toolmux_protocols::web::{Web, WebLimits};
 
+use crate::scripted_source::{Scripted, raw};
+
 pub(crate) const SETTLE: Duration = Duration::from_mins(1);
-
-/// A source whose tools do what their names say.
-#[derive(Default)]
-pub(crate) struct Scripted {
-    pub(crate) runs: AtomicUsize,
-}
-
-pub(crate) fn raw(text: &str) -> RawJson {
-    serde_json::from_str(text).expect("JSON")
-}
-
-fn tools() -> Vec<Tool> {
-    let tool = |name: &str, input: Value| Tool::new(name, format!("Does {name}"), Schema::new(input));
-    let any = json!({ "type": "object" });
-    let numbers = json!({ "type": "object", "required": ["a", "b"],
-        "properties": { "a": { "type": "number" }, "b": { "type": "number" } } });
-    let mut add = tool("add", numbers);
-    add.returns = Returns::Matching(Schema::new(json!({ "type": "number" })));
-    let mut nothing = tool("nothing", any.clone());
-    nothing.returns = Returns::Nothing;
-    let mut needy = tool("needy", any.clone());
-    needy.requires.secrets = vec!["TOKEN".into()];
-    let plain = [
-        "echo",
-        "text",
-        "list",
-        "exact",
-        "pretty",
-        "blocks",
-        "slow",
-        "parts",
-        "fail",
-        "stumble",
-        "picky",
-        "busy",
-        "broken",
-        "down",
-        "lost",
-        "challenge",
-    ];
-    let plain = plain.iter().map(|name| tool(name, any.clone()));
-    [add, nothing, needy].into_iter().chain(plain).collect()
-}
-
-impl Source for Scripted {
-    fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
-        Box::pin(std::future::ready(Ok(tools().into())))
-    }
-
-    fn call<'a>(&'a self, call: &'a Call, to: &'a Progress) -> BoxFuture<'a, Result<Outcome, SourceError>> {
-        self.runs.fetch_add(1, Ordering::SeqCst);
-        Box::pin(run(call, to))
-    }
-}
-
-async fn run(call: &Call, progress: &Progress) -> Result<Outcome, SourceError> {
-    let number = |name: &str| call.arguments().value()[name].as_f64().unwrap_or_default();
-    let value = match call.tool_name() {
-        "add" => raw_of(&json!(number("a") + number("b"))),
-        "nothing" => raw("null"),
-        "needy" => raw(r#"{"ok":true}"#),
-        "echo" => call.arguments().text().to_owned(),
-        "text" => raw(r#""plain""#),
-        "list" => raw("[1, 2]"),
-        "exact" => raw(r#"{"big":123456789012345678901234567890,"spaced" : [1.50, 1e400]}"#),
-        "pretty" => raw("{\n  \"a\": [\r\n    1\n  ]\n}"),
-        "blocks" => {
-            let content = vec![Content::text("one"), Content::text("two")];
-            return Ok(Outcome::Returned(Output { content, ..Output::value(raw("null")) }));
-        }
-        "slow" => {
-            for done in [1.0, 2.5] {
-                let message = (done > 2.0).then(|| "nearly".to_owned());
-                progress.send(Update::Progress { done, total: Some(3.0), message }).await;
-            }
-            progress.send(Update::Log { level: "info".into(), data: raw(r#"{"x": 1}"#) }).await;
-            raw(r#"{"done": true}"#)
-        }
-        "parts" => {
-            progress.send(Update::Data(raw(r#"{"n": 1}"#))).await;
-            progress.send(Update::Data(raw("2"))).await;
-            raw(r#"{"n": 3}"#)
-        }
-        failing => return fail(failing),
-    };
-    Ok(Outcome::Returned(Output::value(value)))
-}
-
-fn fail(tool: &str) -> Result<Outcome, SourceError> {
-    let public = Message::public;
-    let refusal = match tool {
-        "fail" => return Ok(Outcome::Failed(public("It is not there").developer("row 7").into())),
-        "stumble" => {
-            let error = ToolError::new("No such door").retry(Retry::After(Duration::from_millis(500)));
-            return Ok(Outcome::Failed(error.prompt("doors: 42, 84")));
-        }
-        "picky" => Refusal::Invalid {
-            parameters: vec![ParameterError { parameter: "door".into(), message: "is locked".into() }],
-        },
-        "challenge" => Refusal::Challenged {
-            authorization: vec![Challenge {
-                id: "github".into(),
-                url: Some("https://allow.example/1".into()),
-                check_url: None,
-            }],
-            secrets: Vec::new(),
-            user_id: false,
-        },
-        "busy" => {
-            Refusal::Busy { message: public("Too many at once"), retry_after: Duration::from_millis(1500) }
-        }
-        "broken" => Refusal::Internal(public("Something broke")),
-        "down" => return Err(SourceError::NotReached(public("Cannot reach it"))),
-        "lost" => return Err(SourceError::Lost(public("The line went dead"))),
-        other => panic!("no tool {other}"),
-    };
-    Err(SourceError::Refused(refusal))
-}
 
 /// A server on a free port, gone with this value.
 pub(crate) struct Server {
@@ -185,7 +63,7 @@ impl Server {
     }
 
     pub(crate) async fn scripted() -> Server {
-        Server::start(Settings::default(), Arc::new(Scripted::default())).await
+        Server::start(Settings::default(), Scripted::lowercase()).await
     }
 
     /// Status, headers and the body as it came.

@@ -8,7 +8,8 @@ use toolmux_core::secret::Secret;
 use toolmux_protocols::http_client::HttpLimits;
 use toolmux_protocols::opentool::{Client, ClientError, FunctionCall, StreamEvent, ToolReturn};
 
-use crate::opentool::{Prepared, Scripted, Server};
+use crate::opentool::{Prepared, Server};
+use crate::scripted_source::Scripted;
 
 fn function_call(name: &str, arguments: Value) -> FunctionCall {
     let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
@@ -47,7 +48,7 @@ async fn version_load_and_stop_are_answered() {
     let server = Server::scripted().await;
     let client = client(&server.base);
     assert_eq!(client.version().await.expect("a version"), env!("CARGO_PKG_VERSION"));
-    assert_eq!(client.load().await.expect("an answer").expect("a document").functions.len(), 19);
+    assert_eq!(client.load().await.expect("an answer").expect("a document").functions.len(), 23);
     assert!(client.stop().await.expect("an answer"));
     assert!(server.stopped.is_cancelled());
 }
@@ -244,7 +245,7 @@ async fn compressed_answers_are_read() {
 async fn keys_are_shown_and_never_printed() {
     let keys = vec![ApiKey { name: "alice".into(), sha256: Secret::new("right").sha256(), toolset: None }];
     let settings = Settings { admission: Admission { keys, jwt: None }, ..Settings::default() };
-    let server = Server::start(settings, std::sync::Arc::new(Scripted::default())).await;
+    let server = Server::start(settings, Scripted::lowercase()).await;
     let with = |key: &str| client(&server.base).key(&Secret::new(key)).expect("a key");
     assert!(with("right").version().await.is_ok());
     assert!(matches!(with("wrong").version().await, Err(ClientError::Unauthorized)));

@@ -8,7 +8,8 @@ use toolmux_core::gateway::{Gateway, Settings};
 use toolmux_core::store::MemoryStore;
 use toolmux_protocols::opentool::{OpenTool, check as faults};
 
-use crate::opentool::{Scripted, Server};
+use crate::opentool::Server;
+use crate::scripted_source::Scripted;
 
 async fn check(headers: &[(&str, &str)], body: &str, expect: (u16, &str)) {
     let server = Server::scripted().await;
@@ -109,7 +110,7 @@ async fn the_document_is_good_whole_and_unchanged_until_the_tools_change() {
     let (status, headers, body) = server.ask(Method::GET, "/opentool/load", &[], "").await;
     assert_eq!((status, faults(&body)), (200, Vec::new()));
     let document: OpenTool = body.parse().expect("a document");
-    assert_eq!(document.functions.len(), 19);
+    assert_eq!(document.functions.len(), 23);
     assert!(document.schemas.is_empty());
     let tag = headers["etag"].to_str().expect("text").to_owned();
     let (status, _, body) = server.ask(Method::GET, "/opentool/load", &[("if-none-match", &tag)], "").await;
@@ -131,20 +132,20 @@ async fn without_tools_the_document_is_empty() {
 #[tokio::test]
 async fn every_event_is_one_piece_in_the_bytes_that_the_public_client_matches() {
     let server = Server::scripted().await;
-    insta::assert_json_snapshot!(server.stream("slow", "{}").await, @r#"
+    insta::assert_json_snapshot!(server.stream("steps", "{}").await, @r#"
     [
-      "event:start\ndata:{\"start\":\"slow\"}\n\n",
+      "event:start\ndata:{\"start\":\"steps\"}\n\n",
       "event:data\ndata:{\"jsonrpc\":\"2.0\",\"result\":{\"progress\":{\"done\":1.0,\"total\":3.0,\"message\":null}},\"id\":\"7\"}\n\n",
       "event:data\ndata:{\"jsonrpc\":\"2.0\",\"result\":{\"progress\":{\"done\":2.5,\"total\":3.0,\"message\":\"nearly\"}},\"id\":\"7\"}\n\n",
       "event:data\ndata:{\"jsonrpc\":\"2.0\",\"result\":{\"log\":{\"level\":\"info\",\"data\":{\"x\": 1}}},\"id\":\"7\"}\n\n",
       "event:data\ndata:{\"jsonrpc\":\"2.0\",\"result\":{\"done\": true},\"id\":\"7\"}\n\n",
-      "event:done\ndata:{\"done\":\"slow\"}\n\n"
+      "event:done\ndata:{\"done\":\"steps\"}\n\n"
     ]
     "#);
     insta::assert_json_snapshot!(server.stream("stumble", "{}").await, @r#"
     [
       "event:start\ndata:{\"start\":\"stumble\"}\n\n",
-      "event:error\ndata:{\"jsonrpc\":\"2.0\",\"result\":{},\"error\":{\"code\":500,\"message\":\"No such door\",\"data\":{\"can_retry\":true,\"retry_after_ms\":500,\"additional_prompt_content\":\"doors: 42, 84\"}},\"id\":\"7\"}\n\n"
+      "event:error\ndata:{\"jsonrpc\":\"2.0\",\"result\":{},\"error\":{\"code\":500,\"message\":\"Doorbell ID not found\",\"data\":{\"can_retry\":true,\"retry_after_ms\":500,\"additional_prompt_content\":\"ids: doorbell42,doorbell84\"}},\"id\":\"7\"}\n\n"
     ]
     "#);
 }
@@ -184,12 +185,12 @@ async fn a_client_that_leaves_a_stream_cancels_its_tool() {
 
 #[tokio::test]
 async fn ids_of_calls_are_not_idempotency_keys() {
-    let source = Arc::new(Scripted::default());
+    let source = Scripted::lowercase();
     let server = Server::start(Settings::default(), source.clone()).await;
     for _ in 0..2 {
         server.call("echo", "{}").await;
     }
-    assert_eq!(source.runs.load(std::sync::atomic::Ordering::SeqCst), 2);
+    assert_eq!(source.runs(), 2);
 }
 
 #[tokio::test]
@@ -198,7 +199,7 @@ async fn a_public_loader_finds_all_it_insists_on() {
     let body = server.ask(Method::GET, "/opentool/load", &[], "").await.2;
     let document: Value = serde_json::from_str(&body).expect("JSON");
     let add = &document["functions"][0];
-    let expect = json!({ "name": "add", "description": "Does add",
+    let expect = json!({ "name": "add", "description": "Does Add",
         "parameters": [
             { "name": "a", "schema": { "type": "number" }, "required": true },
             { "name": "b", "schema": { "type": "number" }, "required": true } ],

@@ -16,7 +16,8 @@ use toolmux_core::toolset::Pattern;
 use toolmux_protocols::opentool::{OpenTool, Tool, ToolException, ToolSource};
 use toolmux_protocols::registry::{OpenError, Opening, SecretSetting};
 
-use crate::opentool::{Prepared, SETTLE, Scripted, Server};
+use crate::opentool::{Prepared, SETTLE, Server};
+use crate::scripted_source::Scripted;
 
 const CRUD: &str = include_str!("opentool_documents/crud.json");
 
@@ -49,7 +50,7 @@ async fn check(answers: Vec<Vec<u8>>, expect: &str) {
 
 #[tokio::test]
 async fn values_errors_and_streams_are_relayed_to_the_letter() {
-    let far = front(Arc::new(Scripted::default())).await;
+    let far = front(Scripted::lowercase()).await;
     let near = front(open(json!({ "url": far.base }))).await;
     let tools = [
         ("add", r#"{"a":1,"b":2.5}"#),
@@ -59,7 +60,7 @@ async fn values_errors_and_streams_are_relayed_to_the_letter() {
         ("list", "{}"),
         ("exact", "{}"),
         ("blocks", "{}"),
-        ("slow", "{}"),
+        ("steps", "{}"),
         ("parts", "{}"),
         ("fail", "{}"),
         ("stumble", "{}"),
@@ -69,6 +70,7 @@ async fn values_errors_and_streams_are_relayed_to_the_letter() {
         ("busy", "{}"),
         ("broken", "{}"),
         ("down", "{}"),
+        ("closed", "{}"),
         ("lost", "{}"),
         ("add", r#"{"a":"x"}"#),
     ];
@@ -265,7 +267,7 @@ async fn a_function_with_faults_costs_only_itself() {
 async fn a_server_that_is_not_there_costs_only_its_own_tools() {
     let gateway = Gateway::new(Settings::default(), Arc::new(MemoryStore::default()));
     gateway.mount(Mount::new("Gone", "Gone", Naming::Bare, open(json!({ "url": "http://127.0.0.1:1" }))));
-    gateway.mount(Mount::new("Kit", "Kit", Naming::Bare, Arc::new(Scripted::default())));
+    gateway.mount(Mount::new("Kit", "Kit", Naming::Bare, Scripted::lowercase()));
     gateway.settled(SETTLE).await;
     let SourceStatus::Failing(why) = &gateway.sources()[0].status else { panic!("it is not there") };
     assert_eq!(why.public, "Cannot connect to `127.0.0.1:1`");

@@ -1,127 +1,21 @@
-//! What the OXP tests share: a source that does as it is told, a server on a free port, and one way to ask.
+//! What the OXP tests share: a server on a free port, and one way to ask.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::Router;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use serde_json::{Value, json};
-use tokio::sync::Semaphore;
+use serde_json::Value;
 use tokio::task::JoinHandle;
-use toolmux_core::BoxFuture;
-use toolmux_core::call::Call;
 use toolmux_core::gateway::{Gateway, Settings};
-use toolmux_core::json_text::raw_of;
-use toolmux_core::message::Message;
 use toolmux_core::mount::{Mount, Naming};
-use toolmux_core::outcome::{Outcome, Output, Retry, ToolError};
-use toolmux_core::progress::Progress;
-use toolmux_core::refusal::Refusal;
-use toolmux_core::requirements::{Authorization, Requirements};
-use toolmux_core::schema::Schema;
-use toolmux_core::source::{Listing, Source, SourceError};
+use toolmux_core::source::Source;
 use toolmux_core::store::MemoryStore;
-use toolmux_core::tool::{Returns, Tool};
-use toolmux_core::version::Version;
 use toolmux_protocols::http_client::{HttpClient, HttpLimits};
 use toolmux_protocols::web::{Web, WebLimits};
 
 pub(crate) const SETTLE: Duration = Duration::from_mins(1);
-
-/// A source whose tools do what their names say.
-pub(crate) struct Scripted {
-    pub(crate) runs: AtomicUsize,
-    /// `Slow` waits for one of these.
-    pub(crate) turns: Semaphore,
-}
-
-impl Scripted {
-    pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Scripted { runs: AtomicUsize::new(0), turns: Semaphore::new(0) })
-    }
-
-    pub(crate) fn runs(&self) -> usize {
-        self.runs.load(Ordering::SeqCst)
-    }
-}
-
-fn tools() -> Vec<Tool> {
-    let numbers = json!({ "type": "object", "required": ["a", "b"],
-        "properties": { "a": { "$ref": "#/$defs/n" }, "b": { "$ref": "#/$defs/n" } }, "$defs": { "n": { "type": "number" } } });
-    let tool = |name: &str, input: Value| Tool::new(name, format!("Does {name}"), Schema::new(input));
-    let mut old = tool("Add", numbers.clone());
-    old.returns = Returns::Matching(Schema::new(json!({ "type": "number" })));
-    let mut new = old.clone();
-    new.version = Version { major: 1, minor: 2, patch: 0 };
-    let mut nothing = tool("Nothing", json!({}));
-    nothing.returns = Returns::Nothing;
-    let mut needy = tool("Needy", json!({}));
-    needy.requires = Requirements {
-        authorization: vec![Authorization::new("github", vec!["repo".into()])],
-        secrets: vec!["SHOP_TOKEN".into()],
-        user_id: true,
-        ..Requirements::default()
-    };
-    let plain = ["Fail", "Stumble", "Slow", "Busy", "Broken", "Down", "Lost", "Panic"];
-    let plain = plain.iter().map(|name| tool(name, json!({ "type": "object" })));
-    [old, new, nothing, needy].into_iter().chain(plain).collect()
-}
-
-impl Source for Scripted {
-    fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
-        Box::pin(std::future::ready(Ok(tools().into())))
-    }
-
-    fn call<'a>(&'a self, call: &'a Call, _: &'a Progress) -> BoxFuture<'a, Result<Outcome, SourceError>> {
-        Box::pin(self.run(call))
-    }
-}
-
-impl Scripted {
-    async fn run(&self, call: &Call) -> Result<Outcome, SourceError> {
-        self.runs.fetch_add(1, Ordering::SeqCst);
-        let number = |name: &str| call.arguments().value()[name].as_f64().unwrap_or_default();
-        let value = match call.tool_name() {
-            "Add" => json!(number("a") + number("b")),
-            "Nothing" => Value::Null,
-            "Needy" => json!({
-                "token": call.grants().token("github").map(|token| token.expose().len()),
-                "secret": call.grants().secret("SHOP_TOKEN").map(|secret| secret.expose().len()),
-                "user": call.grants().user_id,
-            }),
-            "Slow" => {
-                self.turns.acquire().await.expect("open").forget();
-                json!(self.runs())
-            }
-            "Fail" => return Ok(Outcome::Failed(ToolError::from(full_message()))),
-            "Stumble" => return Ok(Outcome::Failed(stumble())),
-            "Busy" => return Err(SourceError::Refused(busy())),
-            "Broken" => {
-                return Err(SourceError::Refused(Refusal::Internal(Message::public("Something broke"))));
-            }
-            "Down" => return Err(SourceError::NotReached(Message::public("Cannot reach it"))),
-            "Lost" => return Err(SourceError::Lost(Message::public("The line went dead"))),
-            other => panic!("no tool {other}"),
-        };
-        Ok(Outcome::Returned(Output::value(raw_of(&value))))
-    }
-}
-
-fn full_message() -> Message {
-    Message::public("It is not there").developer("row 7 of table doors")
-}
-
-fn stumble() -> ToolError {
-    ToolError::new("Doorbell ID not found")
-        .retry(Retry::After(Duration::from_millis(500)))
-        .prompt("ids: doorbell42,doorbell84")
-}
-
-fn busy() -> Refusal {
-    Refusal::Busy { message: Message::public("Too many at once"), retry_after: Duration::from_millis(1_500) }
-}
 
 /// A server on a free port, gone with this value.
 pub(crate) struct Server {

@@ -18,7 +18,8 @@ use toolmux_core::store::MemoryStore;
 use toolmux_protocols::oxp::{OxpClient, OxpError, Patience, ToolCall, Waited};
 use toolmux_protocols::registry::Opening;
 
-use crate::oxp::{SETTLE, Scripted, Server, listen};
+use crate::oxp::{SETTLE, Server, listen};
+use crate::scripted_source::Scripted;
 
 fn client(base: &str) -> OxpClient {
     let quick = Duration::from_millis(1);

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use toolmux_core::gateway::{Admission, ApiKey, Settings};
 use toolmux_core::secret::Secret;
 
-use crate::oxp::{Scripted, Server};
+use crate::oxp::Server;
+use crate::scripted_source::Scripted;
 
 fn two_callers() -> Settings {
     let key = |name: &str| ApiKey { name: name.into(), sha256: Secret::new(name).sha256(), toolset: None };

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use toolmux_core::gateway::{Admission, ApiKey, Settings};
 use toolmux_core::secret::Secret;
 
-use crate::oxp::{Scripted, Server};
+use crate::oxp::Server;
+use crate::scripted_source::Scripted;
 
 async fn open() -> Server {
     Server::start(Settings::default(), Scripted::new()).await

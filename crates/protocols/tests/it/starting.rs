@@ -18,7 +18,8 @@ use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_core::store::MemoryStore;
 
 use crate::mcp_client::{ask, modern, rpc};
-use crate::oxp::{SETTLE, Scripted, Server};
+use crate::oxp::{SETTLE, Server};
+use crate::scripted_source::Scripted;
 
 /// Lists its tools once it is let.
 struct Late(Arc<Scripted>, Semaphore);

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use serde_json::{Value, json};
 use toolmux_core::gateway::{Admission, ApiKey, Gateway, Settings};
@@ -14,7 +13,8 @@ use toolmux_core::toolset::{Pattern, Toolset};
 use toolmux_protocols::registry::{OpenError, Opening};
 use toolmux_protocols::workflow::check as faults;
 
-use crate::opentool::{SETTLE, Scripted, Server};
+use crate::opentool::{SETTLE, Server};
+use crate::scripted_source::Scripted;
 
 fn document(steps: Value) -> String {
     let info = json!({ "title": "flow", "version": "0.1.0" });
@@ -34,7 +34,7 @@ fn open_in(folder: &Path, table: Value) -> Result<Arc<dyn Source>, OpenError> {
 }
 
 async fn serve(steps: Value, settings: Settings) -> (Server, Arc<Scripted>) {
-    let scripted = Arc::new(Scripted::default());
+    let scripted = Scripted::lowercase();
     let gateway = Gateway::new(settings, Arc::new(MemoryStore::default()));
     gateway.mount(Mount::new("Kit", "Kit", Naming::Bare, scripted.clone()));
     let flow = open(&document(steps)).unwrap_or_else(|error| panic!("{error}"));
@@ -48,7 +48,7 @@ async fn check(steps: Value, params: &str, expect: (Value, usize)) {
     let (server, scripted) = serve(steps, Settings::default()).await;
     let answer: Value = serde_json::from_str(&server.call("flow", params).await.1).expect("JSON");
     let told = answer["error"].get("message").unwrap_or(&answer["result"]).clone();
-    assert_eq!((told, scripted.runs.load(Ordering::SeqCst)), expect);
+    assert_eq!((told, scripted.runs()), expect);
 }
 
 fn two_steps() -> Value {
@@ -137,7 +137,7 @@ async fn a_workflow_can_do_no_more_than_its_caller() {
     let key = [("authorization", "Bearer k")];
     let answer = server.ask(http::Method::POST, "/opentool/call", &key, body).await.2;
     assert!(answer.contains("functions that are not there: `echo` of step `start`"), "{answer}");
-    assert_eq!(scripted.runs.load(Ordering::SeqCst), 0);
+    assert_eq!(scripted.runs(), 0);
 }
 
 #[tokio::test]

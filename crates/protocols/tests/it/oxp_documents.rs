@@ -1,50 +1,20 @@
-//! Every outcome and refusal over OXP, in both body forms: requests and answers are checked against the OpenAPI
+//! The rows of the answer grid over OXP, in both body forms: requests and answers are checked against the OpenAPI
 //! document of the protocol, answers against that of our own server too.
 
 use std::sync::LazyLock;
 
 use http::{HeaderMap, Method, StatusCode};
 use serde_json::{Value, json};
-use toolmux_core::gateway::{Admission, ApiKey, Settings};
-use toolmux_core::limits::Limits;
-use toolmux_core::secret::Secret;
-use toolmux_core::toolset::{Pattern, Toolset};
 
-use crate::oxp::{Scripted, Server};
-
-const KEY: &str = "0123456789abcdef0123456789abcdef";
-const FENCED: &str = "fencedfencedfencedfencedfencedfe";
-
-fn settings() -> Settings {
-    let key = |name: &str, key: &str, toolset: Option<&str>| ApiKey {
-        name: name.into(),
-        sha256: Secret::new(key).sha256(),
-        toolset: toolset.map(Into::into),
-    };
-    let keys = vec![key("alice", KEY, None), key("fenced", FENCED, Some("few"))];
-    let few = Toolset { name: "few".into(), tools: vec![Pattern::new("Kit.Nothing")] };
-    Settings {
-        admission: Admission { keys, jwt: None },
-        toolsets: vec![few],
-        limits: restless(),
-        developers: vec!["alice".to_owned()],
-        ..Settings::default()
-    }
-}
-
-/// The grid fails on purpose, and often.
-fn restless() -> Limits {
-    Limits { breaker_failures: 1_000, ..Limits::default() }
-}
+use crate::grid::{Ask, KEY, rows, server};
+use crate::grid_columns::oxp_call;
+use crate::oxp::Server;
 
 /// OXP 1.0 as any server may speak it.
 static PROTOCOL: LazyLock<Value> =
     LazyLock::new(|| read(include_str!("../../../../docs/protocols/oxp-1.0-openapi.json")));
 /// Our own server, which is narrower.
 static SERVED: LazyLock<Value> = LazyLock::new(|| read(include_str!("../../src/oxp/openapi.json")));
-
-/// Rows whose request is not one of the protocol, so that it refuses them before it looks for a tool.
-const NOT_REQUESTS: [&str; 4] = ["malformed", "no tool id", "bad tool id", "not an object"];
 
 fn read(document: &str) -> Value {
     serde_json::from_str(document).expect("JSON")
@@ -127,46 +97,45 @@ fn settle(mut answer: Value) -> Value {
 }
 
 #[tokio::test]
-async fn every_outcome_has_its_answer() {
-    let server = Server::start(settings(), Scripted::new()).await;
-    let taken = json!({ "tool_id": "Kit.Add", "call_id": "c", "input": { "a": 1, "b": 1 } });
-    check(&server, KEY, taken).await;
-    let rows = [
-        ("returned", KEY, json!({ "tool_id": "Kit.Add", "input": { "a": 10, "b": 5 } })),
-        ("returned nothing", KEY, json!({ "tool_id": "Kit.Nothing" })),
-        ("failed", KEY, json!({ "tool_id": "Kit.Fail", "input": {} })),
-        ("failed, try again", KEY, json!({ "tool_id": "Kit.Stumble" })),
-        ("may have run", KEY, json!({ "tool_id": "Kit.Lost" })),
-        ("panicked", KEY, json!({ "tool_id": "Kit.Panic" })),
-        ("malformed", KEY, json!({ "tool": "Kit.Add" })),
-        ("no tool id", KEY, json!({})),
-        ("bad tool id", KEY, json!({ "tool_id": "Kit_Add" })),
-        ("unauthenticated", "wrong", json!({ "tool_id": "Kit.Add" })),
-        ("unknown tool", KEY, json!({ "tool_id": "Kit.Ad" })),
-        ("unknown version", KEY, json!({ "tool_id": "Kit.Add@2.0.0" })),
-        ("not permitted", FENCED, json!({ "tool_id": "Kit.Add" })),
-        ("challenged", KEY, json!({ "tool_id": "Kit.Needy" })),
-        ("invalid", KEY, json!({ "tool_id": "Kit.Add", "input": { "a": 10, "b": "infinity" } })),
-        ("not an object", KEY, json!({ "tool_id": "Kit.Add", "input": [1] })),
-        ("conflict", KEY, json!({ "tool_id": "Kit.Add", "call_id": "c", "input": { "a": 1, "b": 2 } })),
-        ("busy", KEY, json!({ "tool_id": "Kit.Busy" })),
-        ("unavailable", KEY, json!({ "tool_id": "Kit.Down" })),
-        ("internal", KEY, json!({ "tool_id": "Kit.Broken" })),
-    ];
-    let mut grid = Vec::new();
-    for (name, key, request) in rows {
-        assert_eq!(is_request(&request), !NOT_REQUESTS.contains(&name), "{name}");
-        let (status, headers, answer) = check(&server, key, request).await;
-        let after = headers.get("retry-after").map(|after| after.to_str().expect("digits"));
-        let after = after.map(|after| format!(" retry-after {after}")).unwrap_or_default();
-        grid.push(format!("{name}: {}{after} {answer}", status.as_u16()));
+async fn every_answer_of_the_grid_fits_both_documents_in_both_forms() {
+    let server = server().await;
+    for row in rows() {
+        let (request, repeated) = match row.ask {
+            Ask::NotJson | Ask::NotACall => continue,
+            Ask::Call(tool, arguments) => (oxp_call(tool, &arguments), None),
+            Ask::Reused(tool, arguments) => {
+                let under_id = |arguments: &Value| {
+                    let mut call = oxp_call(tool, arguments);
+                    call["call_id"] = json!("c");
+                    call
+                };
+                (under_id(&arguments), Some(under_id(&json!({}))))
+            }
+        };
+        assert_eq!(is_request(&request), request["input"].is_object(), "{}", row.what);
+        let key = row.key.unwrap_or_default();
+        if let Some(repeated) = repeated {
+            assert_eq!(check(&server, key, repeated).await.0, StatusCode::OK);
+        }
+        check(&server, key, request).await;
     }
-    insta::assert_snapshot!(grid.join("\n"));
+}
+
+#[tokio::test]
+async fn what_the_protocol_does_not_take_for_a_request_is_refused_before_a_tool_is_looked_for() {
+    let server = server().await;
+    let mut told = Vec::new();
+    for request in [json!({ "tool": "Kit.Add" }), json!({}), json!({ "tool_id": "Kit_Add" })] {
+        assert!(!is_request(&request), "{request}");
+        let (status, _, answer) = check(&server, KEY, request).await;
+        told.push(format!("{status} {}", answer["message"].as_str().expect("a text")));
+    }
+    insta::assert_snapshot!(told.join("\n"));
 }
 
 #[tokio::test]
 async fn the_list_fits_the_protocol_and_our_own_document() {
-    let server = Server::start(settings(), Scripted::new()).await;
+    let server = server().await;
     let (status, headers, list) =
         server.ask(Method::GET, "/tools", &[("authorization", &format!("Bearer {KEY}"))], "").await;
     assert_eq!((status, headers["oxp-version"].as_bytes()), (StatusCode::OK, &b"1.0"[..]));
