@@ -13,6 +13,7 @@ mod grid;
 mod grid_broker;
 mod grid_columns;
 mod idempotency;
+mod loopback;
 mod mcp_child;
 mod mcp_client;
 mod mcp_eras;

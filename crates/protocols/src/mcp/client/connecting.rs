@@ -30,6 +30,9 @@ pub(super) struct Connecting {
     opener: Arc<Opener>,
     current: ArcSwapOption<Connection>,
     attempt: Mutex<Option<Attempt>>,
+    /// Set under the lock of `attempt`, under which attempts begin: none begins after it, so that a call which comes
+    /// late starts no child that nobody would end.
+    closed: AtomicBool,
     /// Wakes when a connection was made.
     pub(super) opened: Notify,
 }
@@ -46,6 +49,7 @@ impl Connecting {
             opener: Arc::new(opener),
             current: ArcSwapOption::empty(),
             attempt: Mutex::default(),
+            closed: AtomicBool::new(false),
             opened: Notify::new(),
         }
     }
@@ -97,9 +101,16 @@ impl Connecting {
         }
     }
 
+    /// Ends the connection for good.
     pub(super) async fn close(&self) {
-        self.lock().take();
-        if let Some(connection) = self.current() {
+        let (attempt, current) = {
+            let mut attempt = self.lock();
+            self.closed.store(true, Ordering::Release);
+            (attempt.take(), self.current.swap(None))
+        };
+        // A child that was being started ends with this, which takes a while: after the lock.
+        drop(attempt);
+        if let Some(connection) = current {
             connection.close().await;
         }
     }
@@ -112,6 +123,11 @@ impl Connecting {
     /// counts once, however many callers it had.
     fn attempt(&self, token: Option<&HeaderValue>) -> Begun {
         let mut attempt = self.lock();
+        if self.closed.load(Ordering::Acquire) {
+            let closed = Message::public(format!("Source `{}` is closed", self.opener.name));
+            let opening = std::future::ready(Err(Broken::NotReached(closed))).boxed().shared();
+            return Begun { opening, is_ours: false };
+        }
         if let Some(attempt) = &*attempt {
             return Begun { opening: attempt.clone(), is_ours: false };
         }
