@@ -19,6 +19,7 @@ mod opendyn_denials;
 mod opendyn_faults;
 mod opendyn_fixture;
 mod opendyn_gallery;
+mod opendyn_loopback;
 mod opendyn_workers;
 mod opentool;
 #[path = "../../../store/tests/it/postgres_server.rs"]

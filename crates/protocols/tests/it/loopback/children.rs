@@ -7,17 +7,18 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use toolmux_core::gateway::Gateway;
 
-use super::contract::{Late, OtherSide, Tools, check, gateway, mount};
+use super::contract::{OtherSide, Tools, check, gateway, mount};
 use super::open;
 
 const TOOLS: Tools = Tools {
     add: "add",
     sum: "3",
     fail: "fail",
+    why: "It is not there",
     slow: "slow",
     leaves: "leaves",
     left: "unknown_tool",
-    late: Late::StillWorks,
+    late: None,
 };
 
 /// Children that write their process ids into files of a folder: `slow` and `server`.
@@ -81,7 +82,7 @@ async fn check_server(era: &str) {
     let place = folder.path().to_str().expect("a path of letters");
     let gateway = gateway(open("mcp", json!({ "command": ["python3", script, place, era] }))).await;
     // The code of an unknown tool is that of any parameter which the server does not like.
-    let tools = Tools { sum: r#""3""#, left: "failed", late: Late::IsRefused, ..TOOLS };
+    let tools = Tools { sum: r#""3""#, left: "failed", late: Some("unavailable"), ..TOOLS };
     check(gateway, tools, Children { folder, fewer: None }).await;
 }
 

@@ -16,7 +16,7 @@ use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::Progress;
 use toolmux_core::source::{Listing, Source, SourceError};
 
-use super::contract::{Late, OtherSide, Tools, is_listed, until};
+use super::contract::{OtherSide, Tools, is_listed, until};
 use super::open;
 use crate::oxp::Server;
 use crate::scripted_source::Scripted;
@@ -26,10 +26,11 @@ const FLAT: Tools = Tools {
     add: "Kit_Add",
     sum: "3.0",
     fail: "Kit_Fail",
+    why: "It is not there",
     slow: "Kit_Slow",
     leaves: "Kit_Text",
     left: "unknown_tool",
-    late: Late::StillWorks,
+    late: None,
 };
 
 /// The scripted source, which stops to list a tool.
@@ -148,5 +149,5 @@ async fn an_ats_server_is_a_source() {
 
 #[tokio::test]
 async fn an_mcp_server_over_http_is_a_source() {
-    check("mcp", "/mcp", Tools { late: Late::IsRefused, ..FLAT }).await;
+    check("mcp", "/mcp", Tools { late: Some("unavailable"), ..FLAT }).await;
 }

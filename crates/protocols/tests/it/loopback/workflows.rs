@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use toolmux_core::gateway::Gateway;
 use toolmux_core::mount::{Mount, Naming};
 
-use super::contract::{Late, OtherSide, Tools, check, gateway};
+use super::contract::{OtherSide, Tools, check, gateway};
 use super::open;
 use crate::oxp::SETTLE;
 use crate::scripted_source::Scripted;
@@ -16,10 +16,11 @@ const TOOLS: Tools = Tools {
     add: "adds",
     sum: "3.0",
     fail: "fails",
+    why: "It is not there",
     slow: "waits",
     leaves: "leaves",
     left: "unknown_tool",
-    late: Late::StillWorks,
+    late: None,
 };
 
 /// A workflow runs in the gateway itself, so that its other side is the same gateway, as long as that lives.
