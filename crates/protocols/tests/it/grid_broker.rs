@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use toolmux_core::BoxFuture;
 use toolmux_core::broker::{
-    Broker, Brokered, CameBack, ChallengeStatus, ConsentRequest, Finished, StartFrom, Started, Wanted,
+    Broker, ChallengeStatus, ConsentRequest, Finished, OAuthCallback, StartFrom, Started, TokenReply,
+    TokenRequest,
 };
 use toolmux_core::message::Message;
 use toolmux_core::refusal::{Challenge, Refusal};
@@ -22,11 +23,11 @@ pub(crate) const PROVIDERS: [(&str, &str); 4] = [
 pub(crate) struct ScriptedBroker;
 
 impl Broker for ScriptedBroker {
-    fn token<'a>(&'a self, wanted: &'a Wanted<'a>) -> BoxFuture<'a, Result<Brokered, Refusal>> {
+    fn token<'a>(&'a self, wanted: &'a TokenRequest<'a>) -> BoxFuture<'a, Result<TokenReply, Refusal>> {
         let retry_after = Duration::from_millis(1_500);
         let message = |text: &str| Message::public(text);
         let answer = match wanted.needed.id.as_str() {
-            "consent" => Ok(Brokered::Challenge(Challenge {
+            "consent" => Ok(TokenReply::Challenge(Challenge {
                 id: "consent".into(),
                 url: Some("https://allow.example/2".into()),
                 check_url: Some("https://allow.example/2/check".into()),
@@ -37,7 +38,7 @@ impl Broker for ScriptedBroker {
                 retry_after: Some(retry_after),
             }),
             "internal" => Err(Refusal::Internal(message("A token cannot be read").developer("bad seal"))),
-            _ => Ok(Brokered::UnknownProvider),
+            _ => Ok(TokenReply::UnknownProvider),
         };
         Box::pin(std::future::ready(answer))
     }
@@ -50,7 +51,7 @@ impl Broker for ScriptedBroker {
         nobody_comes()
     }
 
-    fn finish<'a>(&'a self, _: &'a CameBack<'a>) -> BoxFuture<'a, Result<Finished, Message>> {
+    fn finish<'a>(&'a self, _: &'a OAuthCallback<'a>) -> BoxFuture<'a, Result<Finished, Message>> {
         nobody_comes()
     }
 
