@@ -73,7 +73,7 @@ impl Block {
         for line in self.text.lines() {
             match (line.strip_prefix("$ "), said.last_mut()) {
                 (Some(command), _) => {
-                    said.push(TranscriptStep { command: command.to_owned(), output: Vec::new() })
+                    said.push(TranscriptStep { command: command.to_owned(), output: Vec::new() });
                 }
                 (None, Some(last)) if last.command.ends_with('\\') => {
                     last.command.push('\n');
