@@ -53,7 +53,7 @@ fn one(secret: &KeptSecret, folder: &Path, mending: Mending) -> Vec<Finding> {
     }
     match &secret.kept {
         SecretLocation::File(file) => {
-            findings.extend(only_ours(&folder.join(file), "is a secret and", mending))
+            findings.extend(only_ours(&folder.join(file), "is a secret and", mending));
         }
         SecretLocation::Text => findings.push(Finding::warning(
             AREA,
