@@ -89,7 +89,7 @@ impl SqlStore {
                     return Ok(None);
                 }
             }
-            // The dead notify no notifier.
+            // The dead notify nobody.
             tokio::time::timeout(self.database.settings.lease, notifier.changed()).await.ok();
         }
     }

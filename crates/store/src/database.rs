@@ -42,7 +42,7 @@ pub(crate) struct Engine {
     pub(crate) idle_transaction: Option<&'static str>,
     /// Behind a `SELECT` whose rows others may be taking.
     pub(crate) skip_locked: &'static str,
-    /// Tells other servers which notifiers to notify.
+    /// Tells other servers whom to notify.
     pub(crate) announce: Option<&'static str>,
     /// The milliseconds of the database's own clock, when machines share it.
     pub(crate) clock: Option<&'static str>,
@@ -62,7 +62,7 @@ pub(crate) struct Engine {
     pub(crate) existing: fn(&str) -> String,
     /// Shows to other servers of the same machine that we are there, where only those can have it open.
     pub(crate) presence: fn(&str) -> Option<std::io::Result<Presence>>,
-    /// Notifies the notifiers for what other servers do, as long as it is polled.
+    /// Notifies of what other servers do, as long as it is polled.
     pub(crate) watch: fn(Arc<Database>) -> BoxFuture<'static, ()>,
 }
 
@@ -188,7 +188,7 @@ impl Database {
         Ok(())
     }
 
-    /// Tells other servers which notifiers to notify, as part of a transaction where that matters.
+    /// Tells other servers whom to notify, as part of a transaction where that matters.
     pub(crate) async fn announce(
         &self,
         connection: &mut AnyConnection,

@@ -26,7 +26,7 @@ pub(crate) async fn maintain(database: Arc<Database>) {
             Ok(()) => {
                 database.outage.note_heartbeat();
                 if std::mem::take(&mut away) {
-                    // Whatever happened meanwhile rang no notifier here.
+                    // Whatever happened meanwhile was not notified here.
                     database.notifiers.notify_all();
                 }
             }

@@ -1,6 +1,6 @@
 //! The open connections of a store. A connection to a remote database may go silent without being closed (a lost
 //! route, a firewall that forgot it), so nothing waits for one without a bound, and when one is found to be silent
-//! all that were opened with it are replaced batch_sql: each of them would cost the same wait again.
+//! all that were opened with it are replaced together: each of them would cost the same wait again.
 
 use std::io::ErrorKind;
 use std::sync::Arc;

@@ -46,7 +46,7 @@ fn fails_all(code: &str) -> bool {
     ["25006", "53", "57", "58", "XX"].iter().any(|class| code.starts_with(class))
 }
 
-/// Notifies the notifiers that other servers announce. Whenever the connection was away, all of them.
+/// Notifies those whom other servers name. Whenever the connection was away, all of them.
 fn watch(database: Arc<Database>) -> BoxFuture<'static, ()> {
     Box::pin(async move {
         loop {

@@ -52,7 +52,7 @@ impl Write {
         }
     }
 
-    /// The notifier to notify once this is written.
+    /// Whom to notify once this is written.
     pub(crate) fn notifier(&self) -> Option<String> {
         match self {
             Write::CallBegin { .. } => None,
@@ -86,7 +86,7 @@ impl Write {
     ) -> Result<bool, sqlx::Error> {
         let (now, holder) = (database.now(), database.holder.as_str());
         let written = match self {
-            Write::CallBegin { .. } | Write::CallFinish { .. } => unreachable!("written batch_sql"),
+            Write::CallBegin { .. } | Write::CallFinish { .. } => unreachable!("written together"),
             Write::CallForget { id } => {
                 let forget = sqlx::query(sql!("call_forget")).bind(id.to_vec()).bind(holder);
                 forget.execute(connection).await?.rows_affected() > 0

@@ -186,7 +186,7 @@ impl Failed {
 }
 
 /// One bad write must not fail those that happened to come with it. When the database is at fault, all fail at
-/// the first. `before` tells what became of them when they were written batch_sql.
+/// the first. `before` tells what became of them when they were written together.
 async fn one_by_one(database: &Database, mut batch: impl Iterator<Item = Job>, before: Durable) {
     while let Some(job) = batch.next() {
         let written = async {
@@ -274,7 +274,7 @@ async fn commit(
     Ok(written)
 }
 
-/// Runs of calls that begin or end are written batch_sql, all else alone.
+/// Runs of calls that begin or end are written together, all else alone.
 async fn apply_all(
     database: &Database,
     connection: &mut AnyConnection,

@@ -22,7 +22,7 @@ use crate::refusal::Refusal;
 use crate::store::{ClaimedTask, Listener, StoreError};
 use crate::task::{TaskId, refused};
 
-/// How often waiting tasks are looked for although no notifier rang.
+/// How often waiting tasks are looked for although nothing was notified.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// The pause before a store that was away is asked again; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -262,7 +262,7 @@ impl Gateway {
         }
     }
 
-    /// Runs a task that is ours; the notifier has been heard since it is.
+    /// Runs a task that is ours; notifications are received since it is.
     async fn run_task(
         self: &Arc<Self>,
         (id, waited): (&TaskId, Duration),
@@ -270,7 +270,7 @@ impl Gateway {
         notifier: &mut Listener,
     ) {
         let answer = tokio::select! {
-            // The notifier also notifies for what we ourselves wrote: a tool that ends at once needs no look.
+            // What we ourselves wrote is notified too: a tool that ends at once needs no look.
             biased;
             answer = self.dispatch_told(id, call) => answer,
             // Somebody cancelled it, or took it over because we seemed dead: dropping the call ends it.

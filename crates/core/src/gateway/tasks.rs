@@ -26,7 +26,7 @@ use crate::store::{
 use crate::task::{LONGEST_KEPT, Task, TaskEvent, TaskId, TaskStatus, cancelled};
 use crate::tool::Passthrough;
 
-/// How often a follower looks again although no notifier rang; well below the heartbeats of those who serve one.
+/// How often a follower looks again although nothing was notified; well below the heartbeats of those who serve one.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// When a caller with too many waiting tasks should try again.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
@@ -227,12 +227,12 @@ pub struct Follow {
     after: u64,
     waiting: VecDeque<TaskEvent>,
     ended: bool,
-    /// The notifier rang and nobody has looked since.
+    /// There was a notification and nobody has looked since.
     must_look: bool,
 }
 
 impl Follow {
-    /// From the beginning, nothing looked at yet; the notifier is heard from here on.
+    /// From the beginning, nothing looked at yet; notifications are received from here on.
     fn new(store: Arc<dyn Store>, id: &TaskId) -> Self {
         let notifier = store.task_notifier(id);
         let waiting = VecDeque::new();

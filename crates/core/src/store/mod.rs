@@ -147,7 +147,7 @@ pub trait Store: Send + Sync {
     /// Records how a task that runs here ended; false when it is not ours any more.
     fn task_finish<'a>(&'a self, id: &'a TaskId, outcome: &'a Outcome) -> StoreFuture<'a, bool>;
 
-    /// Cancels a task wherever it is; false when it had ended. Whoever runs it hears its notifier.
+    /// Cancels a task wherever it is; false when it had ended. Whoever runs it is notified.
     fn task_cancel<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, bool>;
 
     /// True while a task runs here.

@@ -1,4 +1,4 @@
-//! Notifiers: whoever waits for a record to change listens, whoever changes it notifies.
+//! Notifiers: whoever waits for a record to change subscribes by its name, whoever changes it notifies.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -18,7 +18,7 @@ use super::terminal::{Terminal, print_line};
 use crate::assembly::store;
 use crate::config::Config;
 
-/// ReadOnlyStore at the records of calls and tasks, or make them fewer.
+/// Show the records of calls and tasks, or prune them.
 ///
 /// Example: toolmux db status --store sqlite:toolmux.db
 #[derive(clap::Args)]

@@ -7,7 +7,7 @@ use super::failure::Failure;
 use super::remote::{KeyOptions, Remote};
 use super::terminal::Terminal;
 
-/// Follow a task of a running server to its end and print its value.
+/// Follow a task of a running server and print its value.
 ///
 /// Leaving does not end the task. Exits as `toolmux call` does.
 ///

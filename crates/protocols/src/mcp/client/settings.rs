@@ -64,7 +64,7 @@ pub(super) struct McpSettings {
 #[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum EraSetting {
-    /// UpstreamRequest.
+    /// Ask the server.
     #[default]
     Auto,
     /// 2026-07-28.

@@ -20,7 +20,7 @@ use crate::opendyn::handles::HandleTable;
 const TICK: Duration = Duration::from_millis(25);
 /// How long a worker that hung up may take to end by itself, so that its status can be told.
 const LAST_BREATH: Duration = Duration::from_millis(250);
-/// How long the kernel may take to kill_and_reap a killed process.
+/// How long the kernel may take to end a killed process.
 const BURIAL: Duration = Duration::from_secs(10);
 /// Deaths within [`COUNTED`] after which the library is given a rest.
 const MOST_DEATHS: usize = 5;
