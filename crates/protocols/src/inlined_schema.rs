@@ -45,7 +45,7 @@ impl InlineBudget {
 }
 
 /// A schema alone as an object without references.
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 pub(crate) fn inlined(schema: &Value) -> Value {
     InlineBudget::default().inlined("", schema)
 }
