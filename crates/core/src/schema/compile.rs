@@ -113,7 +113,10 @@ fn patterns_of(schema: &Value) -> Box<dyn Iterator<Item = &str> + '_> {
 fn is_anchored(pattern: &str) -> bool {
     let linear = PatternOptions::regex();
     (pattern.starts_with('^') && !pattern.contains('|'))
-        || jsonschema::options().with_pattern_options(linear).build(&json!({ "pattern": pattern })).is_ok()
+        || jsonschema::options_for::<Metered>()
+            .with_pattern_options(linear)
+            .build(&json!({ "pattern": pattern }))
+            .is_ok()
 }
 
 /// True for a pattern that schemas can use.
