@@ -124,9 +124,10 @@ fn json_examples() -> Vec<Vec<u8>> {
 fn json_text(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
     let plain: Option<Value> = serde_json::from_str(text).ok();
-    if let Ok(strict) = read_strict(text) {
-        assert_eq!(Some(&strict), plain.as_ref(), "strict reading gives another value");
-        assert_eq!(read_strict(&strict.to_string()).ok(), Some(strict));
+    let strict = read_strict(text).ok();
+    if let Some(strict) = &strict {
+        assert_eq!(Some(strict), plain.as_ref(), "strict reading gives another value");
+        assert_eq!(read_strict(&strict.to_string()).ok().as_ref(), Some(strict));
     }
     for most in [0, 1, 3] {
         let cut = shallow(text, most);
@@ -134,7 +135,8 @@ fn json_text(data: &[u8]) {
         let Some(plain) = &plain else { continue };
         let read: Value = serde_json::from_str(&cut).expect("JSON that is cut is still JSON");
         assert!(depth(&read) <= most + 1, "{cut}");
-        assert!(depth(plain) > most || cut == text);
+        // Of two members of one name the reader keeps the last: the text can be deeper than what was read of it.
+        assert!(strict.is_none() || depth(plain) > most || cut == text);
     }
     let Ok(raw) = serde_json::from_str::<&RawValue>(text) else { return };
     if let Ok(arguments) = Arguments::read(Some(raw)) {
