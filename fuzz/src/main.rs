@@ -12,6 +12,7 @@ static CHECK: LazyLock<fn(&[u8])> = LazyLock::new(|| {
     let all = [
         toolmux_core::fuzz_targets::targets(),
         toolmux_dylib_host::fuzz_targets::targets(),
+        toolmux_http::fuzz_targets::targets(),
         toolmux_protocols::fuzz_targets::targets(),
         toolmux::fuzz_targets::targets(),
     ];

@@ -13,7 +13,8 @@ use crate::workspace::Workspace;
 /// What the address sanitizer is built for; it needs a target of its own.
 const SANITIZED: &str = "x86_64-unknown-linux-gnu";
 /// The crates with fuzz targets.
-const CRATES: [&str; 4] = ["toolmux-core", "toolmux-dylib-host", "toolmux-protocols", "toolmux"];
+const CRATES: [&str; 5] =
+    ["toolmux-core", "toolmux-dylib-host", "toolmux-http", "toolmux-protocols", "toolmux"];
 
 #[derive(Args)]
 pub(crate) struct Options {

@@ -6,9 +6,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::DOCUMENTS;
-use crate::inlined_schema::inlined;
+use crate::documents::inlined_schema::inlined;
 use crate::jsonrpc::{Message, NotTheAnswer, Response, ask, read_answer};
-use crate::sse::{self, Decoder, Event};
 
 /// A name, valid examples of the input, and the check.
 pub type Target = (&'static str, fn() -> Vec<Vec<u8>>, fn(&[u8]));
@@ -33,7 +32,6 @@ pub fn targets() -> Vec<Target> {
 
 const TARGETS: &[Target] = &[
     ("jsonrpc_message", message_examples, message),
-    ("sse", event_examples, events),
     ("inlined_schema", schema_examples, inlined_schema),
     ("documents", document_examples, documents),
 ];
@@ -91,38 +89,6 @@ fn message(data: &[u8]) {
     if let Ok(answer) = read_answer(data, |_| false) {
         assert!(answer.is_err(), "a result without an id is taken as ours");
     }
-}
-
-fn event_examples() -> Vec<Vec<u8>> {
-    examples(&[
-        "event:start\ndata:{\"start\":\"x\"}\n\nid: 7\nretry: 10\ndata: a\ndata: b\n\n:\n\n",
-        "data:one\r\rdata:two\r\n\r\ndata\n\n\u{feff}data: x",
-        "event: endpoint\ndata: /messages?x=1\n\nevent:error\ndata:é\n\n",
-    ])
-}
-
-/// Events are the same wherever the stream is cut, hold no more than came, and are read as they are written.
-fn events(data: &[u8]) {
-    let whole = Decoder::new(1 << 20).push(data).expect("it is not too large");
-    let size =
-        |event: &Event| event.event.len() + event.data.len() + event.id.as_ref().map_or(0, String::len);
-    // A byte that is not UTF-8 becomes a character of three.
-    assert!(whole.iter().map(size).sum::<usize>() <= 3 * data.len(), "more was read than there is");
-    for width in [1, 2, 7] {
-        let mut decoder = Decoder::new(1 << 20);
-        let pieces = data.chunks(width).flat_map(|piece| decoder.push(piece).expect("it is not too large"));
-        assert_eq!(pieces.collect::<Vec<_>>(), whole, "in pieces of {width}");
-        assert!(decoder.held() <= 3 * data.len());
-    }
-    for event in &whole {
-        let named = Some(event.event.as_str()).filter(|name| !name.is_empty() && !name.starts_with(' '));
-        let bytes = sse::encode(named, None, &event.data);
-        let read = Decoder::new(1 << 20).push(&bytes).expect("it is not too large");
-        assert_eq!((read.len(), &read[0].data), (1, &event.data));
-        assert_eq!(read[0].event, named.unwrap_or_default());
-    }
-    let mut small = Decoder::new(16);
-    assert!(small.push(data).is_err() || small.held() <= 16);
 }
 
 fn schema_examples() -> Vec<Vec<u8>> {

@@ -1,4 +1,5 @@
-//! What a protocol and a kind of source tell the rest of the program.
+//! What a kind of source and a kind of document tell the rest of the program. What a protocol tells it is
+//! [`toolmux_http::serve::Served`].
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,24 +7,10 @@ use std::sync::Arc;
 use schemars::Schema;
 use serde::Deserialize;
 use serde_json::Value;
-use toolmux_core::catalog::Entry;
 use toolmux_core::secret::Secret;
 use toolmux_core::source::Source;
 
-use crate::fault::Fault;
-use crate::routes::Routes;
-
-/// A protocol that we answer.
-pub struct Served {
-    /// Its name.
-    pub name: &'static str,
-    /// Where it is, for people: `/opentool`.
-    pub path: &'static str,
-    /// Its routes, each on a list with who may use it.
-    pub routes: fn() -> Routes,
-    /// A command line that tries it on a tool.
-    pub try_it: fn(base: &str, tool: &Entry) -> Option<String>,
-}
+use crate::documents::fault::Fault;
 
 /// A kind of source, as `kind = "…"` names it.
 pub struct SourceKind {

@@ -18,7 +18,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use toolmux::ats::Client;
 use toolmux::{Server, Toolkit, tool};
-use toolmux_protocols::http_client::{HttpClient, HttpLimits};
+use toolmux_http::client::{HttpClient, HttpLimits};
 
 const STORE: &str = "TOOLMUX_BENCH_STORE";
 const FOLLOWERS: usize = 5_000;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use arc_swap::ArcSwap;
 use jsonwebtoken::jwk::JwkSet;
+use toolmux_broker::Base;
 use toolmux_core::broker::Broker;
 use toolmux_core::gateway::{Gateway, JwtRules, Settings};
 use toolmux_core::message::Message;
@@ -12,7 +13,6 @@ use toolmux_core::mount::Mount;
 use toolmux_core::redact::know_password_in;
 use toolmux_core::secret::Secret;
 use toolmux_core::store::{Retention, Store};
-use toolmux_protocols::auth::Base;
 use toolmux_store::StoreSettings;
 
 use crate::authorization::broker;

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
+use toolmux_broker::{Base, OAuthBroker, SealingKey};
 use toolmux_core::store::Store;
-use toolmux_protocols::auth::{Base, OAuthBroker, SealingKey};
 
 use crate::config::{Config, SealingKeyAt};
 

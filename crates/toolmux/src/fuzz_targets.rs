@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use http::uri::Authority;
 use http::{HeaderName, HeaderValue, Method, Request, header};
 use serde_json::Value;
-use toolmux_protocols::web::FETCH_SITE;
+use toolmux_http::serve::FETCH_SITE;
 
 use crate::host_rules::HostRules;
 

@@ -4,8 +4,8 @@
 use std::net::SocketAddr;
 
 use http::{HeaderName, Method, Request, Uri, header};
-use toolmux_protocols::network_zone::is_this_machine_name;
-use toolmux_protocols::web::FETCH_SITE;
+use toolmux_http::network_zone::is_this_machine_name;
+use toolmux_http::serve::FETCH_SITE;
 
 static FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 

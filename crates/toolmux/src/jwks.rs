@@ -8,7 +8,7 @@ use arc_swap::ArcSwap;
 use http::{HeaderMap, Method};
 use jsonwebtoken::jwk::JwkSet;
 use tokio::task::JoinSet;
-use toolmux_protocols::http_client::{HttpClient, HttpLimits};
+use toolmux_http::client::{HttpClient, HttpLimits};
 
 use crate::config::Config;
 

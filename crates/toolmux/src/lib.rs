@@ -36,7 +36,7 @@ pub use toolmux_core::secret::Secret;
 pub use toolmux_core::tool::Hints;
 pub use toolmux_core::version::Version;
 pub use toolmux_core::{limits::Limits, requirements};
-pub use toolmux_protocols::http_client::HttpLimits;
+pub use toolmux_http::client::HttpLimits;
 pub use toolmux_protocols::model;
 
 pub use self::clients::{ats, opentool, oxp};

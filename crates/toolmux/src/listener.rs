@@ -27,9 +27,9 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use toolmux_core::gateway::Gateway;
 use toolmux_core::memory_budget::Reservation;
-use toolmux_protocols::open_stream::ShownCredential;
-use toolmux_protocols::oxp_header::stamp;
-use toolmux_protocols::web::{AskedToolset, ServerVersion, Web, WebLimits, json};
+use toolmux_http::serve::{
+    AskedToolset, Served, ServerVersion, SharedHeaders, ShownCredential, Web, WebLimits, json, router,
+};
 use tower::Service;
 
 use self::addresses::Addresses;
@@ -72,6 +72,11 @@ impl Default for ListenLimits {
     }
 }
 
+/// Every protocol that a server answers, and the broker's pages.
+pub fn served() -> impl Iterator<Item = &'static Served> {
+    toolmux_protocols::SERVED.iter().chain([&toolmux_broker::SERVED])
+}
+
 /// What stands between the network and the protocols.
 pub(crate) struct Front {
     router: Router,
@@ -94,15 +99,15 @@ impl Front {
         self
     }
 
-    /// A panic of ours costs one request, not its connection. Whoever answers with an error, the version
-    /// that OXP's clients look for stands on it.
+    /// A panic of ours costs one request, not its connection. Whoever answers with an error, the headers that clients of
+    /// each protocol expect stand on it.
     async fn answer(&self, request: Request<Incoming>) -> Response {
         let answer = AssertUnwindSafe(self.checked(request)).catch_unwind().await;
         let answer = answer.unwrap_or_else(|_panic| {
             tracing::error!("a request was not answered because of a fault in this program");
             message(StatusCode::INTERNAL_SERVER_ERROR, "The server failed unexpectedly")
         });
-        let mut answer = if answer.status().as_u16() < 400 { answer } else { stamp(answer) };
+        let mut answer = if answer.status().as_u16() < 400 { answer } else { self.web.shared(answer) };
         if self.closes_connections.load(Ordering::Relaxed) {
             answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
@@ -164,14 +169,12 @@ impl Front {
 
 /// Every protocol, for whoever asks from inside this process.
 pub(crate) fn routes(gateway: Arc<Gateway>) -> Router {
-    routes_of(&Arc::new(Web { gateway, limits: WebLimits::default(), stop: None }))
+    let headers = SharedHeaders::of(served());
+    routes_of(&Arc::new(Web { gateway, limits: WebLimits::default(), stop: None, headers }))
 }
 
 fn routes_of(web: &Arc<Web>) -> Router {
-    let all = toolmux_protocols::SERVED
-        .iter()
-        .fold(Router::new(), |all, served| all.merge((served.routes)().into_router()));
-    all.fallback(nowhere).with_state(Arc::clone(web))
+    router(served()).fallback(nowhere).with_state(Arc::clone(web))
 }
 
 /// Serves connections until told to stop. A stopping server goes on answering, new connections too, until nothing
@@ -295,7 +298,7 @@ async fn nowhere(State(web): State<Arc<Web>>, request: Request<Body>) -> Respons
     if let Err(refusal) = web.known(request.headers()) {
         return message(StatusCode::UNAUTHORIZED, &refusal.message().public);
     }
-    let known: Vec<&str> = toolmux_protocols::SERVED.iter().map(|served| served.path).collect();
+    let known: Vec<&str> = served().map(|served| served.path).collect();
     let what = format!("there is nothing at `{}`; try {}", request.uri().path(), known.join(", "));
     message(StatusCode::NOT_FOUND, &what)
 }

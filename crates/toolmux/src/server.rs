@@ -19,12 +19,12 @@ use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::secret::Secret;
 use toolmux_core::source::Source;
 use toolmux_core::store::Retention;
-use toolmux_protocols::web::{Web, WebLimits};
+use toolmux_http::serve::{SharedHeaders, Web, WebLimits};
 
 use crate::assembly::store;
 use crate::config::LISTEN;
 use crate::host_rules::HostRules;
-use crate::listener::{Front, ListenLimits, Stop, listen, reachable};
+use crate::listener::{Front, ListenLimits, Stop, listen, reachable, served};
 use crate::machine_memory::quarter_of_memory;
 use crate::signals::EndSignals;
 use crate::toolkit::Toolkit;
@@ -203,7 +203,8 @@ impl Running {
         let tcp = tcp.with_context(|| format!("cannot listen on `{}`", on.address))?;
         let address = tcp.local_addr()?;
         gateway.run_tasks();
-        let web = Web { gateway: Arc::clone(&gateway), limits: on.web, stop: stopped_by_callers };
+        let headers = SharedHeaders::of(served());
+        let web = Web { gateway: Arc::clone(&gateway), limits: on.web, stop: stopped_by_callers, headers };
         let (stop, drain) = (Stop::default(), on.limits.drain);
         let hosts = HostRules::new(address, &on.hosts, &on.origins);
         let front = Arc::new(Front::new(Arc::new(web), hosts, &stop).version(on.version));

@@ -7,7 +7,9 @@ use crate::tidy::rust_file::{RustFile, Token};
 use crate::tidy::tracked::Tracked;
 
 const PROTOCOLS: &str = "crates/protocols/src/";
-const REMEDY: &str = "move what both need to core or to a file beside the folders";
+/// Folders beside those of the protocols, for all of them.
+const SHARED: [&str; 2] = ["child", "documents"];
+const REMEDY: &str = "move what both need to core, to http or to a file beside the folders";
 
 /// The names of the protocol folders.
 pub(crate) fn folders(files: &[Tracked]) -> BTreeSet<String> {
@@ -15,6 +17,7 @@ pub(crate) fn folders(files: &[Tracked]) -> BTreeSet<String> {
         .iter()
         .filter(|file| file.is_rust())
         .filter_map(|file| folder(&file.path))
+        .filter(|folder| !SHARED.contains(folder))
         .map(str::to_owned)
         .collect()
 }
@@ -89,7 +92,7 @@ mod tests {
     fn a_protocol_names_itself_and_what_lies_beside_the_folders() {
         check(
             "crates/protocols/src/oxp/serve.rs",
-            "use crate::oxp::wire; use crate::sse; use super::wire;",
+            "use crate::oxp::wire; use crate::documents::fault; use super::wire;",
             &[],
         );
         check("crates/protocols/src/lib.rs", "use crate::oxp; use crate::mcp;", &[]);

@@ -9,12 +9,24 @@ use crate::tidy::finding::Finding;
 /// A crate that is not here has no place in the workspace yet; nobody may know xtask.
 const MAY_KNOW: &[(&str, &[&str])] = &[
     ("toolmux-core", &[]),
-    ("toolmux-protocols", &["toolmux-core", "toolmux-dylib-host"]),
-    ("toolmux-store", &["toolmux-core"]),
     ("toolmux-dylib-host", &[]),
     ("toolmux-fuzzing", &[]),
-    ("toolmux", &["toolmux-core", "toolmux-protocols", "toolmux-store", "toolmux-dylib-host"]),
-    ("xtask", &["toolmux", "toolmux-core", "toolmux-protocols", "toolmux-store", "toolmux-dylib-host"]),
+    ("toolmux-http", &["toolmux-core"]),
+    ("toolmux-store", &["toolmux-core"]),
+    ("toolmux-broker", &["toolmux-core", "toolmux-http"]),
+    ("toolmux-protocols", &["toolmux-core", "toolmux-http", "toolmux-dylib-host"]),
+    (
+        "toolmux",
+        &[
+            "toolmux-core",
+            "toolmux-http",
+            "toolmux-store",
+            "toolmux-broker",
+            "toolmux-protocols",
+            "toolmux-dylib-host",
+        ],
+    ),
+    ("xtask", &["toolmux"]),
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -123,6 +135,12 @@ mod tests {
     fn only_the_decided_edges_exist() {
         check(&["toolmux > toolmux-store", "toolmux-store > toolmux-core", "xtask > toolmux"], &[]);
         check(&["toolmux-core > toolmux-store"], &["`toolmux-core` may not know `toolmux-store`"]);
+        check(&["toolmux-broker > toolmux-http", "toolmux-http > toolmux-core"], &[]);
+        check(
+            &["toolmux-protocols > toolmux-broker"],
+            &["`toolmux-protocols` may not know `toolmux-broker`"],
+        );
+        check(&["toolmux-http > toolmux-protocols"], &["`toolmux-http` may not know `toolmux-protocols`"]);
         check(&["toolmux > xtask"], &["`toolmux` may not know `xtask`"]);
         check(&["newcomer > toolmux-core"], &["nobody decided whom `newcomer` may know"]);
     }

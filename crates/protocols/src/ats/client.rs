@@ -7,12 +7,11 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use toolmux_core::secret::Secret;
+use toolmux_http::client::{Answer, HttpClient, HttpError, HttpLimits, base_of, retry_after, sensitive};
+use toolmux_http::sse::{Decoder, TooLarge};
 use url::Url;
 
 use super::wire::{ListedTool, RefusalDocument, TaskDocument};
-use crate::http_client::{Answer, HttpClient, HttpError, HttpLimits, base_of, sensitive};
-use crate::http_status::retry_after;
-use crate::sse::{Decoder, TooLarge};
 
 /// The largest event.
 const EVENT_BYTES: usize = 64 << 20;

@@ -13,10 +13,10 @@ use tokio::time::{sleep, timeout};
 use toolmux_core::call::Caller;
 use toolmux_core::gateway::Follow;
 use toolmux_core::task::TaskId;
+use toolmux_http::serve::{Web, json};
+use toolmux_http::sse::{KEEP_ALIVE, encode, encode_json};
 
 use super::wire;
-use crate::sse::{KEEP_ALIVE, encode, encode_json};
-use crate::web::{Web, json};
 
 /// How long nothing is said before a comment shows that the line is alive.
 const HEARTBEAT: Duration = Duration::from_secs(15);

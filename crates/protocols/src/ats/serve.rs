@@ -8,13 +8,13 @@ use http::{StatusCode, header};
 use toolmux_core::call::Caller;
 use toolmux_core::refusal::Refusal;
 use toolmux_core::task::{KEPT, TaskId};
+use toolmux_http::serve::curl::quoted;
+use toolmux_http::serve::{
+    Access, AskedToolset, PathPart, Routes, Served, Web, idempotency_key, json, may_change,
+};
 
 use super::follow::{document, stream};
 use super::wire;
-use crate::curl::quoted;
-use crate::registry::Served;
-use crate::routes::{Access, Routes};
-use crate::web::{AskedToolset, PathPart, Web, idempotency_key, json, may_change};
 
 pub(crate) const SERVED: Served = Served {
     name: "ATS",
@@ -26,6 +26,7 @@ pub(crate) const SERVED: Served = Served {
         let call = format!("curl -s {base}/call_tool/{} -d {} | cut -d'\"' -f4", tool.flat, quoted(&body));
         Some(format!("curl -N -H 'accept: text/event-stream' {base}/callback/$({call})"))
     },
+    client_headers: None,
 };
 
 /// The protocol resets and cancels by GET; POST does the same, and is what a web page has to use.

@@ -16,10 +16,10 @@ use toolmux_core::refusal::{Challenge, ParameterError, Refusal};
 use toolmux_core::schema::Schema;
 use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_core::tool::Tool;
+use toolmux_http::client::StatusAnswer;
 
 use super::client::{AtsClient, AtsError};
 use super::wire::RefusalDocument;
-use crate::http_status::StatusAnswer;
 use crate::registry::{OpenError, Opening, SecretSetting, SourceKind};
 
 pub(crate) const SOURCE: SourceKind =

@@ -21,7 +21,7 @@ use toolmux_core::progress::Update;
 use toolmux_core::refusal::{ParameterError, Refusal};
 use toolmux_core::task::{Task, TaskChange, TaskStatus};
 
-use crate::web::json;
+use toolmux_http::serve::json;
 
 /// What a follower of an unknown task is told.
 pub(super) const NO_SUCH_TASK: &str = "The task does not exist or has been cleared";

@@ -27,9 +27,9 @@ use toolmux_core::source::{FailureScope, Listing, Source, SourceError};
 use toolmux_core::tool::{Hints, Tool};
 
 use super::template::{fill, option_made_by, placeholders};
+use crate::child::exit_status;
 use crate::child::{ChildGroup, Program};
-use crate::child_sandbox::{ChildSandbox, SandboxSetting};
-use crate::exit_status;
+use crate::child::{ChildSandbox, SandboxSetting};
 use crate::registry::{OpenError, Opening, SourceKind};
 
 pub(crate) const SOURCE: SourceKind =

@@ -218,7 +218,7 @@ fn add_missing(more: Value, kept: &mut Map<String, Value>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inlined_schema::inlined;
+    use crate::documents::inlined_schema::inlined;
 
     fn for_gemini(schema: &Value) -> Value {
         gemini(&inlined(schema))

@@ -17,7 +17,7 @@ use toolmux_core::progress::Progress;
 
 use super::VENDORS;
 use super::shown::Shown;
-use crate::inlined_schema::InlineBudget;
+use crate::documents::inlined_schema::InlineBudget;
 
 /// How many calls of one answer run at a time.
 const AT_ONCE: usize = 16;

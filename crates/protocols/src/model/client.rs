@@ -3,14 +3,14 @@
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use serde_json::{Value, json};
 use toolmux_core::secret::Secret;
+use toolmux_http::client::{HttpClient, HttpError, sensitive};
+use toolmux_http::sse::Decoder;
 use url::Url;
 
 use super::VENDORS;
 use super::anthropic::ANTHROPIC;
 use super::bridge::{Vendor, word};
 use super::stream::{Assemble, Blocks, Chunks};
-use crate::http_client::{HttpClient, HttpError, sensitive};
-use crate::sse::Decoder;
 
 /// The largest event of a streamed answer.
 const EVENT_BYTES: usize = 8 << 20;
@@ -113,7 +113,7 @@ impl ModelClient {
 
     async fn read(
         &self,
-        mut answer: crate::http_client::Answer,
+        mut answer: toolmux_http::client::Answer,
         show: &mut (dyn FnMut(&str) + Send),
     ) -> Result<Value, ModelError> {
         let mut whole: Box<dyn Assemble> = if self.vendor.name == ANTHROPIC.name {

@@ -10,18 +10,17 @@ use serde_json::{Value, json};
 use toolmux_core::call::Caller;
 use toolmux_core::message::Message;
 use toolmux_core::refusal::Refusal;
+use toolmux_http::serve::curl::quoted;
+use toolmux_http::serve::{Access, PathPart, Received, Routes, Served, Web, idempotency_key, json as answer};
 
 use super::bridge::{Turn, Vendor, run, tools, vendor};
-use crate::curl::quoted;
-use crate::registry::Served;
-use crate::routes::{Access, Routes};
-use crate::web::{PathPart, Received, Web, idempotency_key, json as answer};
 
 pub(crate) const SERVED: Served = Served {
     name: "models",
     path: "/model",
     routes,
     try_it: |base, _| Some(format!("curl {}/model/anthropic/tools", quoted(base))),
+    client_headers: None,
 };
 
 fn routes() -> Routes {

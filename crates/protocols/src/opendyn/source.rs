@@ -31,7 +31,7 @@ use super::plan::{Book, Input, Planned, read};
 use super::refused_access::refused_access;
 use super::settings::{DocumentSetting, OpenDynSettings};
 use super::supervise::{ALLOCATOR_KEEPS, Answered, Death, Job, Launch, MARK, Pool, PoolSettings, Rejected};
-use crate::fault::Weight;
+use crate::documents::fault::Weight;
 use crate::registry::{OpenError, Opening, SourceKind};
 
 /// How long a function may run when its document does not say.

@@ -8,14 +8,13 @@ use serde_json::{Map, Value};
 use toolmux_core::answer_memory::answer_takes;
 use toolmux_core::json_text::{RawJson, to_raw};
 use toolmux_core::secret::Secret;
+use toolmux_http::client::{Answer, HttpClient, HttpError, HttpLimits, StatusAnswer, sensitive};
+use toolmux_http::sse::Decoder;
 use url::Url;
 
 use super::client_wire::{self, FunctionCall, RawCall, ServerEvent, ToolReturn};
 use super::document::{OpenTool, read_leniently};
 use super::exception::ClientError;
-use crate::http_client::{Answer, HttpClient, HttpError, HttpLimits, sensitive};
-use crate::http_status::StatusAnswer;
-use crate::sse::Decoder;
 
 /// Where OpenTool is below a server's address.
 const PREFIX: &str = "/opentool";
@@ -245,7 +244,7 @@ pub(super) struct RawEvents {
     /// The id of the call.
     call: String,
     decoder: Decoder,
-    ready: VecDeque<crate::sse::Event>,
+    ready: VecDeque<toolmux_http::sse::Event>,
     limits: HttpLimits,
 }
 

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use toolmux_core::json_text::RawJson;
+use toolmux_http::client::StatusAnswer;
+use toolmux_http::sse;
 
 use super::exception::ClientError;
-use crate::http_status::StatusAnswer;
-use crate::sse;
 
 /// The code of answers that are not there, as the public client that tells them apart has it.
 const NULL_CODE: i64 = 500;

@@ -7,7 +7,7 @@ use http::StatusCode;
 use serde_json::{Map, Value};
 use toolmux_core::json_text::RawJson;
 
-use crate::http_client::HttpError;
+use toolmux_http::client::HttpError;
 
 /// Why a client has no answer.
 #[derive(Debug, thiserror::Error)]

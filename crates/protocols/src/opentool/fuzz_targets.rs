@@ -3,13 +3,13 @@
 use http::StatusCode;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use toolmux_http::client::StatusAnswer;
+use toolmux_http::sse::Event;
 
 use super::client_wire::{RawCall, ServerEvent, answer, event, version};
 use super::exception::ClientError;
 use super::wire::decode;
 use crate::fuzz_targets::{Target, examples};
-use crate::http_status::StatusAnswer;
-use crate::sse::Event;
 
 pub(crate) const TARGETS: &[Target] =
     &[("opentool_call", call_examples, call), ("opentool_answer", answer_examples, answers)];

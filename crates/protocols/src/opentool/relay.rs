@@ -13,6 +13,7 @@ use toolmux_core::progress::{Progress, Update};
 use toolmux_core::refusal::{ParameterError, Refusal};
 use toolmux_core::source::SourceError;
 use toolmux_core::tool::Passthrough;
+use toolmux_http::client::{HttpError, StatusAnswer};
 
 use super::PROTOCOL;
 use super::client::RawEvents;
@@ -22,8 +23,6 @@ use super::error_data::ErrorData;
 use super::exception::ClientError;
 use super::source::unavailable;
 use super::wire::Parts;
-use crate::http_client::HttpError;
-use crate::http_status::StatusAnswer;
 use crate::jsonrpc::Error;
 
 /// How long a caller waits before it asks a busy server again that did not say.

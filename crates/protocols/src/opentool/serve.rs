@@ -12,13 +12,10 @@ use toolmux_core::call::Caller;
 use toolmux_core::catalog::Catalog;
 use toolmux_core::example::example_arguments;
 use toolmux_core::progress::Progress;
+use toolmux_http::serve::{Access, Routes, Served, ServerVersion, Web, curl, idempotency_key, json, trace};
 
 use super::document::OpenTool;
 use super::{stream, wire};
-use crate::curl;
-use crate::registry::Served;
-use crate::routes::{Access, Routes};
-use crate::web::{ServerVersion, Web, idempotency_key, json, trace};
 
 pub(crate) const SERVED: Served = Served {
     name: "OpenTool",
@@ -29,6 +26,7 @@ pub(crate) const SERVED: Served = Served {
         let body = serde_json::json!({ "jsonrpc": "2.0", "method": tool.flat, "params": params, "id": "1" });
         Some(curl::post(&format!("{base}/opentool/call"), &body))
     },
+    client_headers: None,
 };
 
 fn routes() -> Routes {

@@ -16,13 +16,13 @@ use toolmux_core::outcome::{Outcome, Output};
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::Refusal;
 use toolmux_core::source::{Listing, Source, SourceError};
+use toolmux_http::client::credential_headers;
 
 use super::client::{Client, Loaded};
 use super::client_wire::RawCall;
 use super::document::{OpenTool, read_leniently};
 use super::exception::ClientError;
 use super::relay;
-use crate::http_client::credential_headers;
 use crate::registry::{OpenError, Opening, SecretSetting, SourceKind};
 
 /// How often a document or a server that has a tag is looked at for changes.

@@ -19,9 +19,9 @@ use toolmux_core::memory_budget::Reservation;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::{Progress, Update};
 use toolmux_core::refusal::Refusal;
+use toolmux_http::serve::Web;
 
 use super::wire::{self, DecodedCall, Heard};
-use crate::web::Web;
 
 /// A call and whoever follows it. Dropping it, which a client that leaves does, cancels the tool.
 pub(super) struct Following {

@@ -17,12 +17,12 @@ use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::{Outcome, Output};
 use toolmux_core::progress::Update;
 use toolmux_core::refusal::{ParameterError, Refusal};
+use toolmux_http::serve::json;
+use toolmux_http::sse;
 
 use super::PROTOCOL;
 use super::error_data::ErrorData;
 use crate::jsonrpc::{self, Error};
-use crate::sse;
-use crate::web::json;
 
 const NOT_A_CALL: i64 = -32700;
 

@@ -8,14 +8,13 @@ use serde::Deserialize;
 use toolmux_core::outcome::{Outcome, Retry};
 use toolmux_core::refusal::{Challenge, Refusal};
 use toolmux_core::secret::Secret;
+use toolmux_http::client::{Answer, HttpClient, HttpError, HttpLimits, StatusAnswer, base_of, sensitive};
 use url::Url;
 use uuid::Uuid;
 
 use super::upstream::{Answered, ToolCall, ToolList, decode, decode_list, decode_refusal, encode};
+use super::version::{OXP_VERSION, OXP_VERSION_HEADER};
 use super::wire::Form;
-use crate::http_client::{Answer, HttpClient, HttpError, HttpLimits, base_of, sensitive};
-use crate::http_status::StatusAnswer;
-use crate::oxp_header::{OXP_VERSION, OXP_VERSION_HEADER};
 
 /// How patient a client is.
 #[derive(Clone, Copy, Debug)]

@@ -4,11 +4,11 @@ use http::StatusCode;
 use serde_json::{Value, json};
 use toolmux_core::outcome::Outcome;
 use toolmux_core::refusal::Refusal;
+use toolmux_http::client::StatusAnswer;
 
 use super::upstream::{self, ToolCall};
 use super::wire::{Form, decode};
 use crate::fuzz_targets::{Target, examples};
-use crate::http_status::StatusAnswer;
 
 pub(crate) const TARGETS: &[Target] =
     &[("oxp_call", call_examples, call), ("oxp_upstream", upstream_examples, upstream)];

@@ -8,7 +8,7 @@ use toolmux_core::catalog::{Catalog, Entry};
 use toolmux_core::requirements::Requirements;
 use toolmux_core::tool::Returns;
 
-use crate::inlined_schema::InlineBudget;
+use crate::documents::inlined_schema::InlineBudget;
 
 #[derive(Serialize)]
 struct ToolList<'a> {

@@ -12,16 +12,12 @@ use toolmux_core::message::Message;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::Refusal;
+use toolmux_http::serve::{Access, Routes, Served, Web, curl, idempotency_key, json};
 use uuid::Uuid;
 
 use super::list::list;
-use super::version::check_header;
+use super::version::{CLIENT_HEADERS, check_header, stamp};
 use super::wire::{self, Decoded, DeveloperHalf, Form};
-use crate::curl;
-use crate::oxp_header::stamp;
-use crate::registry::Served;
-use crate::routes::{Access, Routes};
-use crate::web::{Web, idempotency_key, json};
 
 /// Our routes as an OpenAPI document.
 const OPENAPI: &str = include_str!("openapi.json");
@@ -34,6 +30,7 @@ pub(crate) const SERVED: Served = Served {
         let body = serde_json::json!({ "tool_id": tool.id.to_string(), "input": example_arguments(tool.tool.input.value()) });
         Some(curl::post(&format!("{base}/tools/call"), &body))
     },
+    client_headers: Some(CLIENT_HEADERS),
 };
 
 fn routes() -> Routes {

@@ -18,12 +18,11 @@ use toolmux_core::refusal::Refusal;
 use toolmux_core::requirements::{Grants, Requirements};
 use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_core::tool::{Passthrough, Tool};
+use toolmux_http::client::{StatusAnswer, credential_headers};
 use uuid::Uuid;
 
 use super::client::{OxpClient, OxpError};
 use super::upstream::{ListedTool, ToolCall, ToolList};
-use crate::http_client::credential_headers;
-use crate::http_status::StatusAnswer;
 use crate::registry::{OpenError, Opening, SecretSetting, SourceKind};
 
 pub(crate) const SOURCE: SourceKind =

@@ -16,10 +16,10 @@ use toolmux_core::requirements::{AskedBy, Authorization, Grants, Requirements};
 use toolmux_core::schema::Schema;
 use toolmux_core::tool::Returns;
 use toolmux_core::version::Version;
+use toolmux_http::client::StatusAnswer;
 
 use super::version::SCHEMA;
 use super::wire::Form;
-use crate::http_status::StatusAnswer;
 
 /// A call to be written.
 #[derive(Clone, Debug)]

@@ -1,13 +1,29 @@
 //! Which OXP is spoken: the header `OXP-Version`, and `$schema` in the older body form.
 
-use http::{HeaderMap, HeaderValue};
+use axum::response::Response;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use toolmux_core::message::Message;
 use toolmux_core::refusal::Refusal;
+use toolmux_http::serve::ClientHeaders;
 
-use crate::oxp_header::{OXP_VERSION, OXP_VERSION_HEADER};
+/// The version of OXP we speak.
+pub(super) const OXP_VERSION: &str = "1.0";
+/// The header it stands in.
+pub(super) const OXP_VERSION_HEADER: HeaderName = HeaderName::from_static(NAME);
+const NAME: &str = "oxp-version";
+
+/// What OXP's clients send and expect wherever they ask: `/health` and the addresses of challenges are not OXP's alone.
+pub(super) const CLIENT_HEADERS: ClientHeaders =
+    ClientHeaders { key: "oxp-api-key", answer: (NAME, OXP_VERSION) };
 
 /// What older clients call it.
 pub(super) const SCHEMA: &str = "urn:oxp:1.0";
+
+/// Marks an answer with our version.
+pub(super) fn stamp(mut response: Response) -> Response {
+    response.headers_mut().insert(OXP_VERSION_HEADER, HeaderValue::from_static(OXP_VERSION));
+    response
+}
 
 /// Refuses a request that asks for a version we do not speak. None asked means ours.
 pub(super) fn check_header(headers: &HeaderMap) -> Result<(), Refusal> {

@@ -17,10 +17,9 @@ use toolmux_core::redact::redacted;
 use toolmux_core::refusal::{Challenge, ParameterError, Refusal};
 use toolmux_core::requirements::Grants;
 use toolmux_core::secret::Secret;
+use toolmux_http::serve::{LONGEST_CALL_ID, json};
 
-use super::version::{SCHEMA, check_schema};
-use crate::oxp_header::stamp;
-use crate::web::{LONGEST_CALL_ID, json};
+use super::version::{SCHEMA, check_schema, stamp};
 
 /// The longest call id, trace id and user id.
 const LONGEST_ID: usize = LONGEST_CALL_ID;

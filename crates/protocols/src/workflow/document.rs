@@ -7,7 +7,7 @@ use toolmux_core::names::ToolRef;
 
 use super::order;
 use super::run::SLEEP;
-use crate::fault::{Fault, Faults, Path, Weight, not_json, without_bom};
+use crate::documents::fault::{Fault, Faults, Path, Weight, not_json, without_bom};
 
 /// The step that every workflow begins with.
 pub(super) const START: &str = "start";

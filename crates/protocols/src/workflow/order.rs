@@ -7,7 +7,7 @@ use toolmux_core::nearest::nearest;
 
 use super::document::{START, Step};
 use super::reference::{Part, Reference};
-use crate::fault::{Faults, Path, Weight};
+use crate::documents::fault::{Faults, Path, Weight};
 
 /// The longest workflow.
 const MOST_STEPS: usize = 1_000;

@@ -18,7 +18,7 @@ use toolmux_core::progress::Progress;
 use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_core::store::MemoryStore;
 use toolmux_core::toolset::{Pattern, Toolset};
-use toolmux_protocols::http_client::{HttpClient, HttpLimits};
+use toolmux_http::client::{HttpClient, HttpLimits};
 
 use crate::oxp::{SETTLE, Server};
 use crate::scripted_source::Scripted;

@@ -7,6 +7,7 @@ use std::time::SystemTime;
 use futures_util::FutureExt;
 use http::{HeaderMap, Method, StatusCode};
 use serde_json::{Value, json};
+use toolmux_broker::{Base, OAuthBroker, Owner, SealingKey};
 use toolmux_core::broker::{Broker, TokenReply, TokenRequest};
 use toolmux_core::gateway::{Admission, ApiKey, Gateway, Settings};
 use toolmux_core::mount::{Mount, Naming, ToolSettings};
@@ -14,8 +15,7 @@ use toolmux_core::requirements::{Authorization, Requirements};
 use toolmux_core::secret::Secret;
 use toolmux_core::store::{MemoryStore, SealedKey, Store};
 use toolmux_core::toolset::Pattern;
-use toolmux_protocols::auth::{self, Base, OAuthBroker, Owner, SealingKey};
-use toolmux_protocols::http_client::{HttpClient, HttpLimits};
+use toolmux_http::client::{HttpClient, HttpLimits};
 
 use crate::auth_provider::{CLIENT, Provider, SECRET, Seen};
 use crate::oxp::{SETTLE, Server};
@@ -54,7 +54,7 @@ fn settings(broker: Arc<OAuthBroker>) -> Settings {
 
 /// What one server has of what all share.
 fn broker(provider: &Provider, store: &Arc<dyn Store>, base: &Base) -> Arc<OAuthBroker> {
-    let github = auth::Provider::discovered(&provider.base, CLIENT)
+    let github = toolmux_broker::Provider::discovered(&provider.base, CLIENT)
         .expect("an address")
         .secret(Some(Secret::new(SECRET)))
         .scopes(vec!["offline_access".into()]);

@@ -10,7 +10,7 @@ use toolmux_core::gateway::{Gateway, Settings};
 use toolmux_core::limits::Limits;
 use toolmux_core::refusal::Refusal;
 use toolmux_core::store::MemoryStore;
-use toolmux_protocols::web::{Received, Web, WebLimits};
+use toolmux_http::serve::{Received, SharedHeaders, Web, WebLimits};
 
 const MEMORY: usize = 1 << 20;
 const HALF: usize = MEMORY / 2;
@@ -25,7 +25,7 @@ enum Length {
 fn web() -> Web {
     let limits = Limits { memory: Some(MEMORY), ..Limits::default() };
     let gateway = Gateway::new(Settings { limits, ..Settings::default() }, Arc::new(MemoryStore::default()));
-    Web { gateway, limits: WebLimits::default(), stop: None }
+    Web { gateway, limits: WebLimits::default(), stop: None, headers: SharedHeaders::default() }
 }
 
 async fn open(web: &Web, size: usize, length: Length) -> Result<Received, Refusal> {

@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde_json::{Value, json};
-use toolmux_protocols::http_client::{Answer, HttpClient, HttpLimits};
+use toolmux_http::client::{Answer, HttpClient, HttpLimits};
 
 pub(crate) const MODERN: &str = "2026-07-28";
 
@@ -82,7 +82,7 @@ pub(crate) async fn call(url: &str, tool: &str) -> String {
 
 /// The data of the next events on a stream, until `count` of them came.
 pub(crate) async fn events(answer: &mut Answer, count: usize) -> Vec<Value> {
-    let mut decoder = toolmux_protocols::sse::Decoder::new(1 << 20);
+    let mut decoder = toolmux_http::sse::Decoder::new(1 << 20);
     let mut events = Vec::new();
     while events.len() < count {
         let piece = answer.piece().await.expect("as it must be").expect("as it must be");

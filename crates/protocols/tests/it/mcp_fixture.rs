@@ -17,8 +17,10 @@ use toolmux_core::secret::Secret;
 use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_core::store::MemoryStore;
 use toolmux_core::tool::{Returns, Tool};
+use toolmux_http::serve::{SharedHeaders, Web, WebLimits, router};
 use toolmux_protocols::registry::{Opening, SecretSetting};
-use toolmux_protocols::web::{Web, WebLimits};
+
+use crate::oxp::served;
 
 /// A server that lives as long as this.
 pub(crate) struct Served {
@@ -49,11 +51,9 @@ pub(crate) async fn serve_within(
         gateway.mount(Mount::new(name, name, Naming::Prefixed, source));
     }
     gateway.settled(Duration::from_mins(1)).await;
-    let web = Arc::new(Web { gateway: Arc::clone(&gateway), limits, stop: None });
-    let routes = toolmux_protocols::SERVED
-        .iter()
-        .fold(axum::Router::new(), |router, served| router.merge((served.routes)().into_router()))
-        .with_state(web);
+    let headers = SharedHeaders::of(served());
+    let web = Arc::new(Web { gateway: Arc::clone(&gateway), limits, stop: None, headers });
+    let routes = router(served()).with_state(web);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("as it must be");
     let url = format!("http://{}/mcp", listener.local_addr().expect("as it must be"));
     let task = tokio::spawn(async move { axum::serve(listener, routes).await.expect("as it must be") });

@@ -6,9 +6,9 @@ use http::Method;
 use serde_json::{Value, json};
 use toolmux_core::gateway::{Admission, ApiKey, Settings};
 use toolmux_core::secret::Secret;
-use toolmux_protocols::http_client::Answer;
-use toolmux_protocols::sse::{Decoder, Event};
-use toolmux_protocols::web::WebLimits;
+use toolmux_http::client::Answer;
+use toolmux_http::serve::WebLimits;
+use toolmux_http::sse::{Decoder, Event};
 
 use crate::mcp_client::{rpc, send, text};
 use crate::mcp_fixture::{Kit, Served, serve, serve_within, upstream};

@@ -11,10 +11,10 @@ use axum::routing::{get, post};
 use http::{HeaderMap, Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
+use toolmux_broker::{OAuthBroker, Provider as Registered, SealingKey};
 use toolmux_core::gateway::{ApiKey, Settings, SourceStatus};
 use toolmux_core::secret::Secret;
 use toolmux_core::store::{MemoryStore, Store};
-use toolmux_protocols::auth::{OAuthBroker, Provider as Registered, SealingKey};
 
 use crate::auth::complete;
 use crate::auth_provider::{CLIENT, Provider, SECRET};

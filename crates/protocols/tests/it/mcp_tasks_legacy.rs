@@ -23,7 +23,7 @@ impl Client {
         Client { tasks, session, greeting }
     }
 
-    async fn send(&self, body: String) -> toolmux_protocols::http_client::Answer {
+    async fn send(&self, body: String) -> toolmux_http::client::Answer {
         send(&self.tasks.served.url, Method::POST, &[("mcp-session-id", &self.session)], body).await
     }
 

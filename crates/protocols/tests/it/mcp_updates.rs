@@ -15,7 +15,7 @@ use toolmux_core::progress::{Progress, Update};
 use toolmux_core::requirements::Grants;
 use toolmux_core::source::{Listing, Relay, Relayed, Source, SourceError};
 use toolmux_core::tool::Passthrough;
-use toolmux_protocols::http_client::Answer;
+use toolmux_http::client::Answer;
 
 use crate::mcp_client::{events, modern, rpc, send, session, text};
 use crate::mcp_fixture::{Served, open, serve};

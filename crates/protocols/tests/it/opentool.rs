@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinHandle;
@@ -18,9 +17,10 @@ use toolmux_core::schema::Schema;
 use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_core::store::MemoryStore;
 use toolmux_core::tool::Tool;
-use toolmux_protocols::http_client::{HttpClient, HttpLimits};
-use toolmux_protocols::web::{Web, WebLimits};
+use toolmux_http::client::{HttpClient, HttpLimits};
+use toolmux_http::serve::{SharedHeaders, Web, WebLimits, router};
 
+use crate::oxp::served;
 use crate::scripted_source::{Scripted, raw};
 
 pub(crate) const SETTLE: Duration = Duration::from_mins(1);
@@ -52,12 +52,13 @@ impl Server {
         let tcp = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let base = format!("http://{}", tcp.local_addr().expect("bound"));
         let stopped = CancellationToken::new();
-        let web =
-            Web { gateway: Arc::clone(&gateway), limits: WebLimits::default(), stop: Some(stopped.clone()) };
-        let routes = toolmux_protocols::SERVED
-            .iter()
-            .fold(Router::new(), |all, served| all.merge((served.routes)().into_router()))
-            .with_state(Arc::new(web));
+        let web = Web {
+            gateway: Arc::clone(&gateway),
+            limits: WebLimits::default(),
+            stop: Some(stopped.clone()),
+            headers: SharedHeaders::of(served()),
+        };
+        let routes = router(served()).with_state(Arc::new(web));
         let serving = tokio::spawn(async move { axum::serve(tcp, routes).await.expect("serves") });
         Server { base, gateway, stopped, serving }
     }
@@ -105,7 +106,7 @@ pub(crate) async fn send(
     path: &str,
     headers: &[(&str, &str)],
     body: &str,
-) -> toolmux_protocols::http_client::Answer {
+) -> toolmux_http::client::Answer {
     let url = format!("{base}{path}").parse().expect("a URL");
     let header = |(name, value): &(&str, &str)| {
         (HeaderName::try_from(*name).expect("a name"), HeaderValue::try_from(*value).expect("a value"))

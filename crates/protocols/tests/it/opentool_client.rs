@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use toolmux_core::gateway::{Admission, ApiKey, Settings};
 use toolmux_core::secret::Secret;
-use toolmux_protocols::http_client::HttpLimits;
+use toolmux_http::client::HttpLimits;
 use toolmux_protocols::opentool::{Client, ClientError, FunctionCall, StreamEvent, ToolReturn};
 
 use crate::opentool::{Prepared, Server};

@@ -12,8 +12,8 @@ use toolmux_core::gateway::{Gateway, Settings};
 use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::source::Source;
 use toolmux_core::store::MemoryStore;
-use toolmux_protocols::http_client::{HttpClient, HttpLimits};
-use toolmux_protocols::web::{Web, WebLimits};
+use toolmux_http::client::{HttpClient, HttpLimits};
+use toolmux_http::serve::{Served, SharedHeaders, Web, WebLimits, router};
 
 pub(crate) const SETTLE: Duration = Duration::from_mins(1);
 
@@ -41,11 +41,9 @@ impl Server {
 
     pub(crate) async fn serve(gateway: Arc<Gateway>) -> Self {
         let limits = WebLimits { body_bytes: 64 << 10, ..WebLimits::default() };
-        let web = Arc::new(Web { gateway: Arc::clone(&gateway), limits, stop: None });
-        let router = toolmux_protocols::SERVED
-            .iter()
-            .fold(Router::new(), |router, served| router.merge((served.routes)().into_router()))
-            .with_state(web);
+        let headers = SharedHeaders::of(served());
+        let web = Arc::new(Web { gateway: Arc::clone(&gateway), limits, stop: None, headers });
+        let router = router(served()).with_state(web);
         let (base, serving) = listen(router).await;
         Server { base, gateway, serving }
     }
@@ -67,6 +65,11 @@ impl Server {
         let (status, _, answer) = self.ask(Method::POST, "/tools/call", &[], &body.to_string()).await;
         (status, answer)
     }
+}
+
+/// Every protocol, and the pages of the broker.
+pub(crate) fn served() -> impl Iterator<Item = &'static Served> {
+    toolmux_protocols::SERVED.iter().chain([&toolmux_broker::SERVED])
 }
 
 pub(crate) async fn listen(router: Router) -> (String, JoinHandle<()>) {

@@ -4,10 +4,10 @@ use serde_json::json;
 use toolmux_core::catalog::Entry;
 use toolmux_core::example::example_arguments;
 use toolmux_core::gateway::{Credential, Gateway, SourceStatus};
-use toolmux_protocols::SERVED;
 
 use super::detect::Found;
 use super::terminal::{Form, Terminal, note};
+use crate::listener::served;
 
 /// Says what words on the command line turned out to be.
 pub(super) fn tell_found(found: &[Found], terminal: &Terminal) {
@@ -54,7 +54,7 @@ pub(super) fn announce(gateway: &Gateway, base: &str, terminal: &Terminal) {
 
 fn snippets(base: &str, tool: &Entry, terminal: &Terminal) {
     note(&terminal.bold("Try:"));
-    for served in SERVED {
+    for served in served() {
         if let Some(line) = (served.try_it)(base, tool) {
             note(&format!("  {:<9} {line}", served.name));
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Subcommand;
 use serde_json::{Value, json};
-use toolmux_protocols::auth::{Base, OAuthBroker, Owner, redirect_uri};
+use toolmux_broker::{Base, OAuthBroker, Owner, redirect_uri};
 
 use super::failure::Failure;
 use super::table::Table;

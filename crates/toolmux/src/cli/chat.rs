@@ -12,7 +12,7 @@ use toolmux_core::call::Caller;
 use toolmux_core::gateway::{Credential, Gateway};
 use toolmux_core::secret::Secret;
 use toolmux_core::store::MemoryStore;
-use toolmux_protocols::http_client::{HttpClient, HttpLimits};
+use toolmux_http::client::{HttpClient, HttpLimits};
 use toolmux_protocols::model::{ModelClient, run, tools};
 
 use super::closing::closing;

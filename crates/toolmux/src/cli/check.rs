@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use serde_json::{Value, json};
 use toolmux_protocols::DOCUMENTS;
-use toolmux_protocols::fault::{Fault, Weight, without_bom};
+use toolmux_protocols::documents::fault::{Fault, Weight, without_bom};
 
 use super::failure::{Failure, REFUSED};
 use super::origin::CONFIG;

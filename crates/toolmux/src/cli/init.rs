@@ -71,7 +71,7 @@ mod tests {
         // The default of `memory` depends on the machine; an example is shown.
         let usual = toolmux_core::limits::Limits { memory: config.limits.memory, ..Default::default() };
         assert_eq!(config.limits, usual);
-        let (web, usual) = (config.web, toolmux_protocols::web::WebLimits::default());
+        let (web, usual) = (config.web, toolmux_http::serve::WebLimits::default());
         assert_eq!((web.body_bytes, web.body_timeout), (usual.body_bytes, usual.body_timeout));
         assert_eq!(
             (web.sse_sessions, web.session_requests),

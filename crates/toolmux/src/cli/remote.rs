@@ -7,8 +7,8 @@ use tokio::time::timeout;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::refusal::Refusal;
 use toolmux_core::secret::Secret;
+use toolmux_http::client::HttpLimits;
 use toolmux_protocols::ats::{AtsClient, AtsError};
-use toolmux_protocols::http_client::HttpLimits;
 use toolmux_protocols::oxp::{OxpClient, OxpError};
 use toolmux_protocols::registry::SecretSetting;
 

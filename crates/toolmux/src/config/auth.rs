@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use toolmux_broker::{ClientAuth, Provider, ProviderError};
 use toolmux_core::secret::Secret;
-use toolmux_protocols::auth::{ClientAuth, Provider, ProviderError};
 use toolmux_protocols::registry::SecretSetting;
 
 use super::SourceConfig;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use toolmux_core::gateway::{ApiKey, TokenToolset};
 use toolmux_core::nearest::nearest;
 use toolmux_core::toolset::Toolset;
-use toolmux_protocols::network_zone::is_this_machine_name;
+use toolmux_http::network_zone::is_this_machine_name;
 use toolmux_protocols::registry::SecretSetting;
 
 use super::fault::ConfigFault;

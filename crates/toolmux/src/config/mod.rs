@@ -38,9 +38,9 @@ use toolmux_core::requirements::GrantAllowlist;
 use toolmux_core::secret::Secret;
 use toolmux_core::store::Retention;
 use toolmux_core::toolset::{Pattern, Toolset};
+use toolmux_http::serve::WebLimits;
 use toolmux_protocols::SOURCES;
 use toolmux_protocols::registry::{OpenError, Opening, SourceKind};
-use toolmux_protocols::web::WebLimits;
 
 pub use self::auth::{AuthConfig, ProviderConfig, SealingKeyAt};
 pub use self::fault::ConfigFault;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toolmux_core::limits::Limits;
-use toolmux_protocols::web::WebLimits;
+use toolmux_http::serve::WebLimits;
 
 use super::duration::{duration, some_time};
 use super::size::size;

@@ -129,7 +129,7 @@ mod tests {
     use tokio::time::timeout;
     use toolmux_core::gateway::{Gateway, Settings};
     use toolmux_core::store::MemoryStore;
-    use toolmux_protocols::web::{Web, WebLimits};
+    use toolmux_http::serve::{SharedHeaders, Web, WebLimits};
 
     use super::*;
     use crate::host_rules::HostRules;
@@ -142,7 +142,12 @@ mod tests {
         let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = tcp.local_addr().unwrap();
         let gateway = Gateway::new(Settings::default(), Arc::new(MemoryStore::default()));
-        let web = Arc::new(Web { gateway, limits: WebLimits::default(), stop: None });
+        let web = Arc::new(Web {
+            gateway,
+            limits: WebLimits::default(),
+            stop: None,
+            headers: SharedHeaders::default(),
+        });
         let router = Router::new().route("/slow", get(slow)).route("/broken", get(broken));
         let hosts = HostRules::new(address, &[], &[]);
         let front = Arc::new(Front { router, ..Front::new(web, hosts, &Stop::default()) });

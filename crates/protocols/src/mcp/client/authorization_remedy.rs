@@ -1,10 +1,10 @@
 //! A protected server whose tokens nobody asks users for: what to write into the configuration.
 
+use toolmux_http::client::HttpClient;
+use toolmux_http::protected_resource::describe;
 use url::Url;
 
 use super::authorization::TokenWanted;
-use crate::http_client::HttpClient;
-use crate::protected_resource::describe;
 
 /// What to write into the configuration, in words.
 pub(super) async fn remedy(client: &HttpClient, url: &Url, wanted: &TokenWanted) -> String {

@@ -10,6 +10,7 @@ use toolmux_core::json_text::RawJson;
 use toolmux_core::message::Message;
 use toolmux_core::refusal::Refusal;
 use toolmux_core::source::{Relayed, SourceError};
+use toolmux_http::client::{HttpClient, HttpError, HttpLimits, StatusAnswer};
 
 use super::authorization::TokenWanted;
 use super::authorization_remedy;
@@ -22,8 +23,6 @@ use super::settings::{Address, EraSetting, ServerAddress};
 use super::sse_line::SseLine;
 use super::stdio::Child;
 use super::streamable::Streamable;
-use crate::http_client::{HttpClient, HttpError, HttpLimits};
-use crate::http_status::StatusAnswer;
 use crate::jsonrpc;
 
 /// Statuses by which MCP itself says that a request was not executed: 406 is the answer to an `Accept` that lacks one

@@ -12,7 +12,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::authorization::{Authorization, AuthorizationSetting};
-use crate::child_sandbox::{ChildSandbox, SandboxSetting};
+use crate::child::{ChildSandbox, SandboxSetting};
 use crate::registry::{OpenError, Opening, SecretSetting};
 
 /// An MCP server: a command that speaks on its standard streams, or an address.

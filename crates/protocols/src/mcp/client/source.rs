@@ -19,6 +19,7 @@ use toolmux_core::requirements::{self, Grants};
 use toolmux_core::secret::Secret;
 use toolmux_core::source::{Listing, Relay, Relayed, Source, SourceError};
 use toolmux_core::tool::Passthrough;
+use toolmux_http::client::credential_headers;
 
 use super::authorization::{AUTHORIZE, Authorization};
 use super::connecting::Connecting;
@@ -29,7 +30,6 @@ use super::outgoing_params::OutgoingParams;
 use super::own_lists::OwnLists;
 use super::settings::ServerAddress;
 use super::{changes, listing, subscribed};
-use crate::http_client::credential_headers;
 use crate::mcp::wire::{Capabilities, INTERNAL_ERROR, Params};
 use crate::mcp::{LISTEN, MCP, mirror};
 

@@ -9,16 +9,15 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use toolmux_core::memory_budget::COUNTED;
 use toolmux_core::message::Message;
+use toolmux_http::client::{Answer, HttpClient, StatusAnswer};
+use toolmux_http::sse::Decoder;
 use url::Url;
 
 use super::authorization::TokenWanted;
 use super::connection::Broken;
 use super::message_channel::MessageChannel;
 use super::outgoing::{Cut, Outgoing};
-use crate::http_client::{Answer, HttpClient};
-use crate::http_status::StatusAnswer;
 use crate::jsonrpc;
-use crate::sse::Decoder;
 
 /// How long the server may take to name the address for posts.
 const PATIENCE: Duration = Duration::from_secs(10);

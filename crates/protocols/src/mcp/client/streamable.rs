@@ -18,6 +18,8 @@ use toolmux_core::answer_memory::answer_takes;
 use toolmux_core::json_text::RawJson;
 use toolmux_core::message::Message as Words;
 use toolmux_core::source::Relayed;
+use toolmux_http::client::{Answer, HttpClient, HttpError, StatusAnswer, Target};
+use toolmux_http::sse::Decoder;
 use url::Url;
 
 use super::authorization::{Authorization, TokenWanted};
@@ -26,11 +28,8 @@ use super::follow::{Following, unasked};
 use super::outgoing::reply;
 use super::pending_callers::{PendingCallers, Question};
 use super::request_headers::VERSION;
-use crate::http_client::{Answer, HttpClient, HttpError, Target};
-use crate::http_status::StatusAnswer;
 use crate::jsonrpc::{self, Message, NotTheAnswer, read_answer};
 use crate::mcp::revision::Revision;
-use crate::sse::Decoder;
 
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");

@@ -5,13 +5,13 @@ use futures_util::future::join_all;
 use http::{HeaderMap, StatusCode};
 use serde_json::value::RawValue;
 use toolmux_core::call::Caller;
+use toolmux_http::serve::json;
 
 use super::exchange::{Outlet, Peer};
 use super::http::{Server, asked, cancellable, not_a_message, stop};
 use super::{era, methods};
 use crate::jsonrpc::{Message, NotAMessage};
 use crate::mcp::wire::{self, Fault, INVALID_REQUEST};
-use crate::web::json;
 
 /// How many messages one array may have.
 const MOST: usize = 100;

@@ -11,6 +11,8 @@ use toolmux_core::BoxFuture;
 use toolmux_core::call::Caller;
 use toolmux_core::json_text::raw_of;
 use toolmux_core::names::ToolRef;
+use toolmux_http::serve::{Web, idempotency_key, json, trace};
+use toolmux_http::sse;
 
 use super::era::{self, SESSION_HEADER, Stopped};
 use super::exchange::{Exchange, Outlet, Peer, RpcRequest};
@@ -19,8 +21,6 @@ use super::stream::{self, Answering};
 use super::{batch, listen, methods, protected, session};
 use crate::jsonrpc::{Message, NotAMessage};
 use crate::mcp::wire::{self, Fault, INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, Params, Reply, text_of};
-use crate::sse;
-use crate::web::{Web, idempotency_key, json, trace};
 
 /// What all handlers need.
 #[derive(Clone)]

@@ -13,6 +13,8 @@ use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
 use toolmux_core::call::Caller;
 use toolmux_core::gateway::Gateway;
+use toolmux_http::serve::{Access, AskedToolset, Routes, Web, json as json_answer};
+use toolmux_http::sse;
 
 use super::conversation::Conversation;
 use super::exchange::{Outlet, RpcRequest};
@@ -21,9 +23,6 @@ use super::session_state::SessionState;
 use super::{protected, stream};
 use crate::jsonrpc::Message;
 use crate::mcp::wire::{self, Fault, INTERNAL_ERROR, INVALID_REQUEST};
-use crate::routes::{Access, Routes};
-use crate::sse;
-use crate::web::{AskedToolset, Web, json as json_answer};
 
 /// After how long a client that was refused may try again.
 const RETRY_AFTER_MS: u64 = 1_000;

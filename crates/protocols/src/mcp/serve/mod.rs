@@ -34,13 +34,11 @@ use std::future::ready;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
+use toolmux_http::serve::{Access, Routes, Served, curl};
 
 use self::http::Server;
 use self::session_state::SessionState;
 pub use self::stdio::serve_streams;
-use crate::curl;
-use crate::registry::Served;
-use crate::routes::{Access, Routes};
 use toolmux_core::example::example_arguments;
 
 pub(crate) const SERVED: Served = Served {
@@ -53,11 +51,17 @@ pub(crate) const SERVED: Served = Served {
         let body = serde_json::json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
         Some(curl::post(&format!("{base}/mcp"), &body))
     },
+    client_headers: None,
 };
 
 /// The transport of 2024-11-05, for clients that know no other.
-pub(crate) const SERVED_SSE: Served =
-    Served { name: "MCP (HTTP+SSE)", path: "/sse", routes: http_sse::routes, try_it: |_, _| None };
+pub(crate) const SERVED_SSE: Served = Served {
+    name: "MCP (HTTP+SSE)",
+    path: "/sse",
+    routes: http_sse::routes,
+    try_it: |_, _| None,
+    client_headers: None,
+};
 
 fn routes() -> Routes {
     let session_state = Arc::new(SessionState::default());

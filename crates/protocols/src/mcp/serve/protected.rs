@@ -9,10 +9,9 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::json;
 use toolmux_core::refusal::Refusal;
+use toolmux_http::serve::{Access, AskedToolset, Routes, Web, json};
 
 use crate::mcp::wire::{self, Fault, INVALID_REQUEST};
-use crate::routes::{Access, Routes};
-use crate::web::{AskedToolset, Web, json};
 
 /// What is protected: one address for each transport.
 const RESOURCES: [&str; 2] = ["/mcp", "/sse"];

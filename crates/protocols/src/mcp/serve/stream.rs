@@ -14,12 +14,12 @@ use tokio::time::{Interval, MissedTickBehavior, interval_at};
 use toolmux_core::BoxFuture;
 use toolmux_core::json_text::RawJson;
 use toolmux_core::memory_budget::Reservation;
+use toolmux_http::serve::json;
+use toolmux_http::sse;
 
 use super::exchange::Queued;
 use crate::mcp::revision::Revision;
 use crate::mcp::wire::{self, Reply};
-use crate::sse;
-use crate::web::json;
 
 /// After how long a silent call becomes a stream, so that its first byte leaves.
 const EARLY: Duration = Duration::from_secs(1);

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use toolmux_core::arguments::kind_of;
 
-use crate::fault::{Faults, Path, Weight};
+use crate::documents::fault::{Faults, Path, Weight};
 
 /// An object of the document and where it is.
 #[derive(Clone, Copy)]

@@ -9,7 +9,7 @@ use toolmux_core::arguments::kind_of;
 
 use super::content::{Document, Flow, Form, Function, Parameter, Return, Success};
 use super::members::Members;
-use crate::fault::{Faults, Path, Weight};
+use crate::documents::fault::{Faults, Path, Weight};
 
 /// The longest name of a function.
 const NAME_LENGTH: usize = 64;

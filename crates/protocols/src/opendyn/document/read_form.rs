@@ -6,7 +6,7 @@ use toolmux_dylib_host::scalar::Scalar;
 use super::content::{C_TYPES, Encoding, Form, Kind, LengthFrom, Size};
 use super::members::Members;
 use super::read::Reader;
-use crate::fault::{Path, Weight};
+use crate::documents::fault::{Path, Weight};
 
 /// Types that the public example writes where JSON types belong.
 const C_WORDS: [(&str, Kind); 5] = [

@@ -17,7 +17,7 @@ use toolmux_dylib_host::plan;
 use super::carrier::Carrier;
 use super::document::{Document, Function, Reader, Success};
 use super::handles::Slot;
-use crate::fault::{Fault, Faults, Path, not_json, without_bom};
+use crate::documents::fault::{Fault, Faults, Path, not_json, without_bom};
 
 /// A document whose functions can be called.
 pub(super) struct Book {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use toolmux_dylib_host::frame::Crash;
 use toolmux_dylib_host::plan::{Direction, Function, Pass};
 
-use crate::exit_status::signal_name;
+use crate::child::exit_status::signal_name;
 
 /// The signal by which a worker answers refused calls. Without last words of its handler, it was blocked.
 const SIGSYS: i32 = 31;

@@ -15,7 +15,7 @@ use toolmux_dylib_host::hello::{Abi, Hello, Ready};
 use toolmux_dylib_host::worker::ARGUMENT;
 
 use crate::child::ChildGroup;
-use crate::exit_status;
+use crate::child::exit_status;
 use crate::opendyn::enforcement;
 
 /// How long a library may take to load.

@@ -8,12 +8,12 @@ use std::str::FromStr;
 use http::{HeaderMap, Method};
 use serde_json::Value;
 use toolmux_core::json_text::read_strict;
+use toolmux_http::client::{HttpClient, HttpError, HttpLimits};
 use url::Url;
 
 use super::objects::{Function, OpenTool};
 use super::read::{Read, Reader};
-use crate::fault::{Fault, Path, not_json, without_bom};
-use crate::http_client::{HttpClient, HttpError, HttpLimits};
+use crate::documents::fault::{Fault, Path, not_json, without_bom};
 
 /// The largest document.
 const MOST_BYTES: usize = 16 << 20;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use toolmux_core::arguments::kind_of;
 
 use super::objects::{Function, Info, OpenTool, Parameter, Return, Schema, Server};
-use crate::fault::{Faults, Path, Weight};
+use crate::documents::fault::{Faults, Path, Weight};
 
 /// The longest name of a function.
 const NAME_LENGTH: usize = 64;

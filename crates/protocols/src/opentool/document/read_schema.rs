@@ -6,7 +6,7 @@ use toolmux_core::nearest::nearest;
 
 use super::objects::{Properties, Reference, Schema, Type, Typed};
 use super::read::{Members, Reader, present, rest};
-use crate::fault::{Path, Weight};
+use crate::documents::fault::{Path, Weight};
 
 const PREFIX: &str = "#/schemas/";
 

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, Method, header};
 use rustix::process::{Resource, getrlimit};
-use toolmux_protocols::http_client::{HttpClient, HttpLimits};
+use toolmux_http::client::{HttpClient, HttpLimits};
 
 use super::Finding;
 use crate::config::Config;

@@ -3,8 +3,8 @@
 use std::io::{BufRead, BufReader, Read, Write};
 
 use serde_json::{Value, json};
-use toolmux_protocols::SERVED;
-use toolmux_protocols::routes::{Access, Route};
+use toolmux::listener::served;
+use toolmux_http::serve::{Access, Route};
 
 use crate::process::{ECHO, Serving, folder, request};
 
@@ -63,7 +63,7 @@ const INSIDE: [&str; 4] = ["Shell", "admin", "anthropic", "alice"];
 
 /// Every route that there is, from the list that the router is made of.
 fn every_route() -> Vec<Route> {
-    let routes: Vec<Route> = SERVED.iter().flat_map(|served| (served.routes)().list().to_vec()).collect();
+    let routes: Vec<Route> = served().flat_map(|served| (served.routes)().list().to_vec()).collect();
     assert!(routes.len() > 30, "{routes:?}");
     routes
 }

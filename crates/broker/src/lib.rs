@@ -1,0 +1,29 @@
+//! The authorization broker: an OAuth 2.0 client that gets users' consent, keeps their tokens sealed, renews
+//! them, and the pages that a user's browser and a polling client see.
+
+mod broker;
+mod callback;
+mod challenge;
+mod clients;
+mod consent;
+mod consent_page;
+mod cookie;
+mod endpoint;
+mod flow;
+mod identity;
+mod page;
+mod provider;
+mod providers;
+mod registration;
+mod renewal;
+mod renewal_lease;
+mod seal;
+mod sealed_records;
+mod serve;
+mod sign_in;
+
+pub use self::broker::{Base, OAuthBroker, Owner};
+pub use self::callback::address as redirect_uri;
+pub use self::provider::{ClientAuth, Provider, ProviderError};
+pub use self::seal::SealingKey;
+pub use self::serve::SERVED;

@@ -1,0 +1,118 @@
+//! How connections are made: straight, or through the proxy that the environment names; with TLS where the
+//! address says so.
+
+use std::io;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use http::uri::Scheme;
+use http::{HeaderValue, Uri};
+use hyper::rt::{Read, Write};
+use hyper_rustls::{ConfigBuilderExt, HttpsConnector};
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::proxy::Tunnel;
+use hyper_util::client::proxy::matcher::Matcher;
+use rustls::ClientConfig;
+use rustls::crypto::aws_lc_rs;
+use tokio::time::timeout;
+use tower::Service;
+
+use super::error::BoxError;
+use super::resolve::Resolver;
+use crate::network_zone::Reach;
+
+/// How long a silent connection is left before the other side is asked whether it still is there.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// Made when the first address wants TLS: to read the system's certificates takes milliseconds.
+static TLS: LazyLock<Result<Arc<ClientConfig>, rustls::Error>> = LazyLock::new(|| {
+    let builder = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()));
+    let verified = builder.with_safe_default_protocol_versions()?.try_with_platform_verifier()?;
+    Ok(Arc::new(verified.with_no_client_auth()))
+});
+
+#[derive(Clone, Debug)]
+pub(super) struct Connector {
+    resolver: Resolver,
+    proxies: Arc<Matcher>,
+    /// How long a connection may take, greetings included.
+    patience: Duration,
+}
+
+impl Connector {
+    pub(super) fn new(patience: Duration, proxies: Matcher, reach: Reach) -> Self {
+        Connector { resolver: Resolver::new(reach), proxies: Arc::new(proxies), patience }
+    }
+
+    /// Refuses an address that no connection would be made to. A proxy resolves names itself, so that only addresses
+    /// that are written out can be looked at then.
+    pub(super) async fn check(&self, to: &Uri) -> io::Result<()> {
+        match self.proxies.intercept(to) {
+            Some(_) => self.resolver.check_literal(to),
+            None => self.resolver.clone().check(to).await,
+        }
+    }
+
+    /// What a proxy wants to hear with every request that it can read.
+    pub(super) fn proxy_authorization(&self, to: &Uri) -> Option<HeaderValue> {
+        let proxy = self.proxies.intercept(to).filter(|_| !is_secure(to))?;
+        proxy.basic_auth().cloned()
+    }
+
+    /// True when requests go to a proxy that reads them, and so wants whole addresses.
+    pub(super) fn is_read_by_proxy(&self, to: &Uri) -> bool {
+        !is_secure(to) && self.proxies.intercept(to).is_some()
+    }
+
+    /// A new connection, within the time that one may take.
+    pub(super) async fn connect(&self, to: Uri) -> Result<Box<dyn Stream>, BoxError> {
+        let late =
+            |_| io::Error::new(io::ErrorKind::TimedOut, format!("no connection within {:?}", self.patience));
+        timeout(self.patience, self.reach(to)).await.map_err(late)?
+    }
+
+    async fn reach(&self, to: Uri) -> Result<Box<dyn Stream>, BoxError> {
+        self.resolver.check_literal(&to)?;
+        let Some(proxy) = self.proxies.intercept(&to) else { return open(to, self.resolver.clone()).await };
+        // Whoever configures this machine names the proxy, so that it may be anywhere.
+        let resolver = Resolver::new(Reach::Anywhere);
+        if !is_secure(&to) {
+            return open(proxy.uri().clone(), resolver).await;
+        }
+        let mut tunnel = Tunnel::new(proxy.uri().clone(), secured(tcp(resolver))?);
+        if let Some(authorization) = proxy.basic_auth() {
+            tunnel = tunnel.with_auth(authorization.clone());
+        }
+        Ok(Box::new(secured(tunnel)?.call(to).await?))
+    }
+}
+
+async fn open(to: Uri, resolver: Resolver) -> Result<Box<dyn Stream>, BoxError> {
+    let mut tcp = tcp(resolver);
+    match to.scheme() {
+        Some(scheme) if *scheme == Scheme::HTTP => Ok(Box::new(tcp.call(to).await?)),
+        _ => Ok(Box::new(secured(tcp)?.call(to).await?)),
+    }
+}
+
+fn tcp(resolver: Resolver) -> HttpConnector<Resolver> {
+    let mut tcp = HttpConnector::new_with_resolver(resolver);
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    tcp.set_keepalive(Some(KEEP_ALIVE));
+    tcp
+}
+
+/// A connection, whatever it goes through.
+pub(super) trait Stream: Read + Write + Send + Unpin {}
+
+impl<S: Read + Write + Send + Unpin> Stream for S {}
+
+fn is_secure(to: &Uri) -> bool {
+    to.scheme() == Some(&Scheme::HTTPS)
+}
+
+fn secured<C>(connector: C) -> Result<HttpsConnector<C>, rustls::Error> {
+    let config = TLS.as_ref().map_err(Clone::clone)?;
+    Ok(HttpsConnector::from((connector, Arc::clone(config))))
+}

@@ -1,0 +1,354 @@
+//! The only HTTP client: pooled, bounded, and exact about whether a request can have arrived.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::{Bytes, BytesMut};
+use futures_util::FutureExt;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Body, Incoming};
+use hyper_util::client::proxy::matcher::Matcher;
+use percent_encoding::percent_decode_str;
+use tokio::time::timeout;
+use toolmux_core::answer_memory::answer_takes;
+use toolmux_core::call::Call;
+use toolmux_core::message::Message;
+use toolmux_core::refusal::Refusal;
+use toolmux_core::source::SourceError;
+use tower::{Service, service_fn};
+use tower_http::decompression::{Decompression, DecompressionBody};
+use url::Url;
+
+use super::connect::Connector;
+use super::error::{BoxError, HttpError};
+use super::pool::{Origin, Pool, Unanswered};
+use crate::network_zone::Reach;
+
+const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("toolmux/", env!("CARGO_PKG_VERSION")));
+
+/// How a client behaves.
+#[derive(Clone, Copy, Debug)]
+pub struct HttpLimits {
+    /// How long connecting may take.
+    pub connect_timeout: Duration,
+    /// How long a whole exchange may take.
+    pub timeout: Duration,
+    /// The largest answer.
+    pub body_bytes: usize,
+}
+
+impl Default for HttpLimits {
+    fn default() -> Self {
+        HttpLimits {
+            connect_timeout: Duration::from_secs(10),
+            timeout: Duration::from_mins(5),
+            body_bytes: 64 << 20,
+        }
+    }
+}
+
+/// The address of a server, below which its paths are.
+pub fn base_of(text: &str) -> Option<Url> {
+    let mut url: Url = text.parse().ok()?;
+    if url.cannot_be_a_base() || !matches!(url.scheme(), "http" | "https") {
+        return None;
+    }
+    if !url.path().ends_with('/') {
+        let path = format!("{}/", url.path());
+        url.set_path(&path);
+    }
+    Some(url)
+}
+
+/// A header that shows a secret; none when a header cannot carry it.
+pub fn sensitive(text: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(text).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+/// The credentials of a call that go to its source in headers.
+pub fn credential_headers(call: &Call) -> Result<HeaderMap, SourceError> {
+    let mut headers = HeaderMap::new();
+    for (name, secret) in call.headers() {
+        let pair = HeaderName::try_from(name).ok().zip(sensitive(secret.expose()));
+        let Some((header, value)) = pair else {
+            let words = format!("The credential for header `{name}` cannot be sent in one");
+            return Err(SourceError::Refused(Refusal::Internal(Message::public(words))));
+        };
+        headers.insert(header, value);
+    }
+    Ok(headers)
+}
+
+/// A pooled client. Cloning shares the pool.
+#[derive(Clone, Debug)]
+pub struct HttpClient {
+    pool: Pool,
+    connector: Connector,
+    limits: HttpLimits,
+}
+
+impl HttpClient {
+    /// A client of its own pool. Redirects are not followed: credentials must not travel.
+    pub fn new(limits: HttpLimits) -> Self {
+        Self::reaching(Reach::Anywhere, limits)
+    }
+
+    /// The same for some addresses only.
+    pub fn reaching(reach: Reach, limits: HttpLimits) -> Self {
+        Self::through(Matcher::from_env(), reach, limits)
+    }
+
+    fn through(proxies: Matcher, reach: Reach, limits: HttpLimits) -> Self {
+        HttpClient {
+            pool: Pool::default(),
+            connector: Connector::new(limits.connect_timeout, proxies, reach),
+            limits,
+        }
+    }
+
+    /// Refuses an address that the client would not connect to, for those that are handed on to a browser.
+    pub async fn check(&self, url: &Url) -> Result<(), HttpError> {
+        let unfit = |error: BoxError| HttpError::NotReached { host: host_of(url), error };
+        let uri: Uri = without_user(url).as_str().parse().map_err(|error| unfit(Box::new(error)))?;
+        let checked = timeout(self.limits.connect_timeout, self.connector.check(&uri)).await;
+        let after = self.limits.connect_timeout;
+        let late = |_| HttpError::TimedOut { host: host_of(url), after };
+        checked.map_err(late)?.map_err(|error| unfit(Box::new(error)))
+    }
+
+    /// Sends a request and gives the answer as soon as its head is there. Dropping the future or the
+    /// answer closes the exchange.
+    pub async fn send(
+        &self,
+        method: Method,
+        url: &Url,
+        headers: HeaderMap,
+        body: impl Into<Bytes>,
+    ) -> Result<Answer, HttpError> {
+        let answer = {
+            let mut target = self.target(url, headers)?;
+            let headers = std::mem::take(&mut target.headers);
+            self.send_to(method, &target, headers, body.into())
+        };
+        answer.await
+    }
+
+    /// The same for a target that was made ready. The headers are all that the request has. Not an `async fn`,
+    /// whose future would hold all parts of the request twice.
+    pub fn send_to(
+        &self,
+        method: Method,
+        target: &Target,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> impl Future<Output = Result<Answer, HttpError>> + Send + use<> {
+        let (origin, limits) = (Arc::clone(&target.origin), self.limits);
+        let mut request = Request::new(Full::new(body));
+        (*request.method_mut(), *request.uri_mut(), *request.headers_mut()) =
+            (method, target.uri.clone(), headers);
+        let send = service_fn(|request| Arc::clone(&origin).send(request));
+        let response = timeout(limits.timeout, Decompression::new(send).call(request));
+        response.map(move |response| {
+            let host = || origin.host().to_owned();
+            match response {
+                Ok(Ok(response)) => Ok(Answer { response: Box::new(response), origin, limits }),
+                Ok(Err(Unanswered::NotSent(error))) => Err(HttpError::NotReached { host: host(), error }),
+                Ok(Err(Unanswered::Lost(error))) => {
+                    Err(HttpError::Lost { host: host(), error: error.into() })
+                }
+                Err(_) => Err(HttpError::TimedOut { host: host(), after: limits.timeout }),
+            }
+        })
+    }
+
+    /// An address, made ready for many requests that all have these headers.
+    pub fn target(&self, url: &Url, mut headers: HeaderMap) -> Result<Target, HttpError> {
+        let unfit = |error: BoxError| HttpError::NotReached { host: host_of(url), error };
+        if let Some(authorization) = basic_authorization(url) {
+            headers.entry(header::AUTHORIZATION).or_insert(authorization);
+        }
+        let uri: Uri = without_user(url).as_str().parse().map_err(|error| unfit(Box::new(error)))?;
+        let host = HeaderValue::from_str(&host_of(url)).map_err(|error| unfit(Box::new(error)))?;
+        headers.entry(header::HOST).or_insert(host);
+        headers.entry(header::USER_AGENT).or_insert(USER_AGENT);
+        headers.entry(header::ACCEPT).or_insert(HeaderValue::from_static("*/*"));
+        if let Some(authorization) = self.connector.proxy_authorization(&uri) {
+            headers.insert(header::PROXY_AUTHORIZATION, authorization);
+        }
+        let origin = self.pool.origin(url, &uri, &self.connector);
+        let path = uri.path_and_query().filter(|_| !self.connector.is_read_by_proxy(&uri)).cloned();
+        Ok(Target { uri: path.map_or(uri, Uri::from), origin, headers })
+    }
+}
+
+/// An address that was made ready.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// As the request says it.
+    uri: Uri,
+    origin: Arc<Origin>,
+    /// What every request to it says.
+    pub headers: HeaderMap,
+}
+
+/// The user and password that an address may hold, as the header that they are meant for.
+fn basic_authorization(url: &Url) -> Option<HeaderValue> {
+    let password = url.password().unwrap_or_default();
+    if url.username().is_empty() && password.is_empty() {
+        return None;
+    }
+    let plain = |text: &str| percent_decode_str(text).collect::<Vec<u8>>();
+    let pair = [plain(url.username()), plain(password)].join(&b':');
+    sensitive(&format!("Basic {}", STANDARD.encode(pair)))
+}
+
+fn without_user(url: &Url) -> Url {
+    let mut url = url.clone();
+    // Neither fails for an address that had them.
+    url.set_username("").ok();
+    url.set_password(None).ok();
+    url
+}
+
+/// Host and port, without the user and password that an address may hold.
+fn host_of(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+/// An answer whose body is still to come.
+pub struct Answer {
+    response: Box<Response<DecompressionBody<Incoming>>>,
+    origin: Arc<Origin>,
+    limits: HttpLimits,
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answer")
+            .field("host", &self.host())
+            .field("status", &self.status())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Answer {
+    /// The status.
+    pub fn status(&self) -> StatusCode {
+        self.response.status()
+    }
+
+    /// Who answers.
+    pub fn host(&self) -> &str {
+        self.origin.host()
+    }
+
+    /// The headers.
+    pub fn headers(&self) -> &HeaderMap {
+        self.response.headers()
+    }
+
+    /// The next piece of the body, for streams; how long to wait for it is the caller's to say.
+    pub async fn piece(&mut self) -> Result<Option<Bytes>, HttpError> {
+        loop {
+            match self.response.body_mut().frame().await.transpose() {
+                Ok(None) => return Ok(None),
+                Ok(Some(frame)) => {
+                    if let Ok(piece) = frame.into_data() {
+                        return Ok(Some(piece));
+                    }
+                }
+                Err(error) => return Err(HttpError::Lost { host: self.host().to_owned(), error }),
+            }
+        }
+    }
+
+    /// The whole body.
+    pub async fn body(mut self) -> Result<Bytes, HttpError> {
+        let after = self.limits.timeout;
+        match timeout(after, self.whole()).await {
+            Ok(whole) => whole,
+            Err(_) => Err(HttpError::TimedOut { host: self.host().to_owned(), after }),
+        }
+    }
+
+    async fn whole(&mut self) -> Result<Bytes, HttpError> {
+        let most = self.limits.body_bytes;
+        let promised = self.response.body().size_hint().exact();
+        let mut whole = BytesMut::new();
+        while let Some(piece) = self.piece().await? {
+            if whole.len() + piece.len() > most {
+                return Err(HttpError::TooLarge { host: self.host().to_owned(), most });
+            }
+            let no_memory = |error| HttpError::NoMemory { host: self.host().to_owned(), error };
+            answer_takes(whole.len() + piece.len()).map_err(no_memory)?;
+            if whole.is_empty() && promised == Some(piece.len() as u64) {
+                return Ok(piece);
+            }
+            whole.extend_from_slice(&piece);
+        }
+        Ok(whole.freeze())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// What a server is sent when `url` is asked for, with `PROXY` in `proxy` standing for that server's address.
+    async fn sent(url: &str, proxy: Option<&str>) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let proxies = match proxy {
+            Some(proxy) => Matcher::builder().all(proxy.replace("PROXY", &address)).build(),
+            None => Matcher::builder().build(),
+        };
+        let url = url.replace("SERVER", &address).parse().unwrap();
+        let client = HttpClient::through(proxies, Reach::Anywhere, HttpLimits::default());
+        let asking = tokio::spawn(async move { client.send(Method::GET, &url, HeaderMap::new(), "").await });
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await.unwrap());
+        }
+        stream.write_all(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+        drop(stream);
+        asking.await.unwrap().ok();
+        String::from_utf8(head).unwrap().replace(&address, "SERVER")
+    }
+
+    async fn check(url: &str, proxy: Option<&str>, expect: &[&str]) {
+        let sent = sent(url, proxy).await;
+        for line in expect {
+            assert!(sent.lines().any(|said| said.eq_ignore_ascii_case(line)), "{line} is not in:\n{sent}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_an_address_says_of_its_user_goes_into_a_header() {
+        let expect =
+            ["GET /a?b=c HTTP/1.1", "host: SERVER", "authorization: Basic dTpwIHc=", "accept-encoding: gzip"];
+        check("http://u:p%20w@SERVER/a?b=c", None, &expect).await;
+    }
+
+    #[tokio::test]
+    async fn a_proxy_is_told_the_whole_address() {
+        let expect = ["GET http://example.test/a HTTP/1.1", "proxy-authorization: Basic dTpw"];
+        check("http://example.test/a", Some("http://u:p@PROXY"), &expect).await;
+    }
+
+    #[tokio::test]
+    async fn a_proxy_is_asked_for_a_tunnel_where_it_must_not_read() {
+        let expect = ["CONNECT example.test:443 HTTP/1.1", "proxy-authorization: Basic dTpw"];
+        check("https://example.test/a", Some("http://u:p@PROXY"), &expect).await;
+    }
+}

@@ -1,0 +1,4 @@
+//! What documents that people write share: faults with their place in the text, and schemas without references.
+
+pub mod fault;
+pub(crate) mod inlined_schema;
