@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 use toolmux_core::gateway::Gateway;
 use toolmux_core::memory_budget::Reservation;
 use toolmux_http::serve::{
-    AskedToolset, Served, ServerVersion, SharedHeaders, ShownCredential, Web, WebLimits, json, router,
+    AskedToolset, Served, ServerVersion, ShownCredential, Web, WebLimits, json, router, shared_headers,
 };
 use tower::Service;
 
@@ -169,7 +169,7 @@ impl Front {
 
 /// Every protocol, for whoever asks from inside this process.
 pub(crate) fn routes(gateway: Arc<Gateway>) -> Router {
-    let headers = SharedHeaders::of(served());
+    let headers = shared_headers(served());
     routes_of(&Arc::new(Web { gateway, limits: WebLimits::default(), stop: None, headers }))
 }
 

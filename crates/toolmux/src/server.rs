@@ -19,7 +19,7 @@ use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::secret::Secret;
 use toolmux_core::source::Source;
 use toolmux_core::store::Retention;
-use toolmux_http::serve::{SharedHeaders, Web, WebLimits};
+use toolmux_http::serve::{Web, WebLimits, shared_headers};
 
 use crate::assembly::store;
 use crate::config::LISTEN;
@@ -203,7 +203,7 @@ impl Running {
         let tcp = tcp.with_context(|| format!("cannot listen on `{}`", on.address))?;
         let address = tcp.local_addr()?;
         gateway.run_tasks();
-        let headers = SharedHeaders::of(served());
+        let headers = shared_headers(served());
         let web = Web { gateway: Arc::clone(&gateway), limits: on.web, stop: stopped_by_callers, headers };
         let (stop, drain) = (Stop::default(), on.limits.drain);
         let hosts = HostRules::new(address, &on.hosts, &on.origins);

@@ -1,89 +1,26 @@
 //! The only HTTP client: pooled, bounded, and exact about whether a request can have arrived.
 
-use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures_util::FutureExt;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
-use http_body_util::{BodyExt, Full};
-use hyper::body::{Body, Incoming};
+use http::{HeaderMap, HeaderValue, Method, Request, Uri, header};
+use http_body_util::Full;
 use hyper_util::client::proxy::matcher::Matcher;
-use percent_encoding::percent_decode_str;
 use tokio::time::timeout;
-use toolmux_core::answer_memory::answer_takes;
-use toolmux_core::call::Call;
-use toolmux_core::message::Message;
-use toolmux_core::refusal::Refusal;
-use toolmux_core::source::SourceError;
 use tower::{Service, service_fn};
-use tower_http::decompression::{Decompression, DecompressionBody};
+use tower_http::decompression::Decompression;
 use url::Url;
 
+use super::address::{basic_authorization, host_of, without_user};
+use super::answer::Answer;
 use super::connect::Connector;
 use super::error::{BoxError, HttpError};
+use super::limits::HttpLimits;
 use super::pool::{Origin, Pool, Unanswered};
 use crate::network_zone::Reach;
 
 const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("toolmux/", env!("CARGO_PKG_VERSION")));
-
-/// How a client behaves.
-#[derive(Clone, Copy, Debug)]
-pub struct HttpLimits {
-    /// How long connecting may take.
-    pub connect_timeout: Duration,
-    /// How long a whole exchange may take.
-    pub timeout: Duration,
-    /// The largest answer.
-    pub body_bytes: usize,
-}
-
-impl Default for HttpLimits {
-    fn default() -> Self {
-        HttpLimits {
-            connect_timeout: Duration::from_secs(10),
-            timeout: Duration::from_mins(5),
-            body_bytes: 64 << 20,
-        }
-    }
-}
-
-/// The address of a server, below which its paths are.
-pub fn base_of(text: &str) -> Option<Url> {
-    let mut url: Url = text.parse().ok()?;
-    if url.cannot_be_a_base() || !matches!(url.scheme(), "http" | "https") {
-        return None;
-    }
-    if !url.path().ends_with('/') {
-        let path = format!("{}/", url.path());
-        url.set_path(&path);
-    }
-    Some(url)
-}
-
-/// A header that shows a secret; none when a header cannot carry it.
-pub fn sensitive(text: &str) -> Option<HeaderValue> {
-    let mut value = HeaderValue::from_str(text).ok()?;
-    value.set_sensitive(true);
-    Some(value)
-}
-
-/// The credentials of a call that go to its source in headers.
-pub fn credential_headers(call: &Call) -> Result<HeaderMap, SourceError> {
-    let mut headers = HeaderMap::new();
-    for (name, secret) in call.headers() {
-        let pair = HeaderName::try_from(name).ok().zip(sensitive(secret.expose()));
-        let Some((header, value)) = pair else {
-            let words = format!("The credential for header `{name}` cannot be sent in one");
-            return Err(SourceError::Refused(Refusal::Internal(Message::public(words))));
-        };
-        headers.insert(header, value);
-    }
-    Ok(headers)
-}
 
 /// A pooled client. Cloning shares the pool.
 #[derive(Clone, Debug)]
@@ -157,7 +94,7 @@ impl HttpClient {
         response.map(move |response| {
             let host = || origin.host().to_owned();
             match response {
-                Ok(Ok(response)) => Ok(Answer { response: Box::new(response), origin, limits }),
+                Ok(Ok(response)) => Ok(Answer::new(response, origin, limits)),
                 Ok(Err(Unanswered::NotSent(error))) => Err(HttpError::NotReached { host: host(), error }),
                 Ok(Err(Unanswered::Lost(error))) => {
                     Err(HttpError::Lost { host: host(), error: error.into() })
@@ -195,106 +132,6 @@ pub struct Target {
     origin: Arc<Origin>,
     /// What every request to it says.
     pub headers: HeaderMap,
-}
-
-/// The user and password that an address may hold, as the header that they are meant for.
-fn basic_authorization(url: &Url) -> Option<HeaderValue> {
-    let password = url.password().unwrap_or_default();
-    if url.username().is_empty() && password.is_empty() {
-        return None;
-    }
-    let plain = |text: &str| percent_decode_str(text).collect::<Vec<u8>>();
-    let pair = [plain(url.username()), plain(password)].join(&b':');
-    sensitive(&format!("Basic {}", STANDARD.encode(pair)))
-}
-
-fn without_user(url: &Url) -> Url {
-    let mut url = url.clone();
-    // Neither fails for an address that had them.
-    url.set_username("").ok();
-    url.set_password(None).ok();
-    url
-}
-
-/// Host and port, without the user and password that an address may hold.
-fn host_of(url: &Url) -> String {
-    let host = url.host_str().unwrap_or_default();
-    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
-}
-
-/// An answer whose body is still to come.
-pub struct Answer {
-    response: Box<Response<DecompressionBody<Incoming>>>,
-    origin: Arc<Origin>,
-    limits: HttpLimits,
-}
-
-impl fmt::Debug for Answer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Answer")
-            .field("host", &self.host())
-            .field("status", &self.status())
-            .finish_non_exhaustive()
-    }
-}
-
-impl Answer {
-    /// The status.
-    pub fn status(&self) -> StatusCode {
-        self.response.status()
-    }
-
-    /// Who answers.
-    pub fn host(&self) -> &str {
-        self.origin.host()
-    }
-
-    /// The headers.
-    pub fn headers(&self) -> &HeaderMap {
-        self.response.headers()
-    }
-
-    /// The next piece of the body, for streams; how long to wait for it is the caller's to say.
-    pub async fn piece(&mut self) -> Result<Option<Bytes>, HttpError> {
-        loop {
-            match self.response.body_mut().frame().await.transpose() {
-                Ok(None) => return Ok(None),
-                Ok(Some(frame)) => {
-                    if let Ok(piece) = frame.into_data() {
-                        return Ok(Some(piece));
-                    }
-                }
-                Err(error) => return Err(HttpError::Lost { host: self.host().to_owned(), error }),
-            }
-        }
-    }
-
-    /// The whole body.
-    pub async fn body(mut self) -> Result<Bytes, HttpError> {
-        let after = self.limits.timeout;
-        match timeout(after, self.whole()).await {
-            Ok(whole) => whole,
-            Err(_) => Err(HttpError::TimedOut { host: self.host().to_owned(), after }),
-        }
-    }
-
-    async fn whole(&mut self) -> Result<Bytes, HttpError> {
-        let most = self.limits.body_bytes;
-        let promised = self.response.body().size_hint().exact();
-        let mut whole = BytesMut::new();
-        while let Some(piece) = self.piece().await? {
-            if whole.len() + piece.len() > most {
-                return Err(HttpError::TooLarge { host: self.host().to_owned(), most });
-            }
-            let no_memory = |error| HttpError::NoMemory { host: self.host().to_owned(), error };
-            answer_takes(whole.len() + piece.len()).map_err(no_memory)?;
-            if whole.is_empty() && promised == Some(piece.len() as u64) {
-                return Ok(piece);
-            }
-            whole.extend_from_slice(&piece);
-        }
-        Ok(whole.freeze())
-    }
 }
 
 #[cfg(test)]

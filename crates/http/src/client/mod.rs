@@ -1,12 +1,18 @@
 //! The one HTTP client: pooled connections, TLS, proxies, bounded answers, and whether a request can have arrived.
 
+mod address;
+mod answer;
 mod connect;
 mod error;
 mod http_client;
+mod limits;
 mod pool;
 mod resolve;
 mod status;
 
+pub use self::address::{base_of, credential_headers, sensitive};
+pub use self::answer::Answer;
 pub use self::error::HttpError;
-pub use self::http_client::{Answer, HttpClient, HttpLimits, Target, base_of, credential_headers, sensitive};
+pub use self::http_client::{HttpClient, Target};
+pub use self::limits::HttpLimits;
 pub use self::status::{StatusAnswer, retry_after};

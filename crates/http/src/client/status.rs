@@ -8,7 +8,7 @@ use toolmux_core::message::Message;
 use toolmux_core::refusal::Refusal;
 use toolmux_core::source::SourceError;
 
-use super::http_client::Answer;
+use super::answer::Answer;
 
 /// The longest a server may ask us to wait.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_hours(1);

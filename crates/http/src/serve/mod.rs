@@ -1,15 +1,18 @@
 //! What every served route shares: who asks, the bounded body, the list of routes, and what a protocol says of itself.
 
+mod body;
+mod client_headers;
 pub mod curl;
 mod open_stream;
+mod request;
 mod routes;
 mod served;
 mod web;
 
+pub use self::body::Received;
+pub use self::client_headers::{ClientHeaders, SharedHeaders};
 pub use self::open_stream::ShownCredential;
+pub use self::request::{FETCH_SITE, LONGEST_CALL_ID, PathPart, idempotency_key, may_change, trace};
 pub use self::routes::{Access, Route, Routes};
-pub use self::served::{ClientHeaders, Served, SharedHeaders, router};
-pub use self::web::{
-    AskedToolset, FETCH_SITE, LONGEST_CALL_ID, PathPart, Received, ServerVersion, Web, WebLimits,
-    idempotency_key, json, may_change, trace,
-};
+pub use self::served::{Served, router, shared_headers};
+pub use self::web::{AskedToolset, ServerVersion, Web, WebLimits, json};

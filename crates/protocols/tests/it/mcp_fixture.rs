@@ -17,7 +17,7 @@ use toolmux_core::secret::Secret;
 use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_core::store::MemoryStore;
 use toolmux_core::tool::{Returns, Tool};
-use toolmux_http::serve::{SharedHeaders, Web, WebLimits, router};
+use toolmux_http::serve::{Web, WebLimits, router, shared_headers};
 use toolmux_protocols::registry::{Opening, SecretSetting};
 
 use crate::oxp::served;
@@ -51,7 +51,7 @@ pub(crate) async fn serve_within(
         gateway.mount(Mount::new(name, name, Naming::Prefixed, source));
     }
     gateway.settled(Duration::from_mins(1)).await;
-    let headers = SharedHeaders::of(served());
+    let headers = shared_headers(served());
     let web = Arc::new(Web { gateway: Arc::clone(&gateway), limits, stop: None, headers });
     let routes = router(served()).with_state(web);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("as it must be");

@@ -18,7 +18,7 @@ use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_core::store::MemoryStore;
 use toolmux_core::tool::Tool;
 use toolmux_http::client::{HttpClient, HttpLimits};
-use toolmux_http::serve::{SharedHeaders, Web, WebLimits, router};
+use toolmux_http::serve::{Web, WebLimits, router, shared_headers};
 
 use crate::oxp::served;
 use crate::scripted_source::{Scripted, raw};
@@ -56,7 +56,7 @@ impl Server {
             gateway: Arc::clone(&gateway),
             limits: WebLimits::default(),
             stop: Some(stopped.clone()),
-            headers: SharedHeaders::of(served()),
+            headers: shared_headers(served()),
         };
         let routes = router(served()).with_state(Arc::new(web));
         let serving = tokio::spawn(async move { axum::serve(tcp, routes).await.expect("serves") });

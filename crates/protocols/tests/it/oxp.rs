@@ -13,7 +13,7 @@ use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::source::Source;
 use toolmux_core::store::MemoryStore;
 use toolmux_http::client::{HttpClient, HttpLimits};
-use toolmux_http::serve::{Served, SharedHeaders, Web, WebLimits, router};
+use toolmux_http::serve::{Served, Web, WebLimits, router, shared_headers};
 
 pub(crate) const SETTLE: Duration = Duration::from_mins(1);
 
@@ -41,7 +41,7 @@ impl Server {
 
     pub(crate) async fn serve(gateway: Arc<Gateway>) -> Self {
         let limits = WebLimits { body_bytes: 64 << 10, ..WebLimits::default() };
-        let headers = SharedHeaders::of(served());
+        let headers = shared_headers(served());
         let web = Arc::new(Web { gateway: Arc::clone(&gateway), limits, stop: None, headers });
         let router = router(served()).with_state(web);
         let (base, serving) = listen(router).await;
