@@ -1,9 +1,8 @@
 //! Redirect URIs. Each provider has its own, so that the answer of one cannot be taken for the answer of another
 //! (RFC 9700, 4.4: mix-up attacks).
 
+use toolmux_core::hex::to_hex;
 use toolmux_core::secret::Secret;
-
-use crate::seal::hex;
 
 /// Below which path they are.
 const PATH: &str = "/auth/callback/";
@@ -16,7 +15,7 @@ pub(crate) const OF_DOCUMENT: &str = "client.json";
 
 /// The last part of the redirect URI for an issuer that a server named. Configured providers go by their names.
 pub(crate) fn of_issuer(issuer: &str) -> String {
-    hex(&Secret::new(issuer).sha256()[..DIGEST])
+    to_hex(&Secret::new(issuer).sha256()[..DIGEST])
 }
 
 /// The redirect URI that a provider has to know: of a server at this address, by the name of the provider.

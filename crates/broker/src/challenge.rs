@@ -5,12 +5,12 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 use toolmux_core::broker::ChallengeStatus;
+use toolmux_core::hex::to_hex;
 use toolmux_core::secret::Secret;
 use toolmux_core::store::SealedKey;
 
 use crate::broker::Owner;
 use crate::provider::Issued;
-use crate::seal::hex;
 
 /// How long a challenge waits for its user.
 pub(crate) const LIFE: Duration = Duration::from_mins(10);
@@ -135,5 +135,5 @@ pub(crate) fn after(pause: Duration) -> Option<SystemTime> {
 }
 
 fn digest(text: &str) -> String {
-    hex(&Secret::new(text).sha256())
+    to_hex(&Secret::new(text).sha256())
 }

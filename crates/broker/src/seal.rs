@@ -3,6 +3,7 @@
 use std::fmt;
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
+use toolmux_core::hex::{from_hex, to_hex};
 use toolmux_core::store::SealedKey;
 
 /// The key that everything the broker keeps is sealed with.
@@ -27,14 +28,7 @@ impl SealingKey {
 
     /// The key of such a text.
     pub fn read_text(text: &str) -> Option<Self> {
-        if text.len() != 64 || !text.is_ascii() {
-            return None;
-        }
-        let mut bytes = [0; 32];
-        for (place, byte) in bytes.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(&text[place * 2..place * 2 + 2], 16).ok()?;
-        }
-        Some(SealingKey::new(bytes))
+        from_hex(text)?.try_into().ok().map(SealingKey::new)
     }
 
     /// Seals bytes for one place; elsewhere they cannot be opened.
@@ -64,16 +58,7 @@ fn bound_to(place: &SealedKey) -> Vec<u8> {
 pub(crate) fn random_text() -> String {
     let mut bytes = [0; 32];
     aws_lc_rs::rand::fill(&mut bytes).expect("the system gives random bytes");
-    hex(&bytes)
-}
-
-/// Bytes in hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("writing to a text cannot fail");
-        text
-    })
+    to_hex(&bytes)
 }
 
 #[cfg(test)]

@@ -16,11 +16,13 @@ pub mod example;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz_targets;
 pub mod gateway;
+pub mod hex;
 pub mod json_text;
 pub mod limits;
 pub mod memory_budget;
 pub mod message;
 pub mod metrics;
+pub mod millis;
 pub mod mount;
 pub mod names;
 pub mod nearest;

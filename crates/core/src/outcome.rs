@@ -177,6 +177,11 @@ pub enum Retry {
 }
 
 impl Retry {
+    /// Trying again may help, after a pause when one is given.
+    pub fn allowed(after: Option<Duration>) -> Self {
+        after.map_or(Retry::Now, Retry::After)
+    }
+
     /// True when it may help.
     pub fn may_help(self) -> bool {
         self != Retry::Never

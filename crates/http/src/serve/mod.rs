@@ -1,5 +1,6 @@
 //! What every served route shares: who asks, the bounded body, the list of routes, and what a protocol says of itself.
 
+mod answer;
 mod body;
 mod client_headers;
 pub mod curl;
@@ -9,10 +10,11 @@ mod routes;
 mod served;
 mod web;
 
+pub use self::answer::json;
 pub use self::body::Received;
 pub use self::client_headers::{ClientHeaders, SharedHeaders};
 pub use self::open_stream::ShownCredential;
 pub use self::request::{FETCH_SITE, LONGEST_CALL_ID, PathPart, idempotency_key, may_change, trace};
 pub use self::routes::{Access, Route, Routes};
 pub use self::served::{Served, router, shared_headers};
-pub use self::web::{AskedToolset, ServerVersion, Web, WebLimits, json};
+pub use self::web::{AskedToolset, ServerVersion, Web, WebLimits};

@@ -10,7 +10,8 @@ use axum::response::Response;
 use axum::routing::{self, MethodRouter};
 use http::{Method, StatusCode};
 
-use super::web::{Web, json};
+use super::answer::json;
+use super::web::Web;
 
 /// Who may use a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,11 @@
-//! What handlers work with: who asks, the limits of what comes in, JSON answers.
+//! What handlers work with: who asks, and the limits of what comes in.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::response::Response;
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, header};
 use tokio_util::sync::CancellationToken;
 use toolmux_core::call::Caller;
 use toolmux_core::gateway::{Credential, Gateway};
@@ -108,12 +107,4 @@ pub(super) fn shown<'a>(
             _ => Credential::Bearer(value),
         },
     }
-}
-
-/// An answer of JSON bytes.
-pub fn json(status: StatusCode, body: impl Into<Body>) -> Response {
-    let mut response = Response::new(body.into());
-    *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
 }

@@ -56,10 +56,7 @@ fn read(text: &str) -> RawJson {
 }
 
 fn tool_error(error: TaskError) -> ToolError {
-    let retry = match (error.can_retry, error.retry_after_ms) {
-        (false, _) => Retry::Never,
-        (true, None) => Retry::Now,
-        (true, Some(pause)) => Retry::After(Duration::from_millis(pause)),
-    };
+    let after = error.retry_after_ms.map(Duration::from_millis);
+    let retry = if error.can_retry { Retry::allowed(after) } else { Retry::Never };
     ToolError { prompt: error.additional_prompt_content, ..ToolError::new(error.message).retry(retry) }
 }

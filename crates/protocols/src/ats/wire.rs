@@ -15,6 +15,7 @@ use toolmux_core::catalog::Entry;
 use toolmux_core::gateway::{SourceReport, SourceStatus};
 use toolmux_core::json_text::RawJson;
 use toolmux_core::message::Message;
+use toolmux_core::millis::millis;
 use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::{Content, Outcome, ToolError};
 use toolmux_core::progress::Update;
@@ -352,8 +353,4 @@ pub(super) fn refused(status: StatusCode, why: &str) -> Response {
 
 pub(super) fn written<T: Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).expect("wire shapes are always writable")
-}
-
-fn millis(pause: std::time::Duration) -> u64 {
-    u64::try_from(pause.as_millis()).unwrap_or(u64::MAX)
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::de::{DeserializeSeed, Deserializer, Error, SeqAccess, Visitor};
+use toolmux_core::hex::from_hex;
 use toolmux_dylib_host::scalar::Scalar;
 use toolmux_dylib_host::value::{put_bytes, put_word};
 
@@ -184,13 +185,6 @@ impl Visitor<'_> for Text<'_, '_> {
         };
         put_bytes(self.out, Some(bytes)).map_err(E::custom)
     }
-}
-
-fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let digits: Option<Vec<u8>> =
-        text.chars().map(|letter| letter.to_digit(16).map(|digit| digit as u8)).collect();
-    let digits = digits.filter(|digits| digits.len().is_multiple_of(2))?;
-    Some(digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect())
 }
 
 /// One number as 8 bytes.

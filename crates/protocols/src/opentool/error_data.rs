@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use toolmux_core::json_text::{RawJson, to_raw};
+use toolmux_core::millis::millis;
 use toolmux_core::outcome::{Retry, ToolError};
 use toolmux_core::refusal::{Challenge, ParameterError, Refusal};
 
@@ -104,11 +105,7 @@ impl ErrorData {
 
     /// Whether trying again may help.
     pub(super) fn retry(&self) -> Retry {
-        match (self.can_retry, self.retry_after()) {
-            (Some(true), Some(after)) => Retry::After(after),
-            (Some(true), None) => Retry::Now,
-            (Some(false) | None, _) => Retry::Never,
-        }
+        if self.can_retry == Some(true) { Retry::allowed(self.retry_after()) } else { Retry::Never }
     }
 
     /// When to try again.
@@ -143,8 +140,4 @@ impl Token {
     fn challenge(self) -> Challenge {
         Challenge { id: self.id, url: self.authorization_url, check_url: self.check_url }
     }
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -173,11 +173,7 @@ pub(super) fn decode(body: &[u8], asked: &str) -> Result<(Form, Answered), serde
 
 fn failure(error: Failure) -> ToolError {
     let after = error.retry_after_ms.and_then(|ms| Duration::try_from_secs_f64(ms / 1_000.0).ok());
-    let retry = match (error.can_retry, after) {
-        (false, _) => Retry::Never,
-        (true, None) => Retry::Now,
-        (true, Some(after)) => Retry::After(after),
-    };
+    let retry = if error.can_retry { Retry::allowed(after) } else { Retry::Never };
     let mut message = Message::public(error.message);
     message.developer = error.developer_message;
     let mut failed = ToolError::from(message).retry(retry);

@@ -11,6 +11,7 @@ use toolmux_core::arguments::{Arguments, ArgumentsError};
 use toolmux_core::call::Request;
 use toolmux_core::json_text::{RawJson, to_raw};
 use toolmux_core::message::Message;
+use toolmux_core::millis::millis;
 use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::{Outcome, Output, ToolError};
 use toolmux_core::redact::redacted;
@@ -306,7 +307,7 @@ fn failure(error: &ToolError, half: DeveloperHalf) -> Failure<'_> {
         developer_message: half.of(&error.message),
         can_retry: error.retry.may_help(),
         additional_prompt_content: error.prompt.as_deref(),
-        retry_after_ms: after.map(|pause| u64::try_from(pause.as_millis()).unwrap_or(u64::MAX)),
+        retry_after_ms: after.map(millis),
     }
 }
 

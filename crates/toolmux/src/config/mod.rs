@@ -32,6 +32,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use toolmux_core::gateway::{Admission, ApiKey, TokenToolset};
+use toolmux_core::hex::to_hex;
 use toolmux_core::limits::Limits;
 use toolmux_core::mount::{Naming, ToolSettings};
 use toolmux_core::requirements::GrantAllowlist;
@@ -230,7 +231,7 @@ impl SourceConfig {
     /// A digest of everything that decides which tools the source lists.
     pub fn digest(&self) -> String {
         let settings = format!("{}\n{}\n{}", self.kind, self.folder.display(), self.table);
-        Secret::new(settings).sha256().map(|byte| format!("{byte:02x}")).concat()
+        to_hex(&Secret::new(settings).sha256())
     }
 
     /// Makes the source. Connects to nothing yet.

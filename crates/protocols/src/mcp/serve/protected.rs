@@ -9,13 +9,13 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::json;
 use toolmux_core::refusal::Refusal;
+use toolmux_http::protected_resource::WELL_KNOWN;
 use toolmux_http::serve::{Access, AskedToolset, Routes, Web, json};
 
 use crate::mcp::wire::{self, Fault, INVALID_REQUEST};
 
 /// What is protected: one address for each transport.
 const RESOURCES: [&str; 2] = ["/mcp", "/sse"];
-const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
 /// The documents, which strangers may read. Toolsets are not looked up: which there are is told to nobody
 /// unknown.
