@@ -2,10 +2,8 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::hash::Hash;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use tokio_util::task::TaskTracker;
 use toolmux_core::BoxFuture;
 use toolmux_core::audit::{AuditAction, AuditRecord};
@@ -17,43 +15,19 @@ use toolmux_core::message::Message;
 use toolmux_core::refusal::{Challenge, Refusal};
 use toolmux_core::requirements::Authorization;
 use toolmux_core::secret::Secret;
-use toolmux_core::store::{SealedKey, Store, StoreError};
+use toolmux_core::store::{Store, StoreError};
 
+use crate::callback::Base;
 use crate::challenge::{ChallengeKey, ChallengeRecord, LIFE, Server, Status, TOO_LATE, after, waiting_place};
 use crate::clients::Clients;
 use crate::endpoint::{self, EndpointError};
+use crate::owner::Owner;
 use crate::provider::Provider;
 use crate::providers::Providers;
 use crate::registration;
 use crate::renewal::Renewer;
 use crate::seal::{SealingKey, random_text};
 use crate::sealed_records::{KeptToken, SealedRecords};
-
-/// Where our own pages are, known once the server listens.
-pub type Base = Arc<OnceLock<String>>;
-
-/// Whose token: tokens obtained through one caller are never given to another.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Owner {
-    /// The provider.
-    pub provider: String,
-    /// The caller it was obtained through.
-    pub caller: String,
-    /// The user it is of; empty when the caller acts for itself.
-    pub user: String,
-}
-
-impl Owner {
-    pub(crate) fn place(&self) -> SealedKey {
-        let name = serde_json::json!([self.provider, self.caller, self.user]).to_string();
-        SealedKey { kind: "token".to_owned(), name }
-    }
-
-    fn read(name: &str) -> Option<Self> {
-        let [provider, caller, user]: [String; 3] = serde_json::from_str(name).ok()?;
-        Some(Owner { provider, caller, user })
-    }
-}
 
 /// An OAuth 2.0 client for every configured provider.
 pub struct OAuthBroker {
@@ -119,7 +93,7 @@ impl OAuthBroker {
             return Ok((there, None));
         }
         let told = self.revoke_at(owner, &token).await;
-        Ok((there, told.err().map(|error| trouble(&owner.provider, &error))))
+        Ok((there, told.err().map(|error| error.message(&owner.provider))))
     }
 
     pub(crate) async fn audit(&self, action: AuditAction, owner: &Owner) -> Result<(), StoreError> {
@@ -128,9 +102,9 @@ impl OAuthBroker {
     }
 
     async fn revoke_at(&self, owner: &Owner, token: &KeptToken) -> Result<(), EndpointError> {
-        let met = self.providers.meet_again(&owner.provider, token.issued.as_ref()).await?;
+        let resolved = self.providers.resolve_known(&owner.provider, token.issued.as_ref()).await?;
         for token in token.refresh.iter().chain([&token.access]) {
-            endpoint::revoke(&self.clients, &met, token).await?;
+            endpoint::revoke(&self.clients, &resolved, token).await?;
         }
         Ok(())
     }
@@ -262,8 +236,4 @@ impl Broker for OAuthBroker {
             Ok(record.map_or(ChallengeStatus::Failed, |record| record.status.into()))
         })
     }
-}
-
-pub(crate) fn trouble(provider: &str, error: &EndpointError) -> Message {
-    Message::public(format!("The provider `{provider}` gave no token")).caused_by(error)
 }

@@ -1,8 +1,13 @@
 //! Redirect URIs. Each provider has its own, so that the answer of one cannot be taken for the answer of another
 //! (RFC 9700, 4.4: mix-up attacks).
 
+use std::sync::{Arc, OnceLock};
+
 use toolmux_core::hex::to_hex;
 use toolmux_core::secret::Secret;
+
+/// Where our own pages are, known once the server listens.
+pub type Base = Arc<OnceLock<String>>;
 
 /// Below which path they are.
 const PATH: &str = "/auth/callback/";

@@ -9,8 +9,8 @@ use toolmux_core::hex::to_hex;
 use toolmux_core::secret::Secret;
 use toolmux_core::store::SealedKey;
 
-use crate::broker::Owner;
-use crate::provider::Issued;
+use crate::owner::Owner;
+use crate::resolved_provider::Issued;
 
 /// How long a challenge waits for its user.
 pub(crate) const LIFE: Duration = Duration::from_mins(10);

@@ -6,9 +6,9 @@ use toolmux_core::broker::{ConsentRequest, StartFrom};
 use toolmux_core::message::Message;
 use toolmux_core::secret::Secret;
 
-use crate::broker::{OAuthBroker, trouble};
+use crate::broker::OAuthBroker;
 use crate::challenge::{ChallengeKey, ChallengeRecord, FormRecord, LIFE, Status, after, form_place};
-use crate::provider::ResolvedProvider;
+use crate::resolved_provider::ResolvedProvider;
 use crate::seal::random_text;
 
 /// With it, a provider gives a refresh token.
@@ -19,11 +19,11 @@ impl OAuthBroker {
         let key = ChallengeKey::of(challenge);
         let record = self.pending(&key).await?;
         // The provider is asked already: the page names its host, and says so when it cannot be used.
-        let met = self.met(&record).await?;
+        let resolved = self.resolved_provider(&record).await?;
         let (form_token, browser) = (random_text(), random_text());
         let form = FormRecord { challenge: key, browser: Secret::new(browser.as_str()).sha256() };
         self.kept.put(&form_place(&form_token), &form, after(LIFE)).await.map_err(|error| error.message)?;
-        let scopes = asked(&record.scopes, &met);
+        let scopes = asked(&record.scopes, &resolved);
         let sign_in_host = match &record.subject {
             Some(_) => self.sign_in_host().await,
             None => None,
@@ -35,7 +35,7 @@ impl OAuthBroker {
             user: record.owner.user,
             needed_by: record.needed_by,
             provider: record.owner.provider,
-            provider_host: met.endpoints.authorize.host_str().unwrap_or_default().to_owned(),
+            provider_host: resolved.endpoints.authorize.host_str().unwrap_or_default().to_owned(),
             scopes,
             form_token: Secret::new(form_token),
             browser: Secret::new(browser),
@@ -65,9 +65,12 @@ impl OAuthBroker {
     }
 
     /// The provider that the user is sent to.
-    pub(crate) async fn met(&self, record: &ChallengeRecord) -> Result<ResolvedProvider, Message> {
+    pub(crate) async fn resolved_provider(
+        &self,
+        record: &ChallengeRecord,
+    ) -> Result<ResolvedProvider, Message> {
         let id = &record.owner.provider;
-        self.providers.meet(id, record.server.as_ref()).await.map_err(|error| trouble(id, &error))
+        self.providers.resolve(id, record.server.as_ref()).await.map_err(|error| error.message(id))
     }
 
     pub(crate) fn public_url(&self) -> Result<&str, Message> {
@@ -78,9 +81,10 @@ impl OAuthBroker {
 
 /// The scopes that the user is asked for: those of the tool, or all that the server knows when it names none;
 /// and leave to renew the token, where the provider that a server named knows that.
-pub(crate) fn asked(scopes: &[String], met: &ResolvedProvider) -> Vec<String> {
-    let mut asked = if scopes.is_empty() { met.scopes.clone() } else { scopes.to_vec() };
-    let renews = met.issued.is_some() && met.endpoints.offers.scopes.iter().any(|known| known == OFFLINE);
+pub(crate) fn asked(scopes: &[String], resolved: &ResolvedProvider) -> Vec<String> {
+    let mut asked = if scopes.is_empty() { resolved.scopes.clone() } else { scopes.to_vec() };
+    let renews =
+        resolved.issued.is_some() && resolved.endpoints.offers.scopes.iter().any(|known| known == OFFLINE);
     if renews && !asked.iter().any(|scope| scope == OFFLINE) {
         asked.push(OFFLINE.to_owned());
     }

@@ -5,11 +5,12 @@ use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderValue, Method, header};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use toolmux_core::message::Message;
 use toolmux_http::client::{Answer, HttpClient, HttpError};
 use url::Url;
 
 use crate::clients::Clients;
-use crate::provider::{ClientAuth, ResolvedProvider};
+use crate::resolved_provider::{ClientAuth, ResolvedProvider};
 
 /// Why a provider gave no token.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +27,11 @@ impl EndpointError {
     /// The provider does not know us, or not any more.
     pub(crate) fn is_stranger(&self) -> bool {
         matches!(self, EndpointError::Refused { error, .. } if error == "invalid_client")
+    }
+
+    /// What a caller or a user is told about it.
+    pub(crate) fn message(&self, provider: &str) -> Message {
+        Message::public(format!("The provider `{provider}` gave no token")).caused_by(self)
     }
 
     /// The grant is gone for good: only the user can give a new one.
@@ -54,26 +60,26 @@ struct ErrorResponse {
 /// Asks the token endpoint.
 pub(crate) async fn token(
     clients: &Clients,
-    met: &ResolvedProvider,
+    resolved: &ResolvedProvider,
     form: &[(&str, &str)],
 ) -> Result<TokenResponse, EndpointError> {
-    let resource = met.issued.as_ref().map(|issued| ("resource", issued.resource.as_str()));
+    let resource = resolved.issued.as_ref().map(|issued| ("resource", issued.resource.as_str()));
     let form: Vec<_> = form.iter().copied().chain(resource).collect();
-    let body = post(clients, met, &met.endpoints.token, &form).await?;
+    let body = post(clients, resolved, &resolved.endpoints.token, &form).await?;
     read(&body)
 }
 
 /// Asks a provider to forget a token.
 pub(crate) async fn revoke(
     clients: &Clients,
-    met: &ResolvedProvider,
+    resolved: &ResolvedProvider,
     token: &str,
 ) -> Result<(), EndpointError> {
-    let url = met.endpoints.revoke.as_ref().ok_or_else(|| {
+    let url = resolved.endpoints.revoke.as_ref().ok_or_else(|| {
         let what = "it has no address to revoke tokens at, so the token is good until it expires";
         EndpointError::Unusable(what.to_owned())
     })?;
-    post(clients, met, url, &[("token", token)]).await.map(drop)
+    post(clients, resolved, url, &[("token", token)]).await.map(drop)
 }
 
 /// Sends a document and reads another.
@@ -102,14 +108,14 @@ pub(crate) async fn get_json<T: DeserializeOwned>(http: &HttpClient, url: &str) 
 
 async fn post(
     clients: &Clients,
-    met: &ResolvedProvider,
+    resolved: &ResolvedProvider,
     url: &Url,
     form: &[(&str, &str)],
 ) -> Result<Vec<u8>, EndpointError> {
     let mut form = form.to_vec();
     let mut headers = accepting_json();
-    let id = met.client.id.as_str();
-    match (&met.client.secret, met.endpoints.client_auth) {
+    let id = resolved.client.id.as_str();
+    match (&resolved.client.secret, resolved.endpoints.client_auth) {
         (Some(secret), ClientAuth::Basic) => {
             // RFC 6749: both halves are form-encoded before they are joined.
             let pair = format!("{}:{}", encoded(id), encoded(secret.expose()));
@@ -125,7 +131,7 @@ async fn post(
     }
     let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
     headers.insert(header::CONTENT_TYPE, kind);
-    let http = clients.of(met.endpoints.reach);
+    let http = clients.of(resolved.endpoints.reach);
     answered(http.send(Method::POST, url, headers, written(&form)).await?).await
 }
 

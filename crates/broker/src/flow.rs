@@ -9,7 +9,7 @@ use toolmux_core::message::Message;
 use toolmux_core::secret::Secret;
 use url::Url;
 
-use crate::broker::{OAuthBroker, trouble};
+use crate::broker::OAuthBroker;
 use crate::callback;
 use crate::challenge::{
     ChallengeKey, ChallengeRecord, LIFE, REMEMBERED, StateRecord, Status, Step, after, state_place,
@@ -17,7 +17,7 @@ use crate::challenge::{
 };
 use crate::consent::asked;
 use crate::endpoint::{self, EndpointError, TokenResponse};
-use crate::provider::ResolvedProvider;
+use crate::resolved_provider::ResolvedProvider;
 use crate::seal::random_text;
 use crate::sealed_records::KeptToken;
 
@@ -27,58 +27,70 @@ impl OAuthBroker {
         let challenge = self.take_form(from).await?;
         let record = self.pending(&challenge).await?;
         if from.proof == Proof::SignIn && record.subject.is_some() {
-            return self.lead_to_sign_in(challenge, from.browser).await;
+            return self.begin_sign_in(challenge, from.browser).await;
         }
         record.check_proof(from.proof)?;
-        self.lead_to_consent(challenge, &record, from.browser).await
+        self.begin_consent(challenge, &record, from.browser).await
     }
 
     /// Leads a browser to where the provider asks for consent. Its user has proved to be who asked by then.
-    pub(crate) async fn lead_to_consent(
+    pub(crate) async fn begin_consent(
         &self,
         challenge: ChallengeKey,
         record: &ChallengeRecord,
         browser: Option<&str>,
     ) -> Result<Started, Message> {
-        let met = self.met(record).await?;
-        let scopes = asked(&record.scopes, &met);
+        let resolved = self.resolved_provider(record).await?;
+        let scopes = asked(&record.scopes, &resolved);
         let configured = self.providers.configured.get(&record.owner.provider);
         let parameters = configured.map(|known| &known.parameters[..]).unwrap_or_default();
-        self.lead(Way { challenge, step: Step::Consent, met: &met, scopes, parameters }, browser).await
+        let step = Step::Consent;
+        let request = AuthorizationRequest { challenge, step, resolved: &resolved, scopes, parameters };
+        self.begin_authorization(request, browser).await
     }
 
-    pub(crate) async fn lead(&self, way: Way<'_>, browser: Option<&str>) -> Result<Started, Message> {
+    /// Sends a browser to the authorization endpoint of a provider (RFC 6749, 4.1.1).
+    pub(crate) async fn begin_authorization(
+        &self,
+        request: AuthorizationRequest<'_>,
+        browser: Option<&str>,
+    ) -> Result<Started, Message> {
         let (state, verifier) = (random_text(), random_text());
         let browser = browser.filter(|shown| shown.len() == 64).map_or_else(random_text, str::to_owned);
-        let url = self.authorize_url(&way, &state, &verifier)?;
+        let url = self.authorize_url(&request, &state, &verifier)?;
         let kept = StateRecord {
-            challenge: way.challenge,
-            step: way.step,
+            challenge: request.challenge,
+            step: request.step,
             verifier,
             browser: Secret::new(browser.as_str()).sha256(),
-            scopes: way.scopes,
-            issued: way.met.issued.clone(),
-            callback: way.met.callback.clone(),
+            scopes: request.scopes,
+            issued: request.resolved.issued.clone(),
+            callback: request.resolved.callback.clone(),
         };
         self.kept.put(&state_place(&state), &kept, after(LIFE)).await.map_err(|error| error.message)?;
         Ok(Started { url: url.into(), browser: Secret::new(browser) })
     }
 
-    fn authorize_url(&self, way: &Way<'_>, state: &str, verifier: &str) -> Result<Url, Message> {
-        let Way { met, scopes, parameters, .. } = way;
+    fn authorize_url(
+        &self,
+        request: &AuthorizationRequest<'_>,
+        state: &str,
+        verifier: &str,
+    ) -> Result<Url, Message> {
+        let AuthorizationRequest { resolved, scopes, parameters, .. } = request;
         let challenge = URL_SAFE_NO_PAD.encode(Secret::new(verifier).sha256());
-        let mut url = met.endpoints.authorize.clone();
+        let mut url = resolved.endpoints.authorize.clone();
         url.query_pairs_mut()
             .append_pair("response_type", "code")
-            .append_pair("client_id", &met.client.id)
-            .append_pair("redirect_uri", &callback::address(self.public_url()?, &met.callback))
+            .append_pair("client_id", &resolved.client.id)
+            .append_pair("redirect_uri", &callback::address(self.public_url()?, &resolved.callback))
             .append_pair("state", state)
             .append_pair("code_challenge", &challenge)
             .append_pair("code_challenge_method", "S256");
         if !scopes.is_empty() {
             url.query_pairs_mut().append_pair("scope", &scopes.join(" "));
         }
-        if let Some(issued) = &met.issued {
+        if let Some(issued) = &resolved.issued {
             url.query_pairs_mut().append_pair("resource", &issued.resource);
         }
         for (name, value) in *parameters {
@@ -87,6 +99,8 @@ impl OAuthBroker {
         Ok(url)
     }
 
+    /// The provider sent the browser back. The state is taken before anything is checked, so that an answer is good
+    /// once, also when two requests bring it at the same time.
     pub(crate) async fn close(&self, came_back: &OAuthCallback<'_>) -> Result<Finished, Message> {
         let expired = || Message::public("This authorization was completed already, or took too long.");
         let state = parameter(came_back, "state").ok_or_else(expired)?;
@@ -108,13 +122,16 @@ impl OAuthBroker {
         }
         if state.step == Step::SignIn {
             self.check_sign_in(&record, &state, came_back).await?;
-            let led = self.lead_to_consent(state.challenge, &record, came_back.browser).await?;
+            let led = self.begin_consent(state.challenge, &record, came_back.browser).await?;
             return Ok(Finished::SignedIn(led));
         }
-        // A challenge may have been opened several times; it is decided once.
+        // A challenge may have been opened in several browsers, and their answers may arrive at the same time, at two
+        // servers. Whoever takes the decision record alone goes on; the others are told that it is decided.
         let decision: Option<()> =
             self.kept.take(&state.challenge.decision_place()).await.map_err(|error| error.message)?;
         decision.ok_or_else(expired)?;
+        // The code is redeemed after the decision was taken and before the challenge says so: a crash in between leaves
+        // a challenge that stays pending until it expires, never one that is completed without a token.
         let ended = self.exchange(&record, &state, came_back).await;
         record.status = if ended.is_ok() { Status::Completed } else { Status::Failed };
         self.kept.put(&place, &record, after(REMEMBERED)).await.map_err(|error| error.message)?;
@@ -132,10 +149,10 @@ impl OAuthBroker {
         state: &StateRecord,
         came_back: &OAuthCallback<'_>,
     ) -> Result<(), Message> {
-        let (met, given) = self.redeem(&record.owner.provider, state, came_back).await?;
+        let (resolved, given) = self.redeem(&record.owner.provider, state, came_back).await?;
         if let Err(other) = record.check_account(given.id_token.as_deref(), self.token_issuer.as_deref()) {
             // The token is of an account that nobody here may use. Whether the provider forgets it changes nothing.
-            endpoint::revoke(&self.clients, &met, &given.access_token).await.ok();
+            endpoint::revoke(&self.clients, &resolved, &given.access_token).await.ok();
             return Err(other);
         }
         let token = KeptToken::new(given, &state.scopes, state.issued.clone());
@@ -149,10 +166,10 @@ impl OAuthBroker {
         state: &StateRecord,
         came_back: &OAuthCallback<'_>,
     ) -> Result<(ResolvedProvider, TokenResponse), Message> {
-        let failed = |error: EndpointError| trouble(id, &error);
+        let failed = |error: EndpointError| error.message(id);
         // The one that the browser was sent to, whatever the server names by now.
-        let met = self.providers.meet_again(id, state.issued.as_ref()).await.map_err(failed)?;
-        if met.callback != state.callback || is_of_other(&met, parameter(came_back, "iss")) {
+        let resolved = self.providers.resolve_known(id, state.issued.as_ref()).await.map_err(failed)?;
+        if resolved.callback != state.callback || is_of_other(&resolved, parameter(came_back, "iss")) {
             return Err(Message::public("The answer came from another provider than was asked."));
         }
         if let Some(error) = parameter(came_back, "error") {
@@ -168,19 +185,19 @@ impl OAuthBroker {
             ("redirect_uri", &redirect_uri),
             ("code_verifier", &state.verifier),
         ];
-        let given = endpoint::token(&self.clients, &met, &form).await;
+        let given = endpoint::token(&self.clients, &resolved, &form).await;
         if given.as_ref().is_err_and(EndpointError::is_stranger) {
-            self.providers.forget_client(&met).await.map_err(|error| error.message)?;
+            self.providers.forget_client(&resolved).await.map_err(|error| error.message)?;
         }
-        Ok((met, given.map_err(failed)?))
+        Ok((resolved, given.map_err(failed)?))
     }
 }
 
-/// Where a browser is led, and what for.
-pub(crate) struct Way<'a> {
+/// What a provider is asked for, through a browser.
+pub(crate) struct AuthorizationRequest<'a> {
     pub(crate) challenge: ChallengeKey,
     pub(crate) step: Step,
-    pub(crate) met: &'a ResolvedProvider,
+    pub(crate) resolved: &'a ResolvedProvider,
     pub(crate) scopes: Vec<String>,
     /// More parameters of the provider's page.
     pub(crate) parameters: &'a [(String, String)],
@@ -192,10 +209,10 @@ fn parameter<'a>(came_back: &OAuthCallback<'a>, name: &str) -> Option<&'a str> {
 }
 
 /// True when an answer is of another provider than the one that was asked, or may be (RFC 9207).
-fn is_of_other(met: &ResolvedProvider, iss: Option<&str>) -> bool {
-    match (iss, &met.endpoints.issuer) {
+fn is_of_other(resolved: &ResolvedProvider, iss: Option<&str>) -> bool {
+    match (iss, &resolved.endpoints.issuer) {
         (Some(said), Some(known)) => said != known,
         (Some(_), None) => false,
-        (None, _) => met.endpoints.says_issuer,
+        (None, _) => resolved.endpoints.says_issuer,
     }
 }

@@ -103,8 +103,8 @@ impl Account {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::broker::Owner;
     use crate::challenge::Status;
+    use crate::owner::Owner;
 
     fn record(subject: Option<&str>, user: &str) -> ChallengeRecord {
         let owner = Owner { provider: "p".into(), caller: "c".into(), user: user.into() };

@@ -8,13 +8,15 @@ use toolmux_http::network_zone::Reach;
 use toolmux_http::protected_resource::describe;
 use url::Url;
 
-use crate::broker::Base;
 use crate::callback;
+use crate::callback::Base;
 use crate::challenge::Server;
 use crate::clients::{Clients, named_from};
+use crate::discovery::discover;
 use crate::endpoint::EndpointError;
-use crate::provider::{Endpoints, Issued, Provider, ProviderError, ResolvedProvider, address, discover};
+use crate::provider::Provider;
 use crate::registration::{self, Known};
+use crate::resolved_provider::{Endpoints, Issued, ProviderError, ResolvedProvider, address};
 use crate::sealed_records::SealedRecords;
 
 /// How many issuers that servers named are remembered.
@@ -43,13 +45,13 @@ impl Providers {
     }
 
     /// The provider of a flow that begins: the configured one, otherwise the one that the server names now.
-    pub(crate) async fn meet(
+    pub(crate) async fn resolve(
         &self,
         id: &str,
         server: Option<&Server>,
     ) -> Result<ResolvedProvider, EndpointError> {
         if let Some(provider) = self.configured.get(id) {
-            return provider.met(id, &self.clients).await;
+            return provider.resolve(id, &self.clients).await;
         }
         let server = server.ok_or_else(gone)?;
         let unusable = |what: &str| EndpointError::Unusable(what.to_owned());
@@ -65,20 +67,20 @@ impl Providers {
             resource: described.resource.clone(),
             reach: named_from(side),
         };
-        let mut met = self.found(issued).await?;
-        met.scopes = described.scopes_supported;
-        Ok(met)
+        let mut resolved = self.found(issued).await?;
+        resolved.scopes = described.scopes_supported;
+        Ok(resolved)
     }
 
     /// The provider of a flow or a token there is.
-    pub(crate) async fn meet_again(
+    pub(crate) async fn resolve_known(
         &self,
         id: &str,
         issued: Option<&Issued>,
     ) -> Result<ResolvedProvider, EndpointError> {
         match (issued, self.configured.get(id)) {
             (Some(issued), _) => self.found(issued.clone()).await,
-            (None, Some(provider)) => provider.met(id, &self.clients).await,
+            (None, Some(provider)) => provider.resolve(id, &self.clients).await,
             (None, None) => Err(gone()),
         }
     }
@@ -90,9 +92,10 @@ impl Providers {
     }
 
     /// Forgets who we are to a provider that no longer knows us: the next flow registers anew.
-    pub(crate) async fn forget_client(&self, met: &ResolvedProvider) -> Result<(), StoreError> {
-        if let (Some(issuer), Some(_), Ok(base)) = (&met.endpoints.issuer, &met.issued, self.base()) {
-            let redirect_uri = callback::address(base, &met.callback);
+    pub(crate) async fn forget_client(&self, resolved: &ResolvedProvider) -> Result<(), StoreError> {
+        if let (Some(issuer), Some(_), Ok(base)) = (&resolved.endpoints.issuer, &resolved.issued, self.base())
+        {
+            let redirect_uri = callback::address(base, &resolved.callback);
             self.kept.store.sealed_take(&registration::place(issuer, &redirect_uri)).await?;
         }
         Ok(())

@@ -13,7 +13,7 @@ use url::Url;
 use crate::callback;
 use crate::clients::Clients;
 use crate::endpoint::{EndpointError, post_json};
-use crate::provider::{Client, ClientAuth, Endpoints};
+use crate::resolved_provider::{Client, ClientAuth, Endpoints};
 use crate::sealed_records::SealedRecords;
 
 /// Where the document about us is, below our own address.

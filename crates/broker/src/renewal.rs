@@ -9,17 +9,15 @@ use tokio::time::{sleep, timeout};
 use toolmux_core::refusal::Refusal;
 use toolmux_core::secret::Secret;
 
-use crate::broker::{Owner, trouble};
 use crate::clients::Clients;
 use crate::endpoint::{self, EndpointError};
+use crate::owner::Owner;
 use crate::providers::Providers;
-use crate::renewal_lease::Lease;
+use crate::renewal_lease::{Lease, PROVIDER_TIMEOUT};
 use crate::sealed_records::{KeptToken, SealedRecords};
 
 /// How many renewals run at a time; those of one token never do.
 const TURNS: usize = 64;
-/// How long a provider is waited for.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 /// How often we look whether another server is done.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
@@ -28,6 +26,8 @@ pub(crate) struct Renewer {
     kept: Arc<SealedRecords>,
     clients: Arc<Clients>,
     providers: Arc<Providers>,
+    /// One permit each. Owners share one by their hash, so that the number of semaphores does not grow with the
+    /// number of users; two owners of one semaphore wait for each other, which costs time and nothing else.
     turns: Vec<Semaphore>,
 }
 
@@ -44,9 +44,12 @@ impl Renewer {
         owner: &Owner,
         rejected: Option<&Secret>,
     ) -> Result<Option<Secret>, Refusal> {
+        // Within this server a semaphore orders them: without it, a burst of calls would ask the store for the lease all
+        // at once, and poll for it. Between servers the lease decides.
         let _turn = self.turn(owner).acquire().await.ok();
         let (place, lease) = (owner.place(), Lease::of(owner));
         loop {
+            // Read anew each time round: whoever was first may have renewed it while we waited.
             let kept: Option<KeptToken> = self.kept.find(&place).await.map_err(Refusal::from)?;
             let Some(token) = kept else { return Ok(None) };
             let good = !token.is(rejected);
@@ -61,7 +64,8 @@ impl Renewer {
                 lease.give_back(&self.kept).await;
                 return renewed;
             }
-            // Another server is at it.
+            // Another server renews it. What it replaces is usable until its end, so nobody waits who need not. This
+            // loop ends: the other server writes a new token, or its lease expires and we take it.
             if good && token.is_alive() {
                 return Ok(Some(Secret::new(token.access)));
             }
@@ -69,9 +73,11 @@ impl Renewer {
         }
     }
 
-    /// While no other server renews the same token.
+    /// Renews a token while this server has the lease.
     async fn renew_alone(&self, owner: &Owner, rejected: Option<&Secret>) -> Result<Option<Secret>, Refusal> {
         let place = owner.place();
+        // Looked at again under the lease: between the first look and the lease another server may have renewed the token,
+        // and its old refresh token must not be sent a second time.
         let kept: Option<(Vec<u8>, KeptToken)> = self.kept.look(&place).await.map_err(Refusal::from)?;
         let Some((seen, token)) = kept else { return Ok(None) };
         let good = !token.is(rejected);
@@ -83,6 +89,8 @@ impl Renewer {
         match self.refresh(owner, &token, refresh).await {
             Ok(given) => {
                 let renewed = token.renewed(given);
+                // Compared with what was seen: the user may have revoked or renewed the grant while the provider was
+                // asked, and a lease that expired may have let another server write. Theirs stays, ours is dropped.
                 if self.kept.replace(&place, &seen, &renewed).await.map_err(Refusal::from)? {
                     return Ok(Some(Secret::new(renewed.access)));
                 }
@@ -102,17 +110,17 @@ impl Renewer {
         refresh: &str,
     ) -> Result<endpoint::TokenResponse, EndpointError> {
         let asked = async {
-            let met = self.providers.meet_again(&owner.provider, token.issued.as_ref()).await?;
+            let resolved = self.providers.resolve_known(&owner.provider, token.issued.as_ref()).await?;
             let form = [("grant_type", "refresh_token"), ("refresh_token", refresh)];
-            let given = endpoint::token(&self.clients, &met, &form).await;
+            let given = endpoint::token(&self.clients, &resolved, &form).await;
             if given.as_ref().is_err_and(EndpointError::is_stranger) {
                 // What the store says does not matter here: the provider turns us down again.
-                self.providers.forget_client(&met).await.ok();
+                self.providers.forget_client(&resolved).await.ok();
             }
             given
         };
-        let late = |_| EndpointError::Unusable(format!("it did not answer within {PATIENCE:?}"));
-        timeout(PATIENCE, asked).await.map_err(late)?
+        let late = |_| EndpointError::Unusable(format!("it did not answer within {PROVIDER_TIMEOUT:?}"));
+        timeout(PROVIDER_TIMEOUT, asked).await.map_err(late)?
     }
 
     /// Another replica may have been quicker; a token that is still good is used; otherwise the user or time
@@ -134,7 +142,7 @@ impl Renewer {
             let gone = self.kept.store.sealed_swap(&place, Some(seen), None).await.map_err(Refusal::from)?;
             return if gone { Ok(None) } else { self.kept_instead(owner).await };
         }
-        let message = trouble(&owner.provider, error);
+        let message = error.message(&owner.provider);
         if left.is_some() {
             tracing::warn!(provider = owner.provider, developer = message.developer, "{}", message.public);
             return Ok(left);

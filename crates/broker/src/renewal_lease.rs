@@ -5,19 +5,21 @@ use std::time::Duration;
 
 use toolmux_core::store::{Sealed, SealedKey, StoreError};
 
-use crate::broker::Owner;
 use crate::challenge::after;
-use crate::renewal::PATIENCE;
+use crate::owner::Owner;
 use crate::seal::random_text;
 use crate::sealed_records::SealedRecords;
 
-/// How long a server that died on the way keeps others from trying, at most.
-const LONGEST: Duration = PATIENCE.saturating_add(Duration::from_secs(15));
+/// How long a provider is waited for while a token is renewed.
+pub(crate) const PROVIDER_TIMEOUT: Duration = Duration::from_secs(30);
+/// When a lease ends by itself. Longer than a provider is waited for, so that it cannot end while its holder still waits
+/// for an answer; the rest is for reading and writing the store. A server that dies keeps others from renewing for this long.
+const LONGEST: Duration = PROVIDER_TIMEOUT.saturating_add(Duration::from_secs(15));
 
 /// The right to renew the token of one owner, which one server at a time has.
 pub(crate) struct Lease {
     place: SealedKey,
-    /// Tells ours from that of others.
+    /// Random, so that a server gives back its own lease only, never the one that another took after it expired.
     mark: String,
 }
 
@@ -27,7 +29,8 @@ impl Lease {
         Lease { place, mark: random_text() }
     }
 
-    /// False when another server has it.
+    /// False when another server has it. The store compares and writes in one step, so that of two servers that ask at
+    /// the same time one gets it.
     pub(crate) async fn take(&self, kept: &SealedRecords) -> Result<bool, StoreError> {
         let ours = Sealed { bytes: self.mark.as_bytes(), expires: after(LONGEST) };
         kept.store.sealed_swap(&self.place, None, Some(ours)).await

@@ -9,7 +9,7 @@ use toolmux_core::secret::Secret;
 use toolmux_core::store::{Sealed, SealedKey, Store, StoreError};
 
 use crate::endpoint::TokenResponse;
-use crate::provider::Issued;
+use crate::resolved_provider::Issued;
 use crate::seal::SealingKey;
 
 /// How long before its end a token is renewed, at most.

@@ -4,11 +4,11 @@
 use toolmux_core::broker::{OAuthCallback, Started};
 use toolmux_core::message::Message;
 
-use crate::broker::{OAuthBroker, trouble};
+use crate::broker::OAuthBroker;
 use crate::challenge::{ChallengeKey, ChallengeRecord, StateRecord, Step};
-use crate::flow::Way;
+use crate::flow::AuthorizationRequest;
 use crate::identity::SignedIn;
-use crate::provider::ResolvedProvider;
+use crate::resolved_provider::ResolvedProvider;
 
 /// With it, a provider says who signed in (OpenID Connect).
 const OPENID: &str = "openid";
@@ -16,18 +16,20 @@ const OPENID: &str = "openid";
 impl OAuthBroker {
     /// Where users can sign in. A provider that cannot be reached offers it to nobody.
     pub(crate) async fn sign_in_host(&self) -> Option<String> {
-        let met = self.sign_in_provider().await.ok()?;
-        met.endpoints.authorize.host_str().map(str::to_owned)
+        let resolved = self.sign_in_provider().await.ok()?;
+        resolved.endpoints.authorize.host_str().map(str::to_owned)
     }
 
-    pub(crate) async fn lead_to_sign_in(
+    pub(crate) async fn begin_sign_in(
         &self,
         challenge: ChallengeKey,
         browser: Option<&str>,
     ) -> Result<Started, Message> {
-        let met = self.sign_in_provider().await?;
+        let resolved = self.sign_in_provider().await?;
         let scopes = vec![OPENID.to_owned()];
-        self.lead(Way { challenge, step: Step::SignIn, met: &met, scopes, parameters: &[] }, browser).await
+        let (step, parameters) = (Step::SignIn, &[][..]);
+        let request = AuthorizationRequest { challenge, step, resolved: &resolved, scopes, parameters };
+        self.begin_authorization(request, browser).await
     }
 
     /// Refuses a browser whose user signed in as somebody else.
@@ -39,15 +41,15 @@ impl OAuthBroker {
     ) -> Result<(), Message> {
         let issuer = self.token_issuer.as_deref().ok_or_else(nowhere)?;
         // The redirect URI of a configured provider goes by its name.
-        let (met, given) = self.redeem(&state.callback, state, came_back).await?;
+        let (resolved, given) = self.redeem(&state.callback, state, came_back).await?;
         let id_token = given.id_token.as_deref();
-        record.check_sign_in(&SignedIn { id_token, issuer, client_id: &met.client.id })
+        record.check_sign_in(&SignedIn { id_token, issuer, client_id: &resolved.client.id })
     }
 
     async fn sign_in_provider(&self) -> Result<ResolvedProvider, Message> {
         let issuer = self.token_issuer.as_deref().ok_or_else(nowhere)?;
         let name = self.providers.of_issuer(issuer).ok_or_else(nowhere)?;
-        self.providers.meet(name, None).await.map_err(|error| trouble(name, &error))
+        self.providers.resolve(name, None).await.map_err(|error| error.message(name))
     }
 }
 

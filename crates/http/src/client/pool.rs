@@ -33,7 +33,10 @@ pub(super) enum Unanswered {
     Lost(hyper::Error),
 }
 
-/// Every place that was asked, with its connections. Cloning shares them.
+/// Every origin that was asked, with its connections. Cloning shares them.
+///
+/// The map is locked for a look-up alone. Requests lock their origin only, for a push or a pop, never while they connect
+/// or wait for an answer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pool(Arc<Mutex<HashMap<String, Arc<Origin>>>>);
 
@@ -41,6 +44,9 @@ impl Pool {
     /// The place that an address is of.
     pub(super) fn origin(&self, url: &Url, uri: &Uri, connector: &Connector) -> Arc<Origin> {
         let mut origins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // An origin that somebody else holds is in use; forgetting it would make a second pool for the same address. Nobody
+        // begins to hold one meanwhile: that takes this lock. A task that puts a connection back may, for a moment; its
+        // connection is then closed together with the origin.
         if origins.len() >= MOST_ORIGINS {
             origins.retain(|_, origin| Arc::strong_count(origin) > 1 || !origin.idle().waiting.is_empty());
         }
@@ -50,7 +56,7 @@ impl Pool {
     }
 }
 
-/// One place, and the connections to it, which end with it. Whoever reads an answer holds it.
+/// Scheme, host and port, and the connections there, which end with it. Whoever reads an answer holds it.
 #[derive(Debug)]
 pub(super) struct Origin {
     uri: Uri,
@@ -62,14 +68,16 @@ pub(super) struct Origin {
 struct IdleConnections {
     /// The newest last.
     waiting: Vec<(Instant, SendRequest<Full<Bytes>>)>,
-    /// Somebody looks after those that wait too long.
+    /// A task closes those that wait too long. There is at most one: it is started, and says that it has ended, under
+    /// the lock.
     swept: bool,
-    /// What drives the connections.
+    /// What drives the connections. Dropping the set ends them, so no connection outlives its origin.
     tasks: JoinSet<()>,
 }
 
 impl IdleConnections {
     fn spawn(&mut self, task: impl Future<Output = ()> + Send + 'static) {
+        // A set keeps the results of ended tasks until they are asked for; here is where they are forgotten.
         while self.tasks.try_join_next().is_some() {}
         self.tasks.spawn(task);
     }
@@ -82,6 +90,8 @@ impl Origin {
 
     /// Sends a request by a connection that waits, or by a new one. A connection that turns out to be closed
     /// before the request was sent costs nothing but another.
+    ///
+    /// Dropping the future drops the sender with it: a connection that is in the middle of an exchange is never put back.
     pub(super) async fn send(
         self: Arc<Self>,
         mut request: Request<Full<Bytes>>,
@@ -100,6 +110,9 @@ impl Origin {
                 }
                 Err(error) => error,
             };
+            // hyper gives the request back only if not one byte of it was written: then it may be sent again, whatever it
+            // does. Otherwise it may have arrived, and only the caller knows whether to repeat it. The loop ends, since
+            // each round uses up a waiting connection and a fresh one is tried once.
             request = match error.take_message() {
                 None => return Err(Unanswered::Lost(error.into_error())),
                 Some(_) if fresh => return Err(Unanswered::NotSent(error.into_error().into())),
@@ -110,12 +123,15 @@ impl Origin {
 
     async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, BoxError> {
         let stream = self.connector.connect(self.uri.clone()).await?;
+        // Nobody else waits for this: two requests that find no connection make two, and both are kept.
         let (sender, connection) = http1::handshake(stream).await?;
         // It ends when nobody can send by it any more. What breaks it, whoever waits for an answer hears.
         self.idle().spawn(async move { connection.await.unwrap_or_default() });
         Ok(sender)
     }
 
+    /// The connection that was used last: the others can then grow old and be closed. The server may close it at any
+    /// moment; `is_ready` finds most of those, `send` the rest.
     fn take(&self) -> Option<SendRequest<Full<Bytes>>> {
         let mut idle = self.idle();
         while let Some((_, sender)) = idle.waiting.pop() {
@@ -131,6 +147,7 @@ impl Origin {
         if sender.is_ready() {
             return self.put(sender);
         }
+        // Weak: a task in the set of its origin would otherwise keep the origin alive, and so itself.
         let origin = Arc::downgrade(self);
         self.idle().spawn(async move {
             if sender.ready().await.is_ok()
@@ -146,6 +163,7 @@ impl Origin {
         if idle.waiting.len() < MOST_WAITING {
             idle.waiting.push((Instant::now(), sender));
         }
+        // Checked and set under one lock: two connections that are put back at once start one task.
         if !idle.swept {
             idle.swept = true;
             idle.spawn(sweep(Arc::downgrade(self)));
@@ -163,6 +181,8 @@ async fn sweep(origin: Weak<Origin>) {
         sleep(LONGEST_WAIT).await;
         let Some(origin) = origin.upgrade() else { return };
         let mut idle = origin.idle();
+        // The flag falls under the same lock that shows the list empty: a connection that is put back afterwards sees it
+        // and starts another task, so none waits unwatched.
         idle.waiting.retain(|(since, sender)| since.elapsed() < LONGEST_WAIT && !sender.is_closed());
         idle.swept = !idle.waiting.is_empty();
         if !idle.swept {

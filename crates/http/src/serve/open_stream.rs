@@ -18,7 +18,8 @@ pub struct ShownCredential {
     key: Option<HeaderValue>,
     authorization: Option<HeaderValue>,
     toolset: Option<AskedToolset>,
-    /// [`toolmux_core::gateway::Gateway::admissions`] before the request was let in.
+    /// [`toolmux_core::gateway::Gateway::admissions`] before the request was let in. Read before, not after: a change
+    /// between the two is then seen as one, and ends the stream rather than being missed.
     admissions: u64,
 }
 
@@ -35,6 +36,7 @@ impl ShownCredential {
 
     /// The same answer; one whose end is not known yet ends when this credential no longer lets the same caller in.
     pub fn bound(self, answer: Response, web: &Arc<Web>) -> Response {
+        // A body of known length is written and ends by itself: nothing more can reach who lost access.
         if answer.body().size_hint().exact().is_some() {
             return answer;
         }
@@ -45,17 +47,20 @@ impl ShownCredential {
     async fn lost(self, web: Arc<Web>) {
         // Subscribed before anything is looked at: a change that comes in between is seen below.
         let mut changes = web.gateway.admission_changes();
-        // The rules were replaced while the request was answered. Who it is now may not be who it was then.
+        // The rules were replaced while the request was answered. Who it is now may not be who it was then, so the stream
+        // ends without a look at who it is.
         if *changes.borrow_and_update() != self.admissions {
             return;
         }
         let Ok(caller) = self.admit(&web) else { return };
         while changes.changed().await.is_ok() {
+            // The same caller, not only any: a key that now opens other tools ends the stream as well. Changes that come
+            // while we look are not lost, as the channel remembers that there was one.
             if self.admit(&web).ok().as_ref() != Some(&caller) {
                 return;
             }
         }
-        // The gateway is gone, and with it whatever fills the stream.
+        // The gateway is gone, and with it whatever fills the stream: it ends by itself, after what was said last.
         std::future::pending::<()>().await;
     }
 
