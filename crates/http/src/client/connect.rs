@@ -1,4 +1,4 @@
-//! How connections are made: straight, or through the proxy that the environment names; with TLS where the
+//! How connections are made: directly, or through the proxy that the environment names; with TLS where the
 //! address says so.
 
 use std::io;
@@ -21,7 +21,7 @@ use super::error::BoxError;
 use super::resolve::Resolver;
 use crate::network_zone::Reach;
 
-/// How long a silent connection is left before the other side is asked whether it still is there.
+/// How long a connection is silent before TCP probes whether the other side still exists.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// Made when the first address wants TLS: to read the system's certificates takes milliseconds.
@@ -35,13 +35,13 @@ static TLS: LazyLock<Result<Arc<ClientConfig>, rustls::Error>> = LazyLock::new(|
 pub(super) struct Connector {
     resolver: Resolver,
     proxies: Arc<Matcher>,
-    /// How long a connection may take, greetings included.
-    patience: Duration,
+    /// How long connecting may take, TLS and the proxy included.
+    limit: Duration,
 }
 
 impl Connector {
-    pub(super) fn new(patience: Duration, proxies: Matcher, reach: Reach) -> Self {
-        Connector { resolver: Resolver::new(reach), proxies: Arc::new(proxies), patience }
+    pub(super) fn new(limit: Duration, proxies: Matcher, reach: Reach) -> Self {
+        Connector { resolver: Resolver::new(reach), proxies: Arc::new(proxies), limit }
     }
 
     /// Refuses an address that no connection would be made to. A proxy resolves names itself, so that only addresses
@@ -53,13 +53,13 @@ impl Connector {
         }
     }
 
-    /// What a proxy wants to hear with every request that it can read.
+    /// The credentials that a proxy needs with every request that it can read.
     pub(super) fn proxy_authorization(&self, to: &Uri) -> Option<HeaderValue> {
         let proxy = self.proxies.intercept(to).filter(|_| !is_secure(to))?;
         proxy.basic_auth().cloned()
     }
 
-    /// True when requests go to a proxy that reads them, and so wants whole addresses.
+    /// True when requests go to a proxy that reads them, and so needs whole addresses.
     pub(super) fn is_read_by_proxy(&self, to: &Uri) -> bool {
         !is_secure(to) && self.proxies.intercept(to).is_some()
     }
@@ -67,8 +67,8 @@ impl Connector {
     /// A new connection, within the time that one may take.
     pub(super) async fn connect(&self, to: Uri) -> Result<Box<dyn Stream>, BoxError> {
         let late =
-            |_| io::Error::new(io::ErrorKind::TimedOut, format!("no connection within {:?}", self.patience));
-        timeout(self.patience, self.reach(to)).await.map_err(late)?
+            |_| io::Error::new(io::ErrorKind::TimedOut, format!("no connection within {:?}", self.limit));
+        timeout(self.limit, self.reach(to)).await.map_err(late)?
     }
 
     async fn reach(&self, to: Uri) -> Result<Box<dyn Stream>, BoxError> {

@@ -19,9 +19,9 @@ use super::error::BoxError;
 
 /// How long a connection waits to be used again; it is closed after this, and before twice this.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
-/// How many wait for requests to one place.
+/// How many wait for requests to one origin.
 const MOST_WAITING: usize = 256;
-/// How many places are known before those that nobody uses are forgotten.
+/// How many origins are known before those that nobody uses are forgotten.
 const MOST_ORIGINS: usize = 64;
 
 /// Why there is no answer.
@@ -41,7 +41,7 @@ pub(super) enum Unanswered {
 pub(super) struct Pool(Arc<Mutex<HashMap<String, Arc<Origin>>>>);
 
 impl Pool {
-    /// The place that an address is of.
+    /// The origin of an address.
     pub(super) fn origin(&self, url: &Url, uri: &Uri, connector: &Connector) -> Arc<Origin> {
         let mut origins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // An origin that somebody else holds is in use; forgetting it would make a second pool for the same address. Nobody
@@ -125,7 +125,7 @@ impl Origin {
         let stream = self.connector.connect(self.uri.clone()).await?;
         // Nobody else waits for this: two requests that find no connection make two, and both are kept.
         let (sender, connection) = http1::handshake(stream).await?;
-        // It ends when nobody can send by it any more. What breaks it, whoever waits for an answer hears.
+        // It ends when nobody can send by it any more. An error of it reaches whoever waits for an answer.
         self.idle().spawn(async move { connection.await.unwrap_or_default() });
         Ok(sender)
     }

@@ -12,7 +12,7 @@ use super::answer::Answer;
 
 /// The longest a server may ask us to wait.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_hours(1);
-/// How long a caller waits before it asks a busy server again that did not say.
+/// How long a caller waits before it asks a busy server again that named no time.
 const BUSY_PAUSE: Duration = Duration::from_secs(1);
 
 /// What a status says that came without an answer in the words of the protocol.
