@@ -7,15 +7,15 @@ use std::sync::Arc;
 use tokio_util::task::TaskTracker;
 use toolmux_core::BoxFuture;
 use toolmux_core::audit::{AuditAction, AuditRecord};
-use toolmux_core::broker::{
+use toolmux_core::message::Message;
+use toolmux_core::ports::broker::{
     Broker, ChallengeStatus, ConsentRequest, Finished, OAuthCallback, StartFrom, Started, TokenReply,
     TokenRequest,
 };
-use toolmux_core::message::Message;
+use toolmux_core::ports::store::{Store, StoreError};
 use toolmux_core::refusal::{Challenge, Refusal};
 use toolmux_core::requirements::Authorization;
 use toolmux_core::secret::Secret;
-use toolmux_core::store::{Store, StoreError};
 
 use crate::callback::Base;
 use crate::challenge::{ChallengeKey, ChallengeRecord, LIFE, Server, Status, TOO_LATE, after, waiting_place};

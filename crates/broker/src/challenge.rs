@@ -4,10 +4,10 @@
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
-use toolmux_core::broker::ChallengeStatus;
 use toolmux_core::hex::to_hex;
+use toolmux_core::ports::broker::ChallengeStatus;
+use toolmux_core::ports::store::SealedKey;
 use toolmux_core::secret::Secret;
-use toolmux_core::store::SealedKey;
 
 use crate::owner::Owner;
 use crate::resolved_provider::Issued;

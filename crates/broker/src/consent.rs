@@ -2,8 +2,8 @@
 //! link need not be who asked for it, so opening it does nothing but show this.
 
 use subtle::ConstantTimeEq;
-use toolmux_core::broker::{ConsentRequest, StartFrom};
 use toolmux_core::message::Message;
+use toolmux_core::ports::broker::{ConsentRequest, StartFrom};
 use toolmux_core::secret::Secret;
 
 use crate::broker::OAuthBroker;

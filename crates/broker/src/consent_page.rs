@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use http::StatusCode;
-use toolmux_core::broker::ConsentRequest;
+use toolmux_core::ports::broker::ConsentRequest;
 
 use crate::page::{Html, whole};
 

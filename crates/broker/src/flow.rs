@@ -4,8 +4,8 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq;
 use toolmux_core::audit::AuditAction;
-use toolmux_core::broker::{Finished, OAuthCallback, Proof, StartFrom, Started};
 use toolmux_core::message::Message;
+use toolmux_core::ports::broker::{Finished, OAuthCallback, Proof, StartFrom, Started};
 use toolmux_core::secret::Secret;
 use url::Url;
 

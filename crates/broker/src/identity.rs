@@ -5,8 +5,8 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 use serde_json::Value;
-use toolmux_core::broker::Proof;
 use toolmux_core::message::Message;
+use toolmux_core::ports::broker::Proof;
 
 use crate::challenge::ChallengeRecord;
 

@@ -1,7 +1,7 @@
 //! Whose a token is.
 
 use serde::{Deserialize, Serialize};
-use toolmux_core::store::SealedKey;
+use toolmux_core::ports::store::SealedKey;
 
 /// Whose token: tokens obtained through one caller are never given to another.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use toolmux_core::store::StoreError;
+use toolmux_core::ports::store::StoreError;
 use toolmux_http::network_zone::Reach;
 use toolmux_http::protected_resource::describe;
 use url::Url;

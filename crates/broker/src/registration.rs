@@ -5,8 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use toolmux_core::ports::store::SealedKey;
 use toolmux_core::secret::Secret;
-use toolmux_core::store::SealedKey;
 use toolmux_http::network_zone::is_this_machine;
 use url::Url;
 
@@ -60,7 +60,8 @@ pub(crate) async fn client(
     let callback = callback::of_issuer(issuer);
     let redirect_uri = callback::address(base, &callback);
     let place = place(issuer, &redirect_uri);
-    let unkept = |error: toolmux_core::store::StoreError| EndpointError::Unusable(error.message.public);
+    let unkept =
+        |error: toolmux_core::ports::store::StoreError| EndpointError::Unusable(error.message.public);
     let known: Option<Registered> = kept.find(&place).await.map_err(unkept)?;
     if let Some(known) = known.filter(Registered::is_good) {
         return Ok(known.client(callback));

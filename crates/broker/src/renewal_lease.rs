@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use toolmux_core::store::{Sealed, SealedKey, StoreError};
+use toolmux_core::ports::store::{Sealed, SealedKey, StoreError};
 
 use crate::challenge::after;
 use crate::owner::Owner;

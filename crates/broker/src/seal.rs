@@ -4,7 +4,7 @@ use std::fmt;
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
 use toolmux_core::hex::{from_hex, to_hex};
-use toolmux_core::store::SealedKey;
+use toolmux_core::ports::store::SealedKey;
 
 /// The key that everything the broker keeps is sealed with.
 pub struct SealingKey(RandomizedNonceKey);

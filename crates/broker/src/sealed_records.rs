@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use toolmux_core::ports::store::{Sealed, SealedKey, Store, StoreError};
 use toolmux_core::secret::Secret;
-use toolmux_core::store::{Sealed, SealedKey, Store, StoreError};
 
 use crate::endpoint::TokenResponse;
 use crate::resolved_provider::Issued;

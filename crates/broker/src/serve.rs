@@ -7,11 +7,11 @@ use axum::extract::{Query, Request, State};
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use tokio::time::timeout;
-use toolmux_core::broker::{
-    Broker, ChallengeStatus, ConsentRequest, Finished, OAuthCallback, Proof, StartFrom, Started,
-};
 use toolmux_core::gateway::Credential;
 use toolmux_core::message::Message;
+use toolmux_core::ports::broker::{
+    Broker, ChallengeStatus, ConsentRequest, Finished, OAuthCallback, Proof, StartFrom, Started,
+};
 use toolmux_http::serve::{Access, PathPart, Routes, Served, Web, json};
 use url::form_urlencoded;
 

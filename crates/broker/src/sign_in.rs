@@ -1,8 +1,8 @@
 //! Signing in at who issues the tokens of callers, where that is a configured provider: a user proves to be the subject
 //! that asked without having such a token at hand. What the provider gives is looked at for that alone and not kept.
 
-use toolmux_core::broker::{OAuthCallback, Started};
 use toolmux_core::message::Message;
+use toolmux_core::ports::broker::{OAuthCallback, Started};
 
 use crate::broker::OAuthBroker;
 use crate::challenge::{ChallengeKey, ChallengeRecord, StateRecord, Step};

@@ -11,13 +11,13 @@ use toolmux_core::call::{Call, Request};
 use toolmux_core::gateway::{Credential, Gateway, Settings};
 use toolmux_core::json_text::raw_of;
 use toolmux_core::limits::Limits;
+use toolmux_core::memory::MemoryStore;
 use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::{Outcome, Output};
+use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::schema::Schema;
-use toolmux_core::source::{Listing, Source, SourceError};
-use toolmux_core::store::MemoryStore;
 use toolmux_core::tool::Tool;
 
 /// Calls per measurement.

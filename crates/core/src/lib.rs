@@ -1,12 +1,12 @@
 //! What a tool call is and the one path it takes.
 //!
-//! No network, no SQL and no wire shapes live here: sources bring tools in through [`source::Source`],
-//! stores keep records through [`store::Store`], users allow tokens through [`broker::Broker`], and protocols speak to [`gateway::Gateway`].
+//! No network, no SQL and no wire shapes live here: sources bring tools in through [`ports::source::Source`],
+//! stores keep records through [`ports::store::Store`], users allow tokens through [`ports::broker::Broker`], and
+//! protocols speak to [`gateway::Gateway`].
 
 pub mod answer_memory;
 pub mod arguments;
 pub mod audit;
-pub mod broker;
 pub mod call;
 pub mod catalog;
 mod coercion;
@@ -19,6 +19,7 @@ pub mod gateway;
 pub mod hex;
 pub mod json_text;
 pub mod limits;
+pub mod memory;
 pub mod memory_budget;
 pub mod message;
 pub mod metrics;
@@ -27,6 +28,7 @@ pub mod mount;
 pub mod names;
 pub mod nearest;
 pub mod outcome;
+pub mod ports;
 pub mod progress;
 pub mod redact;
 pub mod refusal;
@@ -35,9 +37,7 @@ pub mod schema;
 mod schema_repair;
 pub mod secret;
 pub mod size;
-pub mod source;
 mod source_names;
-pub mod store;
 pub mod task;
 pub mod tool;
 pub mod toolset;

@@ -16,12 +16,12 @@ use crate::gateway::Settings;
 pub use crate::gateway::{Breaker, Gate};
 use crate::message::Message;
 use crate::names::ToolId;
+use crate::ports::source::{Listing, Source};
+use crate::ports::store::DefinitionsKey;
 use crate::requirements::{GrantAllowlist, Requirements};
 use crate::schema::{Schema, SchemaError};
 use crate::schema_repair::{Repaired, compile};
-use crate::source::{Listing, Source};
 use crate::source_names::SourceNames;
-use crate::store::DefinitionsKey;
 use crate::tool::{Hints, Tool};
 
 /// How the tools of a source are named where names are flat.
@@ -353,8 +353,8 @@ mod tests {
     use crate::BoxFuture;
     use crate::call::Call;
     use crate::outcome::Outcome;
+    use crate::ports::source::SourceError;
     use crate::progress::Progress;
-    use crate::source::SourceError;
 
     struct Nothing;
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use schemars::Schema;
 use serde::Deserialize;
 use serde_json::Value;
+use toolmux_core::ports::source::Source;
 use toolmux_core::secret::Secret;
-use toolmux_core::source::Source;
 
 use crate::documents::fault::Fault;
 

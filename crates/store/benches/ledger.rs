@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use toolmux_core::outcome::{Outcome, Output};
-use toolmux_core::store::{Begun, CallKey};
+use toolmux_core::ports::store::{Begun, CallKey};
 use toolmux_store::{StoreSettings, open};
 
 const CALLERS: usize = 256;

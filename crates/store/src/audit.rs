@@ -3,7 +3,7 @@
 use sqlx::Row;
 use sqlx::any::AnyRow;
 use toolmux_core::audit::{AuditAction, AuditRecord};
-use toolmux_core::store::StoreError;
+use toolmux_core::ports::store::StoreError;
 
 use crate::calls::plain;
 use crate::database::{Database, failed, millis, time};

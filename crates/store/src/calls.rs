@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 use sqlx::Row;
 use toolmux_core::outcome::Outcome;
-use toolmux_core::store::{Begun, CallDigest, CallKey, StoreError};
+use toolmux_core::ports::store::{Begun, CallDigest, CallKey, StoreError};
 use toolmux_core::task::TaskId;
 
 use crate::database::failed;

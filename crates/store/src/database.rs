@@ -10,7 +10,7 @@ use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::{AnyConnection, Row, SqlSafeStr};
 use toolmux_core::BoxFuture;
 use toolmux_core::message::Message;
-use toolmux_core::store::{Notifiers, StoreError};
+use toolmux_core::ports::store::{Notifiers, StoreError};
 
 use crate::file::{FileLost, OpenFile};
 use crate::heartbeat::Heartbeat;

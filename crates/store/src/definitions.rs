@@ -1,7 +1,7 @@
 //! Definitions of tools that sources listed, kept for the next start.
 
 use sqlx::Row;
-use toolmux_core::store::{DefinitionsKey, StoreError};
+use toolmux_core::ports::store::{DefinitionsKey, StoreError};
 
 use crate::calls::plain;
 use crate::database::failed;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use toolmux_core::message::Message;
-use toolmux_core::store::StoreError;
+use toolmux_core::ports::store::StoreError;
 
 use crate::database::Database;
 

@@ -32,7 +32,8 @@ mod writer;
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolmux_core::store::{MemoryStore, PRUNE_EVERY, Retention, Store};
+use toolmux_core::memory::MemoryStore;
+use toolmux_core::ports::store::{PRUNE_EVERY, Retention, Store};
 
 pub use self::hosts::{HostsError, without_password};
 pub use self::read_only::ReadOnlyStore;

@@ -1,7 +1,7 @@
 //! Removes what is older or more than allowed, of each caller its oldest, and gives the room back.
 
 use sqlx::Row;
-use toolmux_core::store::{Pruned, Quota, Retention};
+use toolmux_core::ports::store::{Pruned, Quota, Retention};
 
 use crate::database::{Database, span};
 use crate::sql::sql;

@@ -2,7 +2,7 @@
 
 use sqlx::Row;
 use toolmux_core::audit::AuditRecord;
-use toolmux_core::store::{StoreError, StoreStatus};
+use toolmux_core::ports::store::{StoreError, StoreStatus};
 
 use crate::database::{Database, failed};
 use crate::sql::sql;

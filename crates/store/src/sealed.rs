@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use sqlx::Row;
-use toolmux_core::store::{Sealed, SealedKey, StoreError};
+use toolmux_core::ports::store::{Sealed, SealedKey, StoreError};
 
 use crate::database::failed;
 use crate::sql::sql;

@@ -10,11 +10,11 @@ use toolmux_core::BoxFuture;
 use toolmux_core::audit::AuditRecord;
 use toolmux_core::message::Message;
 use toolmux_core::outcome::Outcome;
-use toolmux_core::progress::Update;
-use toolmux_core::store::{
+use toolmux_core::ports::store::{
     Backlog, Begun, CallDigest, CallKey, ClaimedTask, DefinitionsKey, FoundTask, Listener, NewTask, Pruned,
     Retention, Sealed, SealedKey, Store, StoreError, StoreFuture, StoreStatus, Submitted,
 };
+use toolmux_core::progress::Update;
 use toolmux_core::task::{Task, TaskId, result_not_kept};
 
 use crate::database::{Database, Engine, failed};
@@ -192,7 +192,7 @@ impl Store for SqlStore {
         self.database.notifiers.listen(&task_notifier(id))
     }
 
-    fn work_bell(&self) -> Listener {
+    fn work_notifier(&self) -> Listener {
         self.database.notifiers.listen(WORK)
     }
 

@@ -5,8 +5,10 @@ use std::time::Duration;
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
 use toolmux_core::outcome::Outcome;
+use toolmux_core::ports::store::{
+    Backlog, ClaimedTask, FoundTask, NewTask, StoreError, Submitted, frees_key,
+};
 use toolmux_core::progress::Update;
-use toolmux_core::store::{Backlog, ClaimedTask, FoundTask, NewTask, StoreError, Submitted, frees_key};
 use toolmux_core::task::{Task, TaskChange, TaskEvent, TaskId, TaskStatus};
 
 use crate::calls::{Standing, plain, record_id};

@@ -63,7 +63,7 @@ impl UncertainClaim {
 
 #[cfg(test)]
 mod tests {
-    use toolmux_core::store::{Begun, CallKey};
+    use toolmux_core::ports::store::{Begun, CallKey};
 
     use super::*;
     use crate::calls::record_id;

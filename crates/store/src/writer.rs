@@ -9,7 +9,7 @@ use sqlx::AnyConnection;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use toolmux_core::message::Message;
-use toolmux_core::store::{Durable, StoreError};
+use toolmux_core::ports::store::{Durable, StoreError};
 use toolmux_core::task::TaskId;
 
 use crate::batch_sql::{begin_calls, finish_calls};

@@ -6,13 +6,13 @@ use anyhow::Context;
 use arc_swap::ArcSwap;
 use jsonwebtoken::jwk::JwkSet;
 use toolmux_broker::Base;
-use toolmux_core::broker::Broker;
 use toolmux_core::gateway::{Gateway, JwtRules, Settings};
 use toolmux_core::message::Message;
 use toolmux_core::mount::Mount;
+use toolmux_core::ports::broker::Broker;
+use toolmux_core::ports::store::{Retention, Store};
 use toolmux_core::redact::know_password_in;
 use toolmux_core::secret::Secret;
-use toolmux_core::store::{Retention, Store};
 use toolmux_store::StoreSettings;
 
 use crate::authorization::broker;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use toolmux_broker::{Base, OAuthBroker, SealingKey};
-use toolmux_core::store::Store;
+use toolmux_core::ports::store::Store;
 
 use crate::config::{Config, SealingKeyAt};
 

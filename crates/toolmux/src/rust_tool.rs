@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
 use toolmux_core::outcome::{Outcome, Output, ToolError};
+use toolmux_core::ports::source::SourceError;
 use toolmux_core::progress::Progress;
 use toolmux_core::requirements::Grants;
 use toolmux_core::schema::Schema;
-use toolmux_core::source::SourceError;
 use toolmux_core::tool::{Hints, Returns, Tool};
 use toolmux_core::version::Version;
 

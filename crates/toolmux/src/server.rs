@@ -16,9 +16,9 @@ use toolmux_core::catalog::Unserved;
 use toolmux_core::gateway::{Admission, ApiKey, Gateway, Settings};
 use toolmux_core::limits::Limits;
 use toolmux_core::mount::{Mount, Naming};
+use toolmux_core::ports::source::Source;
+use toolmux_core::ports::store::Retention;
 use toolmux_core::secret::Secret;
-use toolmux_core::source::Source;
-use toolmux_core::store::Retention;
 use toolmux_http::serve::{Web, WebLimits, shared_headers};
 
 use crate::assembly::store;

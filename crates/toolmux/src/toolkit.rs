@@ -7,8 +7,8 @@ use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
 use toolmux_core::message::Message;
 use toolmux_core::outcome::Outcome;
+use toolmux_core::ports::source::{FailureScope, Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
-use toolmux_core::source::{FailureScope, Listing, Source, SourceError};
 use toolmux_core::tool::Tool;
 use toolmux_core::version::Version;
 

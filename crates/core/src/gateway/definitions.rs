@@ -11,7 +11,7 @@ use super::Gateway;
 use super::refresh::{Definitions, SourceSlot};
 use crate::duty_cycle::DutyCycle;
 use crate::mount::Mount;
-use crate::source::Listing;
+use crate::ports::source::Listing;
 use crate::tool::Passthrough;
 
 /// How often definitions that did not change are written again, so that the store does not remove them as unused.

@@ -48,16 +48,16 @@ pub use self::refresh::{Reread, SourceReport, SourceStatus};
 pub use self::relay::Offer;
 pub use self::settings::Settings;
 pub use self::tasks::Follow;
-use crate::broker::Broker;
 use crate::call::{Call, Caller, Request};
 use crate::catalog::{Catalog, Entry};
 use crate::memory_budget::MemoryBudget;
 use crate::metrics::Metrics;
 use crate::names::ToolRef;
 use crate::outcome::Outcome;
+use crate::ports::broker::Broker;
+use crate::ports::store::Store;
 use crate::progress::Progress;
 use crate::refusal::Refusal;
-use crate::store::Store;
 
 /// The meeting point of sources and protocols.
 pub struct Gateway {

@@ -18,9 +18,9 @@ use crate::BoxFuture;
 use crate::call::{Call, CallId};
 use crate::message::Message;
 use crate::outcome::Outcome;
+use crate::ports::store::{Begun, CallDigest, CallKey, StoreError, frees_key};
 use crate::progress::Progress;
 use crate::refusal::Refusal;
-use crate::store::{Begun, CallDigest, CallKey, StoreError, frees_key};
 use crate::task::{TaskId, may_have_run};
 
 /// The pause before the end of a call is recorded again, when the store was away; it doubles.

@@ -16,7 +16,7 @@ use crate::catalog::{Catalog, Entry, Unserved};
 use crate::duty_cycle::DutyCycle;
 use crate::message::Message;
 use crate::mount::Mount;
-use crate::source::{Listing, SourceError};
+use crate::ports::source::{Listing, SourceError};
 use crate::tool::Passthrough;
 
 /// A source that claims to change all the time is not asked more often than this.

@@ -12,10 +12,10 @@ use crate::call::Caller;
 use crate::message::Message;
 use crate::mount::{Mount, Naming};
 use crate::names::{ToolId, plain_name};
+use crate::ports::source::{Relay, Relayed, SourceError};
 use crate::progress::Progress;
 use crate::refusal::Refusal;
 use crate::requirements::{Authorization, Grants};
-use crate::source::{Relay, Relayed, SourceError};
 use crate::tool::Passthrough;
 use crate::version::Version;
 

@@ -4,13 +4,13 @@
 //! anything.
 
 use super::settings::Settings;
-use crate::broker::{TokenReply, TokenRequest};
 use crate::call::Caller;
 use crate::catalog::Entry;
 use crate::message::Message;
+use crate::ports::broker::{TokenReply, TokenRequest};
+use crate::ports::source::SourceError;
 use crate::refusal::{Challenge, Refusal};
 use crate::requirements::{AskedBy, Authorization, Grants};
-use crate::source::SourceError;
 
 /// Whether the caller may act for the user that the request names.
 pub(super) fn check_user(caller: &Caller, grants: &Grants) -> Result<(), Refusal> {

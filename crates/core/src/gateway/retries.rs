@@ -13,9 +13,9 @@ use crate::delivery::fill;
 use crate::limits::Limits;
 use crate::message::Message;
 use crate::outcome::Outcome;
+use crate::ports::source::{FailureScope, SourceError};
 use crate::refusal::Refusal;
 use crate::requirements::Authorization;
-use crate::source::{FailureScope, SourceError};
 
 /// How often a call is tried when its source was not reached.
 const ATTEMPTS: u32 = 3;

@@ -17,9 +17,9 @@ use super::tasks::KeptRequest;
 use crate::call::Call;
 use crate::limits::Limits;
 use crate::outcome::{Content, Outcome, ToolError};
+use crate::ports::store::{ClaimedTask, Listener, StoreError};
 use crate::progress::Progress;
 use crate::refusal::Refusal;
-use crate::store::{ClaimedTask, Listener, StoreError};
 use crate::task::{TaskId, refused};
 
 /// How often waiting tasks are looked for although nothing was notified.
@@ -158,7 +158,7 @@ impl Gateway {
     async fn take_turns(self: &Arc<Self>) {
         // After a start, tools appear only once their sources have been heard of.
         self.settled(self.settings.load().limits.list_timeout).await;
-        let mut notifier = self.store.work_bell();
+        let mut notifier = self.store.work_notifier();
         loop {
             self.claim().await;
             tokio::select! {

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::admit::Admission;
-use crate::broker::Broker;
 use crate::call::Caller;
 use crate::limits::Limits;
 use crate::mount::ToolSettings;
 use crate::names::ToolId;
+use crate::ports::broker::Broker;
 use crate::secret::Secret;
 use crate::toolset::{Pattern, Toolset};
 

@@ -18,11 +18,11 @@ use crate::limits::Limits;
 use crate::message::Message;
 use crate::names::ToolRef;
 use crate::outcome::Outcome;
-use crate::refusal::Refusal;
-use crate::store::{
+use crate::ports::store::{
     Backlog, CallKey, ClaimedTask, Durable, FoundTask, Listener, NewTask, Store, StoreError, Submitted,
     frees_key,
 };
+use crate::refusal::Refusal;
 use crate::task::{LONGEST_KEPT, Task, TaskEvent, TaskId, TaskStatus, cancelled};
 use crate::tool::Passthrough;
 

@@ -8,9 +8,9 @@ use jsonwebtoken::jwk::JwkSet;
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use serde_json::{Value, json};
 use toolmux_core::gateway::{Admission, ApiKey, Credential, Gateway, JwtRules, Settings, TokenToolset};
+use toolmux_core::memory::MemoryStore;
 use toolmux_core::progress::Progress;
 use toolmux_core::secret::Secret;
-use toolmux_core::store::MemoryStore;
 use toolmux_core::toolset::{Pattern, Toolset};
 
 use crate::fixture::{Fixture, gateway, line, request, tool};

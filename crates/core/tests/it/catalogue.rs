@@ -8,13 +8,13 @@ use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
 use toolmux_core::gateway::{Gateway, Settings, SourceStatus};
 use toolmux_core::limits::Limits;
+use toolmux_core::memory::MemoryStore;
 use toolmux_core::mount::{Mount, Naming, ToolSettings};
 use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::Outcome;
+use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::schema::Schema;
-use toolmux_core::source::{Listing, Source, SourceError};
-use toolmux_core::store::MemoryStore;
 use toolmux_core::tool::Tool;
 use toolmux_core::toolset::Pattern;
 

@@ -10,12 +10,12 @@ use toolmux_core::call::Call;
 use toolmux_core::gateway::{Admission, ApiKey, Credential, Gateway, Settings};
 use toolmux_core::json_text::raw_of;
 use toolmux_core::limits::Limits;
+use toolmux_core::memory::MemoryStore;
 use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::outcome::{Outcome, Output};
+use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::secret::Secret;
-use toolmux_core::source::{Listing, Source, SourceError};
-use toolmux_core::store::MemoryStore;
 
 use crate::fixture::{LONG, line, request, tool};
 

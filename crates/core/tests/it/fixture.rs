@@ -11,16 +11,16 @@ use toolmux_core::arguments::Arguments;
 use toolmux_core::call::{Call, Caller, Request};
 use toolmux_core::gateway::{Credential, Gateway, Settings};
 use toolmux_core::json_text::{RawJson, raw_of};
+use toolmux_core::memory::MemoryStore;
 use toolmux_core::message::Message;
 use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::{Outcome, Output, ToolError};
+use toolmux_core::ports::source::{FailureScope, Listing, Source, SourceError};
 use toolmux_core::progress::{Progress, Update};
 use toolmux_core::refusal::Refusal;
 use toolmux_core::requirements::Authorization;
 use toolmux_core::schema::Schema;
-use toolmux_core::source::{FailureScope, Listing, Source, SourceError};
-use toolmux_core::store::MemoryStore;
 use toolmux_core::tool::{Passthrough, Tool};
 use toolmux_core::version::Version;
 

@@ -8,11 +8,11 @@ use toolmux_core::call::Request;
 use toolmux_core::delivery::{Delivery, GrantName, Place};
 use toolmux_core::gateway::{Gateway, Settings};
 use toolmux_core::limits::Limits;
+use toolmux_core::memory::MemoryStore;
 use toolmux_core::mount::{Mount, Naming, ToolSettings};
 use toolmux_core::progress::Progress;
 use toolmux_core::requirements::{Authorization, GrantAllowlist, Requirements};
 use toolmux_core::secret::Secret;
-use toolmux_core::store::MemoryStore;
 use toolmux_core::tool::{Hints, Tool};
 use toolmux_core::toolset::Pattern;
 

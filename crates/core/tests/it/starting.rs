@@ -12,15 +12,16 @@ use toolmux_core::call::Call;
 use toolmux_core::gateway::{Gateway, Settings, SourceStatus};
 use toolmux_core::json_text::raw_of;
 use toolmux_core::limits::Limits;
+use toolmux_core::memory::MemoryStore;
 use toolmux_core::message::Message;
 use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::outcome::{Outcome, Output};
+use toolmux_core::ports::source::{Listing, Source, SourceError};
+use toolmux_core::ports::store::Store;
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::Refusal;
 use toolmux_core::requirements::Requirements;
 use toolmux_core::schema::Schema;
-use toolmux_core::source::{Listing, Source, SourceError};
-use toolmux_core::store::{MemoryStore, Store};
 use toolmux_core::tool::{Hints, Passthrough, Returns, TaskSupport, Tool};
 
 use crate::fixture::{anyone, call, line, request, tool};

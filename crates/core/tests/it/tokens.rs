@@ -4,14 +4,14 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 use toolmux_core::BoxFuture;
-use toolmux_core::broker::{
-    Broker, ChallengeStatus, ConsentRequest, Finished, OAuthCallback, StartFrom, Started, TokenReply,
-    TokenRequest,
-};
 use toolmux_core::delivery::{Delivery, GrantName, Place};
 use toolmux_core::gateway::Settings;
 use toolmux_core::message::Message;
 use toolmux_core::mount::ToolSettings;
+use toolmux_core::ports::broker::{
+    Broker, ChallengeStatus, ConsentRequest, Finished, OAuthCallback, StartFrom, Started, TokenReply,
+    TokenRequest,
+};
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::{Challenge, Refusal};
 use toolmux_core::requirements::{Authorization, Requirements};

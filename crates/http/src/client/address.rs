@@ -6,8 +6,8 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use percent_encoding::percent_decode_str;
 use toolmux_core::call::Call;
 use toolmux_core::message::Message;
+use toolmux_core::ports::source::SourceError;
 use toolmux_core::refusal::Refusal;
-use toolmux_core::source::SourceError;
 use url::Url;
 
 /// The address of a server, below which its paths are.

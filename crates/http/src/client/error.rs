@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use toolmux_core::answer_memory::NoMemory;
 use toolmux_core::message::Message;
-use toolmux_core::source::SourceError;
+use toolmux_core::ports::source::SourceError;
 
 /// What the network said.
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;

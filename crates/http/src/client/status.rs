@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, StatusCode, header};
 use toolmux_core::message::Message;
+use toolmux_core::ports::source::SourceError;
 use toolmux_core::refusal::Refusal;
-use toolmux_core::source::SourceError;
 
 use super::answer::Answer;
 

@@ -11,10 +11,10 @@ use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
 use toolmux_core::message::Message;
 use toolmux_core::outcome::Outcome;
+use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::{Challenge, ParameterError, Refusal};
 use toolmux_core::schema::Schema;
-use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_core::tool::Tool;
 use toolmux_http::client::StatusAnswer;
 

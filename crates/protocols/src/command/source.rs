@@ -19,11 +19,11 @@ use toolmux_core::call::Call;
 use toolmux_core::json_text::{RawJson, to_raw};
 use toolmux_core::message::Message;
 use toolmux_core::outcome::{Outcome, Output, ToolError};
+use toolmux_core::ports::source::{FailureScope, Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::redact::redacted;
 use toolmux_core::refusal::{ParameterError, Refusal};
 use toolmux_core::schema::Schema;
-use toolmux_core::source::{FailureScope, Listing, Source, SourceError};
 use toolmux_core::tool::{Hints, Tool};
 
 use super::template::{fill, option_made_by, placeholders};

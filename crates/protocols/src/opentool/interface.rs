@@ -5,9 +5,9 @@ use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
 use toolmux_core::message::Message;
 use toolmux_core::outcome::{Outcome, Output, ToolError};
+use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::{ParameterError, Refusal};
-use toolmux_core::source::{Listing, Source, SourceError};
 
 use super::document::OpenTool;
 

@@ -9,9 +9,9 @@ use toolmux_core::call::Call;
 use toolmux_core::json_text::{RawJson, to_raw};
 use toolmux_core::message::Message;
 use toolmux_core::outcome::{Outcome, Output, ToolError};
+use toolmux_core::ports::source::SourceError;
 use toolmux_core::progress::{Progress, Update};
 use toolmux_core::refusal::{ParameterError, Refusal};
-use toolmux_core::source::SourceError;
 use toolmux_core::tool::Passthrough;
 use toolmux_http::client::{HttpError, StatusAnswer};
 

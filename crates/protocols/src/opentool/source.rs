@@ -13,9 +13,9 @@ use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
 use toolmux_core::message::Message;
 use toolmux_core::outcome::{Outcome, Output};
+use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::Refusal;
-use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_http::client::credential_headers;
 
 use super::client::{Client, Loaded};

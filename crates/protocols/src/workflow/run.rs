@@ -9,9 +9,9 @@ use toolmux_core::json_text::raw_of;
 use toolmux_core::message::Message;
 use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::{Outcome, Output, ToolError};
+use toolmux_core::ports::source::SourceError;
 use toolmux_core::progress::{Progress, Update};
 use toolmux_core::refusal::Refusal;
-use toolmux_core::source::SourceError;
 
 use super::document::{Step, Workflow};
 use super::reference::Values;

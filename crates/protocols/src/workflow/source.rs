@@ -11,9 +11,9 @@ use serde_json::{Map, Value, json};
 use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
 use toolmux_core::outcome::Outcome;
+use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::schema::Schema;
-use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_core::tool::Tool;
 use toolmux_core::version::Version;
 

@@ -11,12 +11,12 @@ use tokio::sync::Notify;
 use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
 use toolmux_core::gateway::{Gateway, Settings};
+use toolmux_core::memory::MemoryStore;
 use toolmux_core::message::Message;
 use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::outcome::Outcome;
+use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
-use toolmux_core::source::{Listing, Source, SourceError};
-use toolmux_core::store::MemoryStore;
 use toolmux_core::toolset::{Pattern, Toolset};
 use toolmux_http::client::{HttpClient, HttpLimits};
 

@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use toolmux_core::arguments::Arguments;
 use toolmux_core::call::Request;
 use toolmux_core::gateway::{Credential, Gateway, Settings};
+use toolmux_core::memory::MemoryStore;
 use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::{Outcome, Retry};
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::Refusal;
-use toolmux_core::store::MemoryStore;
 use toolmux_protocols::SOURCES;
 use toolmux_protocols::registry::Opening;
 

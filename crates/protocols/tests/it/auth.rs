@@ -8,12 +8,13 @@ use futures_util::FutureExt;
 use http::{HeaderMap, Method, StatusCode};
 use serde_json::{Value, json};
 use toolmux_broker::{Base, OAuthBroker, Owner, SealingKey};
-use toolmux_core::broker::{Broker, TokenReply, TokenRequest};
 use toolmux_core::gateway::{Admission, ApiKey, Gateway, Settings};
+use toolmux_core::memory::MemoryStore;
 use toolmux_core::mount::{Mount, Naming, ToolSettings};
+use toolmux_core::ports::broker::{Broker, TokenReply, TokenRequest};
+use toolmux_core::ports::store::{SealedKey, Store};
 use toolmux_core::requirements::{Authorization, Requirements};
 use toolmux_core::secret::Secret;
-use toolmux_core::store::{MemoryStore, SealedKey, Store};
 use toolmux_core::toolset::Pattern;
 use toolmux_http::client::{HttpClient, HttpLimits};
 

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use http::StatusCode;
 use serde_json::json;
 use toolmux_broker::{Base, OAuthBroker, SealingKey};
-use toolmux_core::broker::{
+use toolmux_core::memory::MemoryStore;
+use toolmux_core::message::Message;
+use toolmux_core::ports::broker::{
     Broker, ChallengeStatus, ConsentRequest, Finished, OAuthCallback, Proof, StartFrom, Started, TokenReply,
     TokenRequest,
 };
-use toolmux_core::message::Message;
 use toolmux_core::requirements::{Authorization, TokenServer};
-use toolmux_core::store::MemoryStore;
 use url::Url;
 
 use crate::auth::{Stage, get, go_on, location, open, stage, url};

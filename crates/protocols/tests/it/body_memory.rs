@@ -8,8 +8,8 @@ use axum::extract::Request;
 use futures_util::stream;
 use toolmux_core::gateway::{Gateway, Settings};
 use toolmux_core::limits::Limits;
+use toolmux_core::memory::MemoryStore;
 use toolmux_core::refusal::Refusal;
-use toolmux_core::store::MemoryStore;
 use toolmux_http::serve::{Received, SharedHeaders, Web, WebLimits};
 
 const MEMORY: usize = 1 << 20;

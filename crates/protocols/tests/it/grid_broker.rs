@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use toolmux_core::BoxFuture;
-use toolmux_core::broker::{
+use toolmux_core::message::Message;
+use toolmux_core::ports::broker::{
     Broker, ChallengeStatus, ConsentRequest, Finished, OAuthCallback, StartFrom, Started, TokenReply,
     TokenRequest,
 };
-use toolmux_core::message::Message;
 use toolmux_core::refusal::{Challenge, Refusal};
 
 /// Providers, each with the tool of the toolkit `Gate` that needs it.

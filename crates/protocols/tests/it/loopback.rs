@@ -9,7 +9,7 @@ mod workflows;
 use std::sync::Arc;
 
 use serde_json::Value;
-use toolmux_core::source::Source;
+use toolmux_core::ports::source::Source;
 use toolmux_protocols::SOURCES;
 use toolmux_protocols::registry::Opening;
 

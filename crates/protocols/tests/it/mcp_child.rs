@@ -11,9 +11,9 @@ use tokio::time::{advance, timeout};
 use toolmux_core::gateway::Settings;
 use toolmux_core::json_text::raw_of;
 use toolmux_core::limits::Limits;
+use toolmux_core::ports::source::{Relay, Source};
 use toolmux_core::progress::Progress;
 use toolmux_core::requirements::Grants;
-use toolmux_core::source::{Relay, Source};
 
 use crate::mcp_client::{ask, call, modern, modern_as, rpc, send, session, text};
 use crate::mcp_fixture::{Served, open, serve};

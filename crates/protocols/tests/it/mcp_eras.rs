@@ -10,10 +10,10 @@ use toolmux_core::call::Call;
 use toolmux_core::gateway::Settings;
 use toolmux_core::json_text::{raw_of, to_raw};
 use toolmux_core::outcome::{Content, Outcome, Output, ToolError};
+use toolmux_core::ports::source::{Listing, Relay, Relayed, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::requirements::Grants;
 use toolmux_core::schema::Schema;
-use toolmux_core::source::{Listing, Relay, Relayed, Source, SourceError};
 use toolmux_core::tool::{Passthrough, Tool};
 
 use crate::mcp_client::{ask, modern, rpc, send, session, text};

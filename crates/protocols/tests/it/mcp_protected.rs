@@ -13,8 +13,9 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use toolmux_broker::{OAuthBroker, Provider as Registered, SealingKey};
 use toolmux_core::gateway::{ApiKey, Settings, SourceStatus};
+use toolmux_core::memory::MemoryStore;
+use toolmux_core::ports::store::Store;
 use toolmux_core::secret::Secret;
-use toolmux_core::store::{MemoryStore, Store};
 
 use crate::auth::complete;
 use crate::auth_provider::{CLIENT, Provider, SECRET};

@@ -9,10 +9,10 @@ use toolmux_core::call::Call;
 use toolmux_core::gateway::Settings;
 use toolmux_core::json_text::raw_of;
 use toolmux_core::outcome::{Outcome, Output, ToolError};
+use toolmux_core::ports::source::{Listing, Relay, Relayed, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::requirements::Grants;
 use toolmux_core::schema::Schema;
-use toolmux_core::source::{Listing, Relay, Relayed, Source, SourceError};
 use toolmux_core::tool::{Passthrough, Tool};
 
 use crate::mcp_client::{answer_as_bob, ask, modern_as, rpc, send, text};

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use http::StatusCode;
 use serde_json::{Value, json};
-use toolmux_core::store::{MemoryStore, Store};
+use toolmux_core::memory::MemoryStore;
+use toolmux_core::ports::store::Store;
 
 use crate::auth::{complete, get};
 use crate::auth_provider::Provider;

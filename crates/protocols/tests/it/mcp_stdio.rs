@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use toolmux_core::gateway::{Settings, SourceStatus};
 use toolmux_core::limits::Limits;
 use toolmux_core::mount::ToolSettings;
-use toolmux_core::source::Source;
+use toolmux_core::ports::source::Source;
 use toolmux_core::toolset::Pattern;
 
 use crate::mcp_client::{ask, call, modern};

@@ -8,8 +8,8 @@ use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
 use toolmux_core::gateway::{Credential, Settings};
 use toolmux_core::outcome::Outcome;
+use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
-use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_protocols::mcp::serve_streams;
 
 use crate::mcp_client::{modern_as, rpc};

@@ -11,10 +11,10 @@ use toolmux_core::call::Call;
 use toolmux_core::gateway::{Admission, ApiKey, Credential, Settings};
 use toolmux_core::json_text::raw_of;
 use toolmux_core::outcome::{Outcome, Output, ToolError};
+use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::schema::Schema;
 use toolmux_core::secret::Secret;
-use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_core::task::TaskStatus;
 use toolmux_core::tool::Tool;
 

@@ -11,9 +11,9 @@ use toolmux_core::call::Call;
 use toolmux_core::gateway::Settings;
 use toolmux_core::json_text::raw_of;
 use toolmux_core::outcome::Outcome;
+use toolmux_core::ports::source::{Listing, Relay, Relayed, Source, SourceError};
 use toolmux_core::progress::{Progress, Update};
 use toolmux_core::requirements::Grants;
-use toolmux_core::source::{Listing, Relay, Relayed, Source, SourceError};
 use toolmux_core::tool::Passthrough;
 use toolmux_http::client::Answer;
 

@@ -10,9 +10,9 @@ use toolmux_core::call::Call;
 use toolmux_core::gateway::Settings;
 use toolmux_core::json_text::raw_of;
 use toolmux_core::outcome::{Content, Outcome, Output};
+use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::schema::Schema;
-use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_core::tool::Tool;
 
 use crate::oxp::Server;

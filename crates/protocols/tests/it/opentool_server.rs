@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::Method;
 use serde_json::{Value, json};
 use toolmux_core::gateway::{Gateway, Settings};
-use toolmux_core::store::MemoryStore;
+use toolmux_core::memory::MemoryStore;
 use toolmux_protocols::opentool::{OpenTool, check as faults};
 
 use crate::opentool::Server;

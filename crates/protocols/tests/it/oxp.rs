@@ -9,9 +9,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 use toolmux_core::gateway::{Gateway, Settings};
+use toolmux_core::memory::MemoryStore;
 use toolmux_core::mount::{Mount, Naming};
-use toolmux_core::source::Source;
-use toolmux_core::store::MemoryStore;
+use toolmux_core::ports::source::Source;
 use toolmux_http::client::{HttpClient, HttpLimits};
 use toolmux_http::serve::{Served, Web, WebLimits, router, shared_headers};
 

@@ -10,11 +10,11 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use toolmux_core::gateway::{Gateway, Settings};
+use toolmux_core::memory::MemoryStore;
 use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::outcome::Outcome;
+use toolmux_core::ports::source::Source;
 use toolmux_core::refusal::{Challenge, Refusal};
-use toolmux_core::source::Source;
-use toolmux_core::store::MemoryStore;
 use toolmux_protocols::oxp::{OxpClient, OxpError, Patience, ToolCall, Waited};
 use toolmux_protocols::registry::Opening;
 

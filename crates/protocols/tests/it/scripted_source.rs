@@ -12,11 +12,11 @@ use toolmux_core::call::Call;
 use toolmux_core::json_text::{RawJson, raw_of};
 use toolmux_core::message::Message;
 use toolmux_core::outcome::{Content, Outcome, Output, Retry, ToolError};
+use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::{Progress, Update};
 use toolmux_core::refusal::{Challenge, ParameterError, Refusal};
 use toolmux_core::requirements::{Authorization, Requirements};
 use toolmux_core::schema::Schema;
-use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_core::tool::{Returns, Tool};
 use toolmux_core::version::Version;
 

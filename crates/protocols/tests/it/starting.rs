@@ -11,11 +11,11 @@ use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
 use toolmux_core::gateway::{Gateway, Settings};
 use toolmux_core::limits::Limits;
+use toolmux_core::memory::MemoryStore;
 use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::outcome::Outcome;
+use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
-use toolmux_core::source::{Listing, Source, SourceError};
-use toolmux_core::store::MemoryStore;
 
 use crate::mcp_client::{ask, modern, rpc};
 use crate::oxp::{SETTLE, Server};

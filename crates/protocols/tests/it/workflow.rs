@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolmux_core::gateway::{Admission, ApiKey, Gateway, Settings};
+use toolmux_core::memory::MemoryStore;
 use toolmux_core::mount::{Mount, Naming};
+use toolmux_core::ports::source::Source;
 use toolmux_core::secret::Secret;
-use toolmux_core::source::Source;
-use toolmux_core::store::MemoryStore;
 use toolmux_core::toolset::{Pattern, Toolset};
 use toolmux_protocols::registry::{OpenError, Opening};
 use toolmux_protocols::workflow::check as faults;

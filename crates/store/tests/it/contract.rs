@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use toolmux_core::audit::{AuditAction, AuditRecord};
-use toolmux_core::store::{DefinitionsKey, MemoryStore, Retention, Sealed, SealedKey, Store, StoreStatus};
+use toolmux_core::memory::MemoryStore;
+use toolmux_core::ports::store::{DefinitionsKey, Retention, Sealed, SealedKey, Store, StoreStatus};
 use toolmux_store::{StoreSettings, open};
 
 use crate::postgres_server::PostgresServer;

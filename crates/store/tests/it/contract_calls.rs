@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use toolmux_core::outcome::{Outcome, Output, Retry, ToolError};
-use toolmux_core::store::{Begun, CallKey, Retention, Store};
+use toolmux_core::ports::store::{Begun, CallKey, Retention, Store};
 use toolmux_core::tool::Passthrough;
 
 use crate::contract::{Fact, next_millisecond};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use toolmux_core::audit::{AuditAction, AuditRecord};
 use toolmux_core::outcome::{Outcome, Output};
+use toolmux_core::ports::store::{Backlog, Begun, CallKey, Retention, Store};
 use toolmux_core::progress::Update;
-use toolmux_core::store::{Backlog, Begun, CallKey, Retention, Store};
 use toolmux_core::task::{TaskId, TaskStatus, result_not_kept};
 
 use crate::contract::{Fact, next_millisecond};

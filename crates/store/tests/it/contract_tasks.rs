@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use toolmux_core::json_text::raw_of;
 use toolmux_core::outcome::{Outcome, Retry, ToolError};
+use toolmux_core::ports::store::{NewTask, Retention, Store, Submitted};
 use toolmux_core::progress::Update;
-use toolmux_core::store::{NewTask, Retention, Store, Submitted};
 use toolmux_core::task::{TaskChange, TaskId};
 
 use crate::contract::{Fact, next_millisecond};
@@ -311,7 +311,7 @@ async fn tasks_are_listed_newest_first(store: Arc<dyn Store>) {
 }
 
 async fn the_bell_rings_for_every_change(store: Arc<dyn Store>) {
-    let mut work = store.work_bell();
+    let mut work = store.work_notifier();
     let id = submit(&store, "alice").await;
     work.changed().await;
     let mut notifier = store.task_notifier(&id);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use sqlx::Connection;
 use sqlx::sqlite::SqliteConnection;
 use toolmux_core::audit::{AuditAction, AuditRecord};
-use toolmux_core::store::{Begun, SealedKey, Store, StoreError};
+use toolmux_core::ports::store::{Begun, SealedKey, Store, StoreError};
 use toolmux_store::open;
 
 use crate::contract::settings;

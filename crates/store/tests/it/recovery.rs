@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sqlx::Connection;
 use tokio::time::timeout;
-use toolmux_core::store::{Begun, NewTask, Store};
+use toolmux_core::ports::store::{Begun, NewTask, Store};
 use toolmux_core::task::TaskId;
 use toolmux_store::{ReadOnlyStore, SqlStore, StoreSettings};
 

@@ -7,7 +7,7 @@ use sqlx::postgres::PgConnection;
 use sqlx::{Connection, Row};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use toolmux_core::store::{Begun, Durable, Store};
+use toolmux_core::ports::store::{Begun, Durable, Store};
 use toolmux_store::{SqlStore, StoreSettings};
 
 use crate::contract::settings;

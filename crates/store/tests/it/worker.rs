@@ -12,9 +12,9 @@ use toolmux_core::gateway::{Gateway, Settings};
 use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::{Outcome, Output};
+use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::schema::Schema;
-use toolmux_core::source::{Listing, Source, SourceError};
 use toolmux_core::tool::{Hints, Tool};
 use toolmux_store::{StoreSettings, open};
 

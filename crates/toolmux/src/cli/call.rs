@@ -10,12 +10,12 @@ use tokio::time::timeout;
 use toolmux_core::arguments::Arguments;
 use toolmux_core::call::Request;
 use toolmux_core::gateway::Gateway;
+use toolmux_core::memory::MemoryStore;
 use toolmux_core::names::{ToolRef, flat_name, plain_name};
 use toolmux_core::nearest::nearest;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::Refusal;
-use toolmux_core::store::MemoryStore;
 use toolmux_protocols::oxp::{ListedTool, ToolCall};
 
 use super::closing::closing;

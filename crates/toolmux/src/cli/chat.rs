@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use toolmux_core::call::Caller;
 use toolmux_core::gateway::{Credential, Gateway};
+use toolmux_core::memory::MemoryStore;
 use toolmux_core::secret::Secret;
-use toolmux_core::store::MemoryStore;
 use toolmux_http::client::{HttpClient, HttpLimits};
 use toolmux_protocols::model::{ModelClient, run, tools};
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 use clap::Subcommand;
 use serde_json::{Value, json};
 use toolmux_core::audit::AuditRecord;
+use toolmux_core::ports::store::{Pruned, Retention, StoreError, StoreStatus};
 use toolmux_core::redact::know_password_in;
 use toolmux_core::secret::Secret;
-use toolmux_core::store::{Pruned, Retention, StoreError, StoreStatus};
 use toolmux_store::{OpenError, ReadOnlyStore};
 
 use super::failure::Failure;

@@ -11,12 +11,12 @@ use tokio::sync::mpsc;
 use toolmux_core::arguments::Arguments;
 use toolmux_core::call::Request;
 use toolmux_core::gateway::{Credential, Gateway};
+use toolmux_core::memory::MemoryStore;
 use toolmux_core::mount::{Mount, Naming, ToolSettings};
 use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::{Progress, Update};
 use toolmux_core::requirements::GrantAllowlist;
-use toolmux_core::store::MemoryStore;
 use toolmux_core::toolset::Pattern;
 
 use super::call::{named, print, schema};

@@ -10,7 +10,7 @@ use http::Request;
 use serde_json::{Value, json};
 use toolmux_core::catalog::{Catalog, Entry};
 use toolmux_core::gateway::{Gateway, SourceStatus};
-use toolmux_core::store::MemoryStore;
+use toolmux_core::memory::MemoryStore;
 use toolmux_core::tool::Returns;
 use tower::ServiceExt;
 

@@ -35,9 +35,9 @@ use toolmux_core::gateway::{Admission, ApiKey, TokenToolset};
 use toolmux_core::hex::to_hex;
 use toolmux_core::limits::Limits;
 use toolmux_core::mount::{Naming, ToolSettings};
+use toolmux_core::ports::store::Retention;
 use toolmux_core::requirements::GrantAllowlist;
 use toolmux_core::secret::Secret;
-use toolmux_core::store::Retention;
 use toolmux_core::toolset::{Pattern, Toolset};
 use toolmux_http::serve::WebLimits;
 use toolmux_protocols::SOURCES;
@@ -235,7 +235,7 @@ impl SourceConfig {
     }
 
     /// Makes the source. Connects to nothing yet.
-    pub fn open(&self) -> anyhow::Result<Arc<dyn toolmux_core::source::Source>> {
+    pub fn open(&self) -> anyhow::Result<Arc<dyn toolmux_core::ports::source::Source>> {
         let kind = self.source_kind().ok_or_else(|| anyhow::anyhow!("there is no kind `{}`", self.kind))?;
         let secrets = |setting: &_| secrets::read(setting, &self.folder);
         let opening =

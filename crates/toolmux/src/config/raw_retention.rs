@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
-use toolmux_core::store::Retention;
+use toolmux_core::ports::store::Retention;
 
 use super::duration::duration;
 use super::size::size;

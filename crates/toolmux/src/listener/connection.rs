@@ -128,7 +128,7 @@ mod tests {
     use tokio::net::TcpListener;
     use tokio::time::timeout;
     use toolmux_core::gateway::{Gateway, Settings};
-    use toolmux_core::store::MemoryStore;
+    use toolmux_core::memory::MemoryStore;
     use toolmux_http::serve::{SharedHeaders, Web, WebLimits};
 
     use super::*;

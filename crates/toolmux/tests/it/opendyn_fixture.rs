@@ -9,11 +9,11 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use toolmux_core::arguments::Arguments;
 use toolmux_core::gateway::{Credential, Gateway, Settings};
+use toolmux_core::memory::MemoryStore;
 use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::Progress;
 use toolmux_core::secret::Secret;
-use toolmux_core::store::MemoryStore;
 use toolmux_protocols::opendyn;
 use toolmux_protocols::registry::Opening;
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolmux_core::gateway::Gateway;
-use toolmux_core::source::Source;
+use toolmux_core::ports::source::Source;
 use toolmux_protocols::opendyn;
 use toolmux_protocols::registry::Opening;
 

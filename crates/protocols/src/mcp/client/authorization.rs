@@ -8,9 +8,9 @@ use arc_swap::ArcSwapOption;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use toolmux_core::ports::source::{Listing, SourceError};
 use toolmux_core::requirements::{self, Grants, TokenServer};
 use toolmux_core::schema::Schema;
-use toolmux_core::source::{Listing, SourceError};
 use toolmux_core::tool::Tool;
 use url::Url;
 

@@ -8,8 +8,8 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use tokio::sync::broadcast;
 use toolmux_core::json_text::RawJson;
 use toolmux_core::message::Message;
+use toolmux_core::ports::source::{Relayed, SourceError};
 use toolmux_core::refusal::Refusal;
-use toolmux_core::source::{Relayed, SourceError};
 use toolmux_http::client::{HttpClient, HttpError, HttpLimits, StatusAnswer};
 
 use super::authorization::TokenWanted;

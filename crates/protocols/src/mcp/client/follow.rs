@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 use toolmux_core::json_text::{RawJson, raw_of, to_raw};
+use toolmux_core::ports::source::Relayed;
 use toolmux_core::progress::{Progress, Update};
-use toolmux_core::source::Relayed;
 
 use crate::mcp::MCP;
 use crate::mcp::wire::{Capabilities, INTERNAL_ERROR, METHOD_NOT_FOUND};

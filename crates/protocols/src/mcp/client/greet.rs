@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use toolmux_core::message::Message;
+use toolmux_core::ports::source::Relayed;
 use toolmux_core::progress::Progress;
-use toolmux_core::source::Relayed;
 
 use super::connection::{Broken, Channel, UpstreamRequest};
 use super::follow::Following;

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use toolmux_core::duty_cycle::DutyCycle;
 use toolmux_core::json_text::{RawJson, to_raw};
 use toolmux_core::message::Message;
+use toolmux_core::ports::source::Listing;
 use toolmux_core::progress::Progress;
-use toolmux_core::source::Listing;
 use toolmux_core::tool::Passthrough;
 
 use super::connection::{Broken, Connection, UpstreamRequest};

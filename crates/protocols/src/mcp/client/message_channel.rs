@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use toolmux_core::answer_memory::{self, NoMemory};
 use toolmux_core::json_text::{RawJson, to_raw};
 use toolmux_core::memory_budget::Reservation;
-use toolmux_core::source::Relayed;
+use toolmux_core::ports::source::Relayed;
 
 use super::follow::{Following, unasked};
 use super::outgoing::{Cut, Outgoing, reply};

@@ -28,7 +28,7 @@ mod subscribed;
 
 use std::sync::Arc;
 
-use toolmux_core::source::Source;
+use toolmux_core::ports::source::Source;
 
 use self::settings::McpSettings;
 use crate::registry::{OpenError, Opening, SourceKind};

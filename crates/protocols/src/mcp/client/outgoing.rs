@@ -1,7 +1,7 @@
 //! Messages of ours on a connection that carries messages both ways, and why one of them got no answer.
 
 use serde_json::value::RawValue;
-use toolmux_core::source::Relayed;
+use toolmux_core::ports::source::Relayed;
 
 use super::connection::Broken;
 

@@ -14,10 +14,10 @@ use toolmux_core::arguments::Arguments;
 use toolmux_core::call::Call;
 use toolmux_core::json_text::{RawJson, raw_of};
 use toolmux_core::outcome::{Outcome, Output, ToolError};
+use toolmux_core::ports::source::{Listing, Relay, Relayed, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::requirements::{self, Grants};
 use toolmux_core::secret::Secret;
-use toolmux_core::source::{Listing, Relay, Relayed, Source, SourceError};
 use toolmux_core::tool::Passthrough;
 use toolmux_http::client::credential_headers;
 

@@ -17,7 +17,7 @@ use toolmux_core::BoxFuture;
 use toolmux_core::answer_memory::answer_takes;
 use toolmux_core::json_text::RawJson;
 use toolmux_core::message::Message as Words;
-use toolmux_core::source::Relayed;
+use toolmux_core::ports::source::Relayed;
 use toolmux_http::client::{Answer, HttpClient, HttpError, StatusAnswer, Target};
 use toolmux_http::sse::Decoder;
 use url::Url;

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, interval_at};
 use toolmux_core::message::Message;
-use toolmux_core::source::Relayed;
+use toolmux_core::ports::source::Relayed;
 
 use super::connection::Broken;
 use super::outgoing_params::OutgoingParams;

@@ -9,8 +9,8 @@ use serde_json::value::RawValue;
 use toolmux_core::call::Caller;
 use toolmux_core::gateway::{Admission, ApiKey, Credential, Gateway, Settings};
 use toolmux_core::json_text::to_raw;
+use toolmux_core::memory::MemoryStore;
 use toolmux_core::secret::Secret;
-use toolmux_core::store::MemoryStore;
 
 use super::page::{Freshness, page};
 use super::session::{open, seal};

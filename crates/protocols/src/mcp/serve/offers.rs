@@ -11,9 +11,9 @@ use toolmux_core::gateway::{Gateway, Offer};
 use toolmux_core::json_text::RawJson;
 use toolmux_core::mount::Naming;
 use toolmux_core::names::flat_name;
+use toolmux_core::ports::source::{Relay, Relayed};
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::Refusal;
-use toolmux_core::source::{Relay, Relayed};
 
 use super::exchange::{Exchange, Peer};
 use super::page::{Freshness, cacheable, page};

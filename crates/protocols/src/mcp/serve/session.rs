@@ -61,8 +61,8 @@ mod tests {
     use std::sync::Arc;
 
     use toolmux_core::gateway::{Admission, ApiKey, Credential, Gateway, Settings};
+    use toolmux_core::memory::MemoryStore;
     use toolmux_core::secret::Secret;
-    use toolmux_core::store::MemoryStore;
 
     use super::*;
 

@@ -216,7 +216,7 @@ impl Drop for Begun {
 #[cfg(test)]
 mod tests {
     use toolmux_core::gateway::Settings;
-    use toolmux_core::store::MemoryStore;
+    use toolmux_core::memory::MemoryStore;
 
     use super::*;
     use crate::mcp::template::MOST_URI_BYTES;

@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 use tokio::time::sleep;
 use toolmux_core::gateway::Gateway;
 use toolmux_core::json_text::raw_of;
+use toolmux_core::ports::source::Relay;
 use toolmux_core::progress::{Progress, Update};
-use toolmux_core::source::Relay;
 
 use super::exchange::{Exchange, Outlet, Peer};
 use super::session_state::{MOST_SUBSCRIPTIONS, SUBSCRIPTION_BYTES, SessionState};

@@ -13,8 +13,8 @@ use toolmux_core::call::Call;
 use toolmux_core::gateway::{Gateway, Settings};
 use toolmux_core::limits::Limits;
 use toolmux_core::outcome::Outcome;
+use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
-use toolmux_core::source::{Listing, Source, SourceError};
 
 use super::contract::{OtherSide, Tools, is_listed, until};
 use super::open;

@@ -3,7 +3,7 @@
 use serde_json::json;
 use tokio::task::JoinSet;
 use toolmux_core::message::Message;
-use toolmux_core::source::Listing;
+use toolmux_core::ports::source::Listing;
 
 use super::{Found, name, one, prove, source};
 use crate::cli::failure::Failure;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use toolmux_core::message::Message;
-use toolmux_core::source::Listing;
+use toolmux_core::ports::source::Listing;
 
 use crate::cli::closing::until_signal;
 use crate::cli::failure::Failure;

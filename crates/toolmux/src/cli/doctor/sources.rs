@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use toolmux_core::catalog::Catalog;
 use toolmux_core::gateway::{Gateway, SourceStatus};
+use toolmux_core::memory::MemoryStore;
 use toolmux_core::nearest::nearest;
-use toolmux_core::store::MemoryStore;
 use toolmux_core::toolset::Pattern;
 
 use super::Finding;

@@ -4,8 +4,8 @@
 use std::time::SystemTime;
 
 use crate::outcome::Outcome;
+use crate::ports::store::{CallKey, NewTask};
 use crate::progress::Update;
-use crate::store::{CallKey, NewTask};
 use crate::task::{Task, TaskChange, TaskEvent, TaskStatus, result_not_kept};
 
 #[derive(Debug)]

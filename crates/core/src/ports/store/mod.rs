@@ -1,13 +1,11 @@
-//! The port that records go out by, and the store that keeps them in memory.
+//! The port that records go out by.
 
-mod memory;
 mod notifiers;
 mod retention;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-pub use self::memory::MemoryStore;
 pub use self::notifiers::{Listener, Notifiers};
 pub use self::retention::{PRUNE_EVERY, Quota, Retention};
 use crate::BoxFuture;
@@ -171,7 +169,7 @@ pub trait Store: Send + Sync {
     fn task_notifier(&self, id: &TaskId) -> Listener;
 
     /// Notifies whenever there may be a task to claim.
-    fn work_bell(&self) -> Listener;
+    fn work_notifier(&self) -> Listener;
 
     /// Keeps what was done.
     fn audit_add<'a>(&'a self, records: &'a [AuditRecord]) -> StoreFuture<'a, ()>;

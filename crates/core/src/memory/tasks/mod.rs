@@ -11,10 +11,10 @@ use self::ended::Ended;
 use self::record::{Event, Record};
 use super::calls::Room;
 use crate::outcome::Outcome;
-use crate::progress::Update;
-use crate::store::{
+use crate::ports::store::{
     Backlog, CallDigest, CallKey, ClaimedTask, FoundTask, NewTask, Retention, Submitted, frees_key,
 };
+use crate::progress::Update;
 use crate::task::{Task, TaskId, TaskStatus, never_its_turn};
 
 /// How often submitting looks for tasks whose time is over.

@@ -4,8 +4,8 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::record::Record;
-use crate::store::Quota;
-use crate::store::memory::calls::Room;
+use crate::memory::calls::Room;
+use crate::ports::store::Quota;
 use crate::task::TaskId;
 
 #[derive(Debug, Default)]

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 use crate::call::CallId;
 use crate::outcome::Outcome;
-use crate::store::{Begun, CallDigest, CallKey, Quota, Retention};
+use crate::ports::store::{Begun, CallDigest, CallKey, Quota, Retention};
 use crate::task::result_not_kept;
 
 /// How many ended calls memory keeps, whatever more is allowed.

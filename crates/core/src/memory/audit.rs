@@ -4,7 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use crate::audit::{AuditAction, AuditRecord};
-use crate::store::{Quota, Retention};
+use crate::ports::store::{Quota, Retention};
 
 /// How many audit records of either kind memory keeps, whatever more is allowed.
 pub(super) const MOST_AUDITED: u64 = 10_000;

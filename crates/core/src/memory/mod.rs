@@ -15,13 +15,13 @@ use sha2::{Digest, Sha256};
 use self::audit::{Audit, MOST_AUDITED};
 use self::calls::{Calls, MOST_CALLS, Room};
 use self::tasks::Tasks;
-use super::{
-    Backlog, Begun, CallDigest, CallKey, ClaimedTask, DefinitionsKey, FoundTask, Listener, NewTask,
-    Notifiers, PRUNE_EVERY, Pruned, Retention, Sealed, SealedKey, Store, StoreFuture, StoreStatus, Submitted,
-};
 use crate::BoxFuture;
 use crate::audit::AuditRecord;
 use crate::outcome::Outcome;
+use crate::ports::store::{
+    Backlog, Begun, CallDigest, CallKey, ClaimedTask, DefinitionsKey, FoundTask, Listener, NewTask,
+    Notifiers, PRUNE_EVERY, Pruned, Retention, Sealed, SealedKey, Store, StoreFuture, StoreStatus, Submitted,
+};
 use crate::progress::Update;
 use crate::task::{Task, TaskId, TaskStatus};
 
@@ -293,7 +293,7 @@ impl Store for MemoryStore {
         self.notifiers.listen(id.as_str())
     }
 
-    fn work_bell(&self) -> Listener {
+    fn work_notifier(&self) -> Listener {
         self.notifiers.listen(WORK)
     }
 

@@ -1,0 +1,6 @@
+//! The three ports: sources bring tools in, stores keep records, and a broker keeps tokens of users. What is behind
+//! them is chosen by whoever builds the gateway.
+
+pub mod broker;
+pub mod source;
+pub mod store;
