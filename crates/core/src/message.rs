@@ -1,14 +1,11 @@
 //! A message in two halves: what a model or user may read, and what only a developer may.
 
-use serde::{Deserialize, Serialize};
-
 /// Deliberately without `Display`: the developer half cannot leak by accident.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// May be shown to a model or a user.
     pub public: String,
     /// Goes to the log, and in OXP's `developer_message` to callers who may know it; nowhere else.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub developer: Option<String>,
 }
 

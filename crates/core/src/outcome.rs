@@ -10,8 +10,7 @@ use crate::message::Message;
 use crate::tool::Passthrough;
 
 /// The tool ran: it returned, or it failed.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// It gave a value.
     Returned(Output),
@@ -37,15 +36,13 @@ impl Outcome {
 }
 
 /// What a tool gave.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Output {
     /// The value, as the tool wrote it; `null` from tools that return nothing.
     pub value: RawJson,
     /// Content blocks, when the tool gave any beside or instead of a plain value.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub content: Vec<Content>,
     /// What only the protocol it came by can say.
-    #[serde(default, skip_serializing_if = "Passthrough::is_empty")]
     pub extra: Passthrough,
 }
 
@@ -73,7 +70,14 @@ impl Output {
     }
 }
 
+impl PartialEq for Output {
+    fn eq(&self, other: &Self) -> bool {
+        self.value.get() == other.value.get() && self.content == other.content && self.extra == other.extra
+    }
+}
+
 /// One block of content in the shape that MCP gave the field: `{"type": "text", "text": …}` and others.
+/// It is read and written as the text it is; no name of ours is in it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Content(RawJson);
@@ -107,22 +111,24 @@ impl Content {
     }
 }
 
+impl PartialEq for Content {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.get() == other.0.get()
+    }
+}
+
 /// Why a tool that ran could not do what was asked.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ToolError {
     /// What happened.
     pub message: Message,
     /// Whether trying again may help.
-    #[serde(default)]
     pub retry: Retry,
     /// Something for the model to read before it tries again, such as near matches.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
     /// Content blocks, when the tool gave any.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub content: Vec<Content>,
     /// What only the protocol it came by can say.
-    #[serde(default, skip_serializing_if = "Passthrough::is_empty")]
     pub extra: Passthrough,
 }
 
@@ -164,8 +170,7 @@ impl<E: std::error::Error> From<E> for ToolError {
 }
 
 /// Whether trying a failed call again may help.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Retry {
     /// It will not.
     #[default]

@@ -1,3 +1,3 @@
-SELECT caller, count(*) FROM audit
+SELECT caller, count(*) AS records FROM audit
 WHERE CASE WHEN action = 'call.refused' THEN 1 ELSE 0 END = $1
 GROUP BY caller

@@ -1,4 +1,4 @@
-SELECT ranked.id FROM (
+SELECT ranked.id AS id FROM (
     SELECT c.id, octet_length(c.outcome) AS own,
            sum(octet_length(c.outcome)) OVER (PARTITION BY c.caller ORDER BY c.began DESC, c.id) AS newer
     FROM calls c

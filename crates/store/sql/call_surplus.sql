@@ -6,7 +6,7 @@ WITH ranked AS (
            row_number() OVER (ORDER BY CASE WHEN place > $1 THEN 1 ELSE 0 END, began DESC, id) AS overall
     FROM ranked
 )
-SELECT o.id FROM ordered o
+SELECT o.id AS id FROM ordered o
 WHERE (o.place > $1 OR o.overall > $2)
   AND (o.outcome IS NOT NULL OR NOT EXISTS (SELECT 1 FROM holders h WHERE h.id = o.holder))
   AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.call = o.id)

@@ -1,1 +1,3 @@
-SELECT caller, count(*), CAST(coalesce(sum(octet_length(outcome)), 0) AS BIGINT) FROM calls GROUP BY caller
+SELECT caller, count(*) AS records, CAST(coalesce(sum(octet_length(outcome)), 0) AS BIGINT) AS bytes
+FROM calls
+GROUP BY caller

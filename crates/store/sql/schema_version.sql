@@ -1,1 +1,1 @@
-SELECT max(version) FROM _sqlx_migrations WHERE success
+SELECT max(version) AS version FROM _sqlx_migrations WHERE success

@@ -1,1 +1,1 @@
-SELECT count(*) FROM tasks WHERE id = $1 AND status = 'running' AND holder = $2
+SELECT count(*) AS tasks FROM tasks WHERE id = $1 AND status = 'running' AND holder = $2

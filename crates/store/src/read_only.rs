@@ -1,15 +1,19 @@
-//! A store that is only looked at: its tables stay as they are, nobody is taken over, and nobody counts us.
+//! A store that is only read: its tables stay as they are, nobody is taken over, and nobody counts us.
 
 use sqlx::Row;
 use toolmux_core::audit::AuditRecord;
 use toolmux_core::ports::store::{StoreError, StoreStatus};
 
-use crate::database::{Database, failed};
+use crate::connections::database::{Database, failed};
+use crate::connections::hosts::without_password;
+use crate::engines::migrations;
+use crate::open::{OpenError, engine};
+use crate::records::audit;
+use crate::settings::StoreSettings;
 use crate::sql::sql;
-use crate::store::engine;
-use crate::{OpenError, StoreSettings, without_password};
+use crate::status;
 
-/// A look at the records of a database.
+/// The records of a database, read-only.
 pub struct ReadOnlyStore(Database);
 
 impl ReadOnlyStore {
@@ -18,8 +22,9 @@ impl ReadOnlyStore {
         let (engine, url) = engine(url, "ro").ok_or_else(|| OpenError::Unknown(without_password(url)))?;
         let database = Database::open_read_only(&url, engine, StoreSettings::default()).await?;
         let version = database.find_one(sqlx::query(sql!("schema_version"))).await;
-        let found: Option<i64> = version.and_then(|row| row.try_get(0)).map_err(|_| OpenError::NoTables)?;
-        let (found, wanted) = (found.unwrap_or_default(), engine.version());
+        let found: Option<i64> =
+            version.and_then(|row| row.try_get("version")).map_err(|_| OpenError::NoTables)?;
+        let (found, wanted) = (found.unwrap_or_default(), migrations::VERSION);
         if found != wanted {
             return Err(OpenError::OtherTables { found, wanted });
         }
@@ -28,29 +33,11 @@ impl ReadOnlyStore {
 
     /// What is kept now.
     pub async fn status(&self) -> Result<StoreStatus, StoreError> {
-        self.0.status().await.map_err(failed)
+        status::status(&self.0).await.map_err(failed)
     }
 
     /// What was done, newest first.
     pub async fn audit_list(&self, most: usize) -> Result<Vec<AuditRecord>, StoreError> {
-        self.0.list_audit(most).await
-    }
-}
-
-impl Database {
-    pub(crate) async fn status(&self) -> Result<StoreStatus, sqlx::Error> {
-        let row = self.find_one(sqlx::query(sql!("status_counts")).bind(self.now())).await?;
-        let number = |column: usize| row.try_get::<i64, _>(column).map(i64::unsigned_abs);
-        let bytes = self.find_one(sqlx::query(self.engine.bytes)).await?;
-        Ok(StoreStatus {
-            kind: self.engine.name,
-            schema: self.engine.version(),
-            servers: number(0)?,
-            calls: [number(1)?, number(2)?],
-            tasks: [number(3)?, number(4)?, number(5)?],
-            sealed: number(6)?,
-            audit: number(7)?,
-            bytes: Some(bytes.try_get::<i64, _>(0)?.unsigned_abs()),
-        })
+        audit::list(&self.0, most).await
     }
 }

@@ -5,23 +5,43 @@ use std::fmt::Write;
 /// A statement of `sql/`.
 macro_rules! sql {
     ($name:literal) => {
-        include_str!(concat!("../sql/", $name, ".sql"))
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/sql/", $name, ".sql"))
     };
 }
 pub(crate) use sql;
 
 /// How many rows one statement takes, largest first. Few sizes, so that statements stay prepared.
-pub(crate) const SIZES: [usize; 7] = [64, 32, 16, 8, 4, 2, 1];
+const SIZES: [usize; 7] = [64, 32, 16, 8, 4, 2, 1];
 
 const MARK: &str = " /* and so on */";
 
 /// A statement for each size.
-pub(crate) type Repeated = [String; SIZES.len()];
+pub(crate) struct Repeated([String; SIZES.len()]);
 
-/// A statement whose marked row of values is repeated, once for each size. What is counted below the first
-/// value of the row is the same in all rows.
-pub(crate) fn repeated(one: &str) -> Repeated {
-    SIZES.map(|rows| repeat(one, rows))
+impl Repeated {
+    /// A statement whose marked row of values is repeated, once for each size. What is counted below the first
+    /// value of the row is the same in all rows.
+    pub(crate) fn new(one: &str) -> Self {
+        Repeated(SIZES.map(|rows| repeat(one, rows)))
+    }
+
+    /// The statement for one row.
+    pub(crate) fn one(&'static self) -> &'static str {
+        &self.0[SIZES.len() - 1]
+    }
+
+    /// Cuts rows into pieces for which there is a statement.
+    pub(crate) fn pieces<'a, T>(&'static self, mut rows: &'a [T]) -> Vec<(&'static str, &'a [T])> {
+        let mut pieces = Vec::new();
+        for (size, statement) in SIZES.into_iter().zip(&self.0) {
+            while rows.len() >= size {
+                let (piece, rest) = rows.split_at(size);
+                pieces.push((statement.as_str(), piece));
+                rows = rest;
+            }
+        }
+        pieces
+    }
 }
 
 fn repeat(one: &str, rows: usize) -> String {
@@ -48,6 +68,8 @@ fn repeat(one: &str, rows: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use super::*;
 
     fn check(one: &str, rows: usize, expect: &str) {
@@ -59,5 +81,17 @@ mod tests {
         check("I (a, b) VALUES ($1, $2) /* and so on */ R", 1, "I (a, b) VALUES ($1, $2) R");
         check("I (a, b) VALUES ($1, $2) /* and so on */ R", 2, "I (a, b) VALUES ($1, $2), ($3, $4) R");
         check("VALUES ($2, $1, $3) /* and so on */ $1", 2, "VALUES ($2, $1, $3), ($4, $1, $5) $1");
+    }
+
+    #[test]
+    fn rows_are_cut_into_pieces_that_have_a_statement() {
+        static ONE: LazyLock<Repeated> = LazyLock::new(|| Repeated::new("VALUES ($1) /* and so on */"));
+        let sizes = |rows: usize| -> Vec<usize> {
+            let rows = vec![(); rows];
+            ONE.pieces(&rows).iter().map(|(_, piece)| piece.len()).collect()
+        };
+        assert_eq!(sizes(0), [] as [usize; 0]);
+        assert_eq!(sizes(3), [2, 1]);
+        assert_eq!(sizes(130), [64, 64, 2]);
     }
 }

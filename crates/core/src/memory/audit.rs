@@ -3,8 +3,9 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use super::store::{MemoryStore, ready};
 use crate::audit::{AuditAction, AuditRecord};
-use crate::ports::store::{Quota, Retention};
+use crate::ports::store::{AuditStore, Quota, Retention, StoreFuture};
 
 /// How many audit records of either kind memory keeps, whatever more is allowed.
 pub(super) const MOST_AUDITED: u64 = 10_000;
@@ -28,8 +29,8 @@ impl Audit {
         }
     }
 
-    /// Newest first.
     pub(super) fn list(&self, most: usize) -> Vec<AuditRecord> {
+        // Each of the two is in the order of time, both together are not.
         let mut all: Vec<&AuditRecord> =
             self.refused.records.iter().chain(&self.others.records).rev().collect();
         all.sort_by_key(|record| std::cmp::Reverse(record.at));
@@ -52,9 +53,20 @@ impl Audit {
     }
 }
 
+impl AuditStore for MemoryStore {
+    fn audit_add<'a>(&'a self, records: &'a [AuditRecord]) -> StoreFuture<'a, ()> {
+        self.records(|kept| kept.audit.add(records, &self.retention));
+        ready(())
+    }
+
+    fn audit_list(&self, most: usize) -> StoreFuture<'_, Vec<AuditRecord>> {
+        ready(self.records(|records| records.audit.list(most)))
+    }
+}
+
 #[derive(Debug, Default)]
 struct Kept {
-    /// Oldest first.
+    /// From the oldest to the newest.
     records: VecDeque<AuditRecord>,
     by_caller: HashMap<Box<str>, u64>,
 }

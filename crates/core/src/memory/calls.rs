@@ -9,9 +9,12 @@ use std::time::Instant;
 
 use tokio::sync::watch;
 
+use super::room::Room;
+use super::short_key::short;
+use super::store::{MemoryStore, ready};
 use crate::call::CallId;
 use crate::outcome::Outcome;
-use crate::ports::store::{Begun, CallDigest, CallKey, Quota, Retention};
+use crate::ports::store::{Begun, CallCounts, CallDigest, CallKey, CallStore, Retention, StoreFuture};
 use crate::task::result_not_kept;
 
 /// How many ended calls memory keeps, whatever more is allowed.
@@ -29,7 +32,7 @@ pub(super) struct Calls {
 /// The ended calls of one caller.
 #[derive(Debug, Default)]
 struct Ended {
-    /// Oldest first.
+    /// Their ids and when they ended, oldest first.
     order: VecDeque<(CallId, Instant)>,
     /// How many of them, from the oldest on, have no result any more.
     without_result: usize,
@@ -63,13 +66,6 @@ impl Record {
     }
 }
 
-/// How many calls and bytes of results are kept.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Room {
-    pub(super) count: Quota,
-    pub(super) bytes: Quota,
-}
-
 impl Calls {
     pub(super) fn begin(&mut self, key: &CallKey, digest: &CallDigest) -> Begun {
         match self.records.entry(key.clone()) {
@@ -89,7 +85,7 @@ impl Calls {
     pub(super) fn finish(&mut self, key: &CallKey, outcome: &Outcome, room: Room) -> bool {
         let Some(record) = self.records.get_mut(key) else { return false };
         match &record.state {
-            CallState::Ended(known) => return written(known) == written(outcome),
+            CallState::Ended(known) => return **known == *outcome,
             CallState::NotKept => return false,
             CallState::Running(Some(waiting)) => drop(waiting.send_replace(Some(outcome.clone()))),
             CallState::Running(None) => {}
@@ -112,7 +108,7 @@ impl Calls {
             self.trim(&key.caller, room.count.share, room.bytes.share);
         }
         if self.count > room.count.total || self.bytes > room.bytes.total {
-            self.trim_all(Room { count: room.count.with_room(), bytes: room.bytes.with_room() });
+            self.trim_all(room.with_room());
         }
         true
     }
@@ -130,10 +126,9 @@ impl Calls {
         })
     }
 
-    /// All, and those that run.
-    pub(super) fn count(&self) -> [u64; 2] {
+    pub(super) fn count(&self) -> CallCounts {
         let all = self.records.len() as u64;
-        [all, all - self.count]
+        CallCounts { all, running: all - self.count }
     }
 
     pub(super) fn prune(&mut self, retention: &Retention, room: Room) -> u64 {
@@ -212,7 +207,32 @@ impl Calls {
     }
 }
 
-/// As other stores keep it, for comparing.
-fn written(outcome: &Outcome) -> Option<String> {
-    serde_json::to_string(outcome).ok()
+impl CallStore for MemoryStore {
+    fn call_begin<'a>(&'a self, key: &'a CallKey, digest: &'a CallDigest) -> StoreFuture<'a, Begun> {
+        let key = short(key);
+        ready(self.records(|records| match records.tasks.of_key(&key) {
+            Some((known, _)) if known != *digest => Begun::Conflict,
+            Some((_, task)) => Begun::Task(task),
+            None => records.calls.begin(&key, digest),
+        }))
+    }
+
+    fn call_finish<'a>(&'a self, key: &'a CallKey, outcome: &'a Outcome) -> StoreFuture<'a, bool> {
+        ready(self.records(|records| records.calls.finish(&short(key), outcome, self.room_of_calls)))
+    }
+
+    fn call_forget<'a>(&'a self, key: &'a CallKey) -> StoreFuture<'a, ()> {
+        self.records(|records| records.calls.forget(&short(key)));
+        ready(())
+    }
+
+    fn call_wait<'a>(&'a self, key: &'a CallKey) -> StoreFuture<'a, Option<Outcome>> {
+        // Subscribed under the lock: a call cannot end between the look and the wait without being seen.
+        let watched = self.records(|records| records.calls.watch(&short(key)));
+        Box::pin(async move {
+            let Some(mut watched) = watched else { return Ok(None) };
+            // The sender goes when the record is forgotten, which ends the wait too.
+            Ok(watched.wait_for(Option::is_some).await.ok().and_then(|outcome| outcome.clone()))
+        })
+    }
 }

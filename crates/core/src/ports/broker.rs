@@ -60,7 +60,7 @@ pub enum TokenReply {
 /// What a user is told before a provider is asked for anything, and what the page that tells it must send back.
 #[derive(Clone, Debug)]
 pub struct ConsentRequest {
-    /// Who asks.
+    /// The name of the caller that asks for the token.
     pub caller: String,
     /// Whom the user must prove to be. Absent where callers show no tokens.
     pub subject: Option<String>,
@@ -85,7 +85,7 @@ pub struct ConsentRequest {
 /// A user goes on to the provider.
 #[derive(Clone, Copy, Debug)]
 pub struct StartFrom<'a> {
-    /// Which challenge.
+    /// The challenge that the page was shown for.
     pub challenge: &'a str,
     /// What the page's form sends back.
     pub form_token: &'a str,

@@ -6,7 +6,9 @@ use std::time::{Duration, SystemTime};
 
 use toolmux_core::audit::{AuditAction, AuditRecord};
 use toolmux_core::memory::MemoryStore;
-use toolmux_core::ports::store::{DefinitionsKey, Retention, Sealed, SealedKey, Store, StoreStatus};
+use toolmux_core::ports::store::{
+    CallCounts, DefinitionsKey, Retention, Sealed, SealedKey, Store, StoreStatus,
+};
 use toolmux_store::{StoreSettings, open};
 
 use crate::postgres_server::PostgresServer;
@@ -73,7 +75,7 @@ async fn check_retention(url: &str, retention: Retention) {
     let pruned = async {
         loop {
             let StoreStatus { calls, tasks, audit, .. } = store.status().await.unwrap();
-            if calls[0] <= 1 && tasks[0] == 0 && tasks[2] <= 1 && audit <= 1 {
+            if calls.all <= 1 && tasks.pending == 0 && tasks.ended <= 1 && audit <= 1 {
                 return;
             }
             tokio::task::yield_now().await;
@@ -235,7 +237,7 @@ async fn what_was_done_is_kept(store: Arc<dyn Store>) {
 async fn status_counts(store: Arc<dyn Store>) {
     store.sealed_put(&key("a"), b"x", None).await.unwrap();
     let status = store.status().await.unwrap();
-    assert_eq!((status.sealed, status.servers, status.calls), (1, 1, [0, 0]));
+    assert_eq!((status.sealed, status.servers, status.calls), (1, 1, CallCounts::default()));
     let past = SystemTime::now() - Duration::from_secs(1);
     store.sealed_put(&key("a"), b"x", Some(past)).await.unwrap();
     assert_eq!(store.prune(&Retention::default()).await.unwrap().sealed, 1);

@@ -32,8 +32,14 @@ pub(crate) fn returned(value: i32) -> Outcome {
     Outcome::Returned(Output::of(&value).unwrap())
 }
 
+/// All that an outcome says, for comparing.
 pub(crate) fn text(outcome: &Outcome) -> String {
-    serde_json::to_string(outcome).unwrap()
+    match outcome {
+        Outcome::Returned(output) if output.content.is_empty() && output.extra.is_empty() => {
+            format!(r#"{{"returned":{{"value":{}}}}}"#, output.value)
+        }
+        Outcome::Returned(_) | Outcome::Failed(_) => format!("{outcome:?}"),
+    }
 }
 
 pub(crate) async fn check(store: &Arc<dyn Store>, id: &str, digest: u8, expect: &str) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use toolmux_core::audit::{AuditAction, AuditRecord};
 use toolmux_core::outcome::{Outcome, Output};
-use toolmux_core::ports::store::{Backlog, Begun, CallKey, Retention, Store};
+use toolmux_core::ports::store::{Backlog, Begun, CallCounts, CallKey, Retention, Store};
 use toolmux_core::progress::Update;
 use toolmux_core::task::{TaskId, TaskStatus, result_not_kept};
 
@@ -72,7 +72,7 @@ async fn results_over_the_bytes_of_a_caller_leave_that_the_tool_ran(store: Arc<d
         let waited = store.call_wait(&key("mallory", id)).await.unwrap();
         assert_eq!(waited.as_ref().map(text), Some(text(&result_not_kept())));
     }
-    assert_eq!(store.status().await.unwrap().calls, [11, 0]);
+    assert_eq!(store.status().await.unwrap().calls, CallCounts { all: 11, running: 0 });
 }
 
 async fn a_running_call_is_never_evicted(store: Arc<dyn Store>) {

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::json;
 use toolmux_core::json_text::raw_of;
 use toolmux_core::outcome::{Outcome, Retry, ToolError};
-use toolmux_core::ports::store::{NewTask, Retention, Store, Submitted};
+use toolmux_core::ports::store::{CallCounts, NewTask, Retention, Store, Submitted, TaskCounts};
 use toolmux_core::progress::Update;
 use toolmux_core::task::{TaskChange, TaskId};
 
@@ -27,7 +28,7 @@ pub(crate) const FACTS: &[(&str, Fact)] = facts![
     ended_tasks_are_kept_as_long_as_asked,
     ended_tasks_are_pruned_by_age_and_count,
     tasks_are_listed_newest_first,
-    the_bell_rings_for_every_change,
+    every_change_is_notified,
 ];
 
 pub(crate) fn new(caller: &str) -> NewTask {
@@ -49,13 +50,24 @@ async fn submit(store: &Arc<dyn Store>, caller: &str) -> TaskId {
     task.id
 }
 
+fn update_text(update: &Update) -> String {
+    let value = match update {
+        Update::Progress { done, total, message } => {
+            json!({ "progress": { "done": done, "total": total, "message": message } })
+        }
+        Update::Data(data) => json!({ "data": data }),
+        Update::Log { level, data } => json!({ "log": { "level": level, "data": data } }),
+    };
+    value.to_string()
+}
+
 /// The events of a task after one, in short words.
 pub(crate) async fn events(store: &Arc<dyn Store>, id: &TaskId, after: u64) -> Vec<String> {
     let found = store.task_find(id, after).await.unwrap().expect("the task is known");
     let mut last = after;
     let word = |change: &TaskChange| match change {
         TaskChange::Status(status) => status.as_str().to_owned(),
-        TaskChange::Update(update) => serde_json::to_string(update).unwrap(),
+        TaskChange::Update(update) => update_text(update),
         TaskChange::Ended(status, outcome) => {
             format!(
                 "{} {}",
@@ -98,7 +110,7 @@ async fn a_task_goes_from_pending_to_its_end(store: Arc<dyn Store>) {
         (found.task.status.as_str(), &*found.caller, &*found.task.tool),
         ("failed", "alice", "Math_add")
     );
-    assert_eq!(store.status().await.unwrap().tasks, [0, 0, 2]);
+    assert_eq!(store.status().await.unwrap().tasks, TaskCounts { pending: 0, running: 0, ended: 2 });
     assert!(store.task_find(&TaskId::new("nobody"), 0).await.unwrap().is_none());
 }
 
@@ -129,7 +141,7 @@ async fn a_task_is_submitted_and_started_at_once(store: Arc<dyn Store>) {
     for begun in many.collect::<Vec<_>>() {
         assert_eq!(begun.await.unwrap(), (Submitted::Fresh, true));
     }
-    assert_eq!(store.status().await.unwrap().tasks, [0, 100, 1]);
+    assert_eq!(store.status().await.unwrap().tasks, TaskCounts { pending: 0, running: 100, ended: 1 });
 }
 
 async fn a_task_is_claimed_once(store: Arc<dyn Store>) {
@@ -209,7 +221,7 @@ async fn calls_and_tasks_share_their_keys(store: Arc<dyn Store>) {
     let retry = Outcome::Failed(ToolError::new("later").retry(Retry::Now));
     store.task_finish(&failing.id, &retry).await.unwrap();
     check_call(&store, "again", 2, "fresh").await;
-    assert_eq!(store.status().await.unwrap().calls, [2, 1]);
+    assert_eq!(store.status().await.unwrap().calls, CallCounts { all: 2, running: 1 });
 }
 
 async fn a_key_is_free_again_after_its_task(store: Arc<dyn Store>) {
@@ -310,7 +322,7 @@ async fn tasks_are_listed_newest_first(store: Arc<dyn Store>) {
     assert!(list(Some(&bobs), 9).await.is_empty());
 }
 
-async fn the_bell_rings_for_every_change(store: Arc<dyn Store>) {
+async fn every_change_is_notified(store: Arc<dyn Store>) {
     let mut work = store.work_notifier();
     let id = submit(&store, "alice").await;
     work.changed().await;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Subcommand;
 use serde_json::{Value, json};
 use toolmux_core::audit::AuditRecord;
-use toolmux_core::ports::store::{Pruned, Retention, StoreError, StoreStatus};
+use toolmux_core::ports::store::{CallCounts, Pruned, Retention, StoreError, StoreStatus, TaskCounts};
 use toolmux_core::redact::know_password_in;
 use toolmux_core::secret::Secret;
 use toolmux_store::{OpenError, ReadOnlyStore};
@@ -163,8 +163,8 @@ impl Db {
     }
 
     fn show(&self, status: &StoreStatus) {
-        let [calls, running_calls] = status.calls;
-        let [pending, running, ended] = status.tasks;
+        let CallCounts { all: calls, running: running_calls } = status.calls;
+        let TaskCounts { pending, running, ended } = status.tasks;
         let servers = status.servers;
         if self.json {
             let value = json!({

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::record::Record;
-use crate::memory::calls::Room;
+use crate::memory::room::Room;
 use crate::ports::store::Quota;
 use crate::task::TaskId;
 

@@ -63,12 +63,12 @@ impl Retention {
     }
 }
 
-/// What all callers may keep together, and the most that one of them may.
+/// A number of records or bytes, and the part of it that one caller may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
-    /// All together.
+    /// What all callers may keep together.
     pub total: u64,
-    /// One caller.
+    /// The most that one of them may keep.
     pub share: u64,
 }
 

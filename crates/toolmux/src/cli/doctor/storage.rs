@@ -51,7 +51,7 @@ async fn opened(url: &str) -> Finding {
         look.status().await.map(Some).map_err(|error| anyhow::anyhow!(error.message.public))
     };
     match tokio::time::timeout(PATIENCE, looked).await {
-        Ok(Ok(Some(status))) => Finding::good(AREA, format!("{name} holds {} calls", status.calls[0])),
+        Ok(Ok(Some(status))) => Finding::good(AREA, format!("{name} holds {} calls", status.calls.all)),
         Ok(Ok(None)) => Finding::good(AREA, format!("{name} is empty; the server makes its tables")),
         Ok(Err(error)) => Finding::bad(
             AREA,

@@ -1,0 +1,66 @@
+//! The tables, written once for both engines. A text must never change once it has run anywhere: the database keeps a
+//! checksum of each, and a server that brings another refuses to start.
+
+use sqlx::SqlSafeStr;
+use sqlx::migrate::{Migration, MigrationType, Migrator};
+
+use crate::engines::engine::Engine;
+
+/// The word in the texts that stands for the engine's own word for a column of bytes.
+const BYTES_TYPE: &str = "BYTEA";
+
+const MIGRATIONS: [(i64, &str, &str); 3] = [
+    (1, "records", include_str!("../../migrations/1_records.sql")),
+    (2, "audit", include_str!("../../migrations/2_audit.sql")),
+    (3, "definitions", include_str!("../../migrations/3_definitions.sql")),
+];
+
+/// The version of the tables that this program makes and reads.
+pub(crate) const VERSION: i64 = MIGRATIONS[MIGRATIONS.len() - 1].0;
+
+pub(crate) fn migrator(engine: &Engine) -> Migrator {
+    Migrator::with_migrations(migrations(engine))
+}
+
+fn migrations(engine: &Engine) -> Vec<Migration> {
+    let migration = |(version, name, text): (i64, &'static str, &str)| {
+        let text = sqlx::AssertSqlSafe(text.replace(BYTES_TYPE, engine.bytes_type)).into_sql_str();
+        Migration::new(version, name.into(), MigrationType::Simple, text, false)
+    };
+    MIGRATIONS.into_iter().map(migration).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use super::*;
+    use crate::engines::postgres::POSTGRES;
+    use crate::engines::sqlite::SQLITE;
+
+    const AUDIT: &str =
+        "8233e1dd742f0311285e2cec3772e7cfaa727d857fe7f2a25535a35ad4253808ee68cc9bc937b9ef6b7160ad3a0d826f";
+    const DEFINITIONS: &str =
+        "5ec297e92c1bcb5b2f56d9a5e8dc5dd7d00e9ace132abbcee99062947750a988dd90b5466195adbb699004bd04abc823";
+
+    fn check(engine: &Engine, expect: [&str; 3]) {
+        let hex = |bytes: &[u8]| {
+            bytes.iter().fold(String::new(), |mut text, byte| {
+                write!(text, "{byte:02x}").unwrap();
+                text
+            })
+        };
+        let checksums: Vec<String> =
+            migrations(engine).iter().map(|migration| hex(&migration.checksum)).collect();
+        assert_eq!(checksums, expect, "{}", engine.name);
+    }
+
+    /// The checksums that databases in use hold.
+    #[test]
+    fn what_ran_at_databases_in_use_has_not_changed() {
+        let sqlite = "b987159944ef6a92dbd896f0590bd3eed4d4f9573c7b782836a4a8414e5826021956f98893475f6bb528c82ce75b21d1";
+        let postgres = "51781f22c035061feaf2c47a127ddc8de03c7f35a4bb132e087e1aed49aa3d21bd51fd46e166622f5843e9a2aeece99e";
+        check(&SQLITE, [sqlite, AUDIT, DEFINITIONS]);
+        check(&POSTGRES, [postgres, AUDIT, DEFINITIONS]);
+    }
+}

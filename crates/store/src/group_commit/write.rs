@@ -1,0 +1,231 @@
+//! One thing to be written, and how it is said in SQL. All of these touch rows by their key only, and
+//! rows of other servers never, so that batches of several servers cannot lock each other out.
+
+use sqlx::{AnyConnection, Row};
+use toolmux_core::ports::store::CallDigest;
+use toolmux_core::task::{TaskId, TaskStatus};
+
+use crate::connections::database::{ClaimNumber, Database};
+use crate::group_commit::batch_sql::CALL_BEGIN;
+use crate::sql::sql;
+
+/// The notifier of whoever looks for tasks to run.
+pub(crate) const WORK: &str = "w";
+
+pub(crate) type RecordId = [u8; 32];
+
+/// The answer to each is whether anything was written.
+pub(crate) enum Write {
+    /// These two come in hundreds and are written many at a time, by `batch_sql.rs`.
+    CallBegin(CallBegin),
+    CallFinish(CallFinish),
+    Single(SingleWrite),
+}
+
+#[derive(Clone)]
+pub(crate) struct CallBegin {
+    pub(crate) id: RecordId,
+    pub(crate) caller: String,
+    pub(crate) digest: CallDigest,
+    pub(crate) claim: ClaimNumber,
+}
+
+pub(crate) struct CallFinish {
+    pub(crate) id: RecordId,
+    pub(crate) outcome: String,
+}
+
+/// What is written one at a time.
+pub(crate) enum SingleWrite {
+    CallForget { id: RecordId },
+    TaskSubmit(Box<TaskRow>),
+    TaskStart { id: TaskId, claim: ClaimNumber },
+    TaskTell { id: TaskId, body: String },
+    TaskFinish { id: TaskId, status: TaskStatus, outcome: String, frees_key: bool },
+}
+
+pub(crate) struct TaskRow {
+    pub(crate) id: TaskId,
+    pub(crate) caller: String,
+    pub(crate) tool: String,
+    pub(crate) request: String,
+    pub(crate) repeatable: bool,
+    pub(crate) portable: bool,
+    /// The id its submitter gave, with the digest of the request.
+    pub(crate) key: Option<(RecordId, CallDigest)>,
+    /// How long it is kept after it ended, in milliseconds.
+    pub(crate) keep: i64,
+    /// The claim by which it is taken to run here at once.
+    pub(crate) start: Option<ClaimNumber>,
+}
+
+impl Write {
+    pub(crate) fn as_begin(&self) -> Option<&CallBegin> {
+        match self {
+            Write::CallBegin(begin) => Some(begin),
+            Write::CallFinish(_) | Write::Single(_) => None,
+        }
+    }
+
+    pub(crate) fn as_finish(&self) -> Option<&CallFinish> {
+        match self {
+            Write::CallFinish(finish) => Some(finish),
+            Write::CallBegin(_) | Write::Single(_) => None,
+        }
+    }
+
+    /// Inserts come first and in the order of their keys: two servers that insert the same keys wait for
+    /// each other in one direction only. In another order each could hold a row that the other waits for.
+    pub(crate) fn order(&self) -> (u8, &[u8]) {
+        match self {
+            Write::CallBegin(CallBegin { id, .. }) => (0, id),
+            Write::CallFinish(CallFinish { id, .. }) => (2, id),
+            Write::Single(single) => match single {
+                SingleWrite::TaskSubmit(row) => (1, row.key.as_ref().map_or(&[], |(id, _)| id)),
+                SingleWrite::CallForget { id } => (3, id),
+                // A task is submitted before it starts, starts before it tells, and tells before it ends: what one
+                // task does in one batch is written in this order.
+                SingleWrite::TaskStart { id, .. } => (4, id.as_str().as_bytes()),
+                SingleWrite::TaskTell { id, .. } => (5, id.as_str().as_bytes()),
+                SingleWrite::TaskFinish { id, .. } => (6, id.as_str().as_bytes()),
+            },
+        }
+    }
+
+    /// Whom to notify once this is written.
+    pub(crate) fn notifier(&self) -> Option<String> {
+        match self {
+            Write::CallBegin(_) => None,
+            Write::CallFinish(CallFinish { id, .. }) => Some(call_notifier(id)),
+            Write::Single(single) => match single {
+                // One that runs already is nobody's to look for, and nobody knows it yet.
+                SingleWrite::TaskSubmit(row) => row.start.is_none().then(|| WORK.to_owned()),
+                SingleWrite::CallForget { id } => Some(call_notifier(id)),
+                SingleWrite::TaskStart { id, .. }
+                | SingleWrite::TaskTell { id, .. }
+                | SingleWrite::TaskFinish { id, .. } => Some(task_notifier(id)),
+            },
+        }
+    }
+
+    /// True for what one statement writes, which needs no transaction of its own.
+    pub(crate) fn is_one_statement(&self) -> bool {
+        match self {
+            Write::CallBegin(_) | Write::CallFinish(_) => true,
+            Write::Single(single) => match single {
+                SingleWrite::TaskSubmit(row) => row.key.is_none(),
+                SingleWrite::TaskTell { .. } => false,
+                SingleWrite::CallForget { .. }
+                | SingleWrite::TaskStart { .. }
+                | SingleWrite::TaskFinish { .. } => true,
+            },
+        }
+    }
+}
+
+impl SingleWrite {
+    pub(crate) async fn apply(
+        &self,
+        database: &Database,
+        connection: &mut AnyConnection,
+    ) -> Result<bool, sqlx::Error> {
+        let (now, holder) = (database.now(), database.holder.as_str());
+        // Each statement names our holder: once another server has taken a row over, ours changes nothing.
+        let statement = match self {
+            SingleWrite::TaskSubmit(row) => return row.insert(now, holder, connection).await,
+            SingleWrite::TaskTell { id, body } => return tell(database, id, body, connection).await,
+            SingleWrite::CallForget { id } => sqlx::query(sql!("call_forget")).bind(id.to_vec()).bind(holder),
+            SingleWrite::TaskStart { id, claim } => {
+                sqlx::query(sql!("task_start")).bind(holder).bind(*claim).bind(now).bind(id.as_str())
+            }
+            SingleWrite::TaskFinish { id, status, outcome, frees_key } => {
+                let finish = sqlx::query(sql!("task_finish")).bind(status.as_str()).bind(now);
+                let finish = finish.bind(outcome.as_str()).bind(id.as_str()).bind(holder);
+                finish.bind(i64::from(*frees_key))
+            }
+        };
+        Ok(statement.execute(connection).await?.rows_affected() > 0)
+    }
+}
+
+/// The task gives the update its number, in one transaction with it. A follower that could see the number before the update
+/// might go on to a later event, and would never come back for this one.
+async fn tell(
+    database: &Database,
+    id: &TaskId,
+    body: &str,
+    connection: &mut AnyConnection,
+) -> Result<bool, sqlx::Error> {
+    let tell = sqlx::query(sql!("task_tell")).bind(database.now()).bind(id.as_str());
+    let tell = tell.bind(database.holder.as_str()).fetch_optional(&mut *connection).await?;
+    let Some(row) = tell else { return Ok(false) };
+    let seq: i64 = row.try_get("seq")?;
+    let add = sqlx::query(sql!("task_update_add")).bind(id.as_str()).bind(seq).bind(body);
+    Ok(add.execute(connection).await?.rows_affected() > 0)
+}
+
+impl TaskRow {
+    async fn insert(
+        &self,
+        now: i64,
+        holder: &str,
+        connection: &mut AnyConnection,
+    ) -> Result<bool, sqlx::Error> {
+        // Calls and tasks share one space of keys: whoever inserts the row of `calls` first has the id, and the other
+        // writes nothing.
+        if let Some((call, digest)) = &self.key {
+            let keep = sqlx::query(CALL_BEGIN.one()).bind(task_holder(&self.id)).bind(now);
+            let keep = keep.bind(call.to_vec()).bind(self.caller.as_str()).bind(digest.to_vec());
+            if keep.bind(0_i64).execute(&mut *connection).await?.rows_affected() == 0 {
+                return Ok(false);
+            }
+        }
+        // One that starts at once has two states behind it, pending and running, which are its first two events.
+        let (status, seq) = match self.start {
+            Some(_) => (TaskStatus::Running, 2),
+            None => (TaskStatus::Pending, 1),
+        };
+        let inserted = sqlx::query(sql!("task_submit"))
+            .bind(self.id.as_str())
+            .bind(self.caller.as_str())
+            .bind(self.tool.as_str())
+            .bind(self.request.as_str())
+            .bind(i64::from(self.repeatable))
+            .bind(i64::from(self.portable))
+            .bind(self.key.as_ref().map(|(call, _)| call.to_vec()))
+            .bind(holder)
+            .bind(now)
+            .bind(self.keep)
+            .bind(status.as_str())
+            .bind(self.start.unwrap_or_default())
+            .bind(seq)
+            .bind(self.start.map(|_| seq))
+            .execute(connection)
+            .await?;
+        Ok(inserted.rows_affected() > 0)
+    }
+}
+
+const TASK_HOLDER: &str = "task ";
+
+/// The key of a task stands among those of calls, held by the task: it is where its outcome is found.
+pub(crate) fn task_holder(id: &TaskId) -> String {
+    format!("{TASK_HOLDER}{id}")
+}
+
+/// The task that holds a call.
+pub(crate) fn holding_task(holder: &str) -> Option<TaskId> {
+    holder.strip_prefix(TASK_HOLDER).map(TaskId::new)
+}
+
+pub(crate) fn call_notifier(id: &RecordId) -> String {
+    use std::fmt::Write as _;
+    id[..16].iter().fold("c".to_owned(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("writing to memory cannot fail");
+        text
+    })
+}
+
+pub(crate) fn task_notifier(id: &TaskId) -> String {
+    format!("t{id}")
+}
