@@ -1,16 +1,16 @@
 //! What a running tool tells before it ends.
 
-use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::json_text::RawJson;
 
+/// What names and punctuation of an update take, in whatever form it is kept.
+const OVERHEAD: usize = 32;
 /// How many updates wait for a slow follower before the tool waits too.
 const QUEUE: usize = 64;
 
 /// One thing a tool tells while it runs.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug)]
 pub enum Update {
     /// How far it is.
     Progress {
@@ -36,9 +36,9 @@ impl Update {
     /// How many bytes it takes to keep it, nearly.
     pub fn bytes(&self) -> usize {
         match self {
-            Update::Progress { message, .. } => 64 + message.as_ref().map_or(0, String::len),
-            Update::Data(data) => 64 + data.get().len(),
-            Update::Log { level, data } => 64 + level.len() + data.get().len(),
+            Update::Progress { message, .. } => OVERHEAD + message.as_ref().map_or(0, String::len),
+            Update::Data(data) => OVERHEAD + data.get().len(),
+            Update::Log { level, data } => OVERHEAD + level.len() + data.get().len(),
         }
     }
 }

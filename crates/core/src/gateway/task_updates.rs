@@ -17,8 +17,7 @@ struct Room {
 impl Room {
     /// Takes the room of an update; false when there is not enough.
     fn take(&mut self, update: &Update) -> bool {
-        let size = serde_json::to_string(update).map_or(usize::MAX, |text| text.len());
-        let left = self.updates.checked_sub(1).zip(self.bytes.checked_sub(size));
+        let left = self.updates.checked_sub(1).zip(self.bytes.checked_sub(update.bytes()));
         if let Some((updates, bytes)) = left {
             *self = Room { updates, bytes };
         }

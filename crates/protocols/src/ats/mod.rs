@@ -7,6 +7,7 @@ mod follow;
 pub(crate) mod fuzz_targets;
 mod serve;
 mod source;
+mod update;
 mod wire;
 
 pub use self::client::{AtsClient, AtsError, Followed};

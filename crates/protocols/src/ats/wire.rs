@@ -24,6 +24,8 @@ use toolmux_core::task::{Task, TaskChange, TaskStatus};
 
 use toolmux_http::serve::json;
 
+use super::update::{read_update, write_update};
+
 /// What a follower of an unknown task is told.
 pub(super) const NO_SUCH_TASK: &str = "The task does not exist or has been cleared";
 
@@ -56,7 +58,12 @@ pub struct TaskDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<RawJson>,
     /// What the tool told while it runs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "write_update",
+        deserialize_with = "read_update"
+    )]
     pub update: Option<Update>,
 }
 
@@ -64,7 +71,7 @@ pub struct TaskDocument {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(from = "ErrorForms")]
 pub struct TaskError {
-    /// In words.
+    /// The reason, in words that may be shown to a model.
     pub message: String,
     /// Trying again may help.
     pub can_retry: bool,
@@ -125,7 +132,7 @@ pub struct RefusalDocument {
 /// What is wrong with one argument.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ParameterFault {
-    /// Which.
+    /// The name of the argument.
     pub parameter: String,
     /// What is wrong.
     pub message: String,
@@ -134,7 +141,7 @@ pub struct ParameterFault {
 /// A token that a user must first allow.
 #[derive(Clone, Debug, Deserialize)]
 pub struct MissingToken {
-    /// The provider.
+    /// The name of the provider.
     pub id: String,
     /// Where the user allows it.
     pub authorization_url: Option<String>,
