@@ -23,14 +23,17 @@ impl AuditStore for SqlStore {
 
 async fn add(database: &Database, records: &[AuditRecord]) -> Result<(), sqlx::Error> {
     let mut connection = database.writer().await?;
-    let mut transaction = connection.begin().await?;
-    for record in records {
-        let add = sqlx::query(sql!("audit_add")).bind(millis(record.at));
-        let add = add.bind(uuid::Uuid::now_v7().to_string()).bind(plain(&record.caller));
-        let add = add.bind(record.action.as_str()).bind(plain(&record.subject));
-        add.execute(&mut *transaction).await?;
-    }
-    transaction.commit().await?;
+    let added = async {
+        let mut transaction = connection.begin().await?;
+        for record in records {
+            let add = sqlx::query(sql!("audit_add")).bind(millis(record.at));
+            let add = add.bind(uuid::Uuid::now_v7().to_string()).bind(plain(&record.caller));
+            let add = add.bind(record.action.as_str()).bind(plain(&record.subject));
+            add.execute(&mut *transaction).await?;
+        }
+        transaction.commit().await
+    };
+    database.answered(added).await?;
     database.file_is_ours()?;
     connection.release();
     Ok(())

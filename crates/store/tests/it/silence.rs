@@ -7,6 +7,7 @@ use sqlx::postgres::PgConnection;
 use sqlx::{Connection, Row};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use toolmux_core::audit::{AuditAction, AuditRecord};
 use toolmux_core::ports::store::{Begun, Durable, Store};
 use toolmux_store::{SqlStore, StoreSettings};
 
@@ -88,6 +89,23 @@ async fn a_write_whose_connection_goes_silent_is_answered() {
     // Whatever became of them, their ids are held by nobody who does not run them.
     let again = async { while !matches!(store.call_begin(&key("3"), &[1; 32]).await, Ok(Begun::Fresh)) {} };
     timeout(PATIENCE, again).await.expect("calls begin");
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_audit_record_whose_connection_goes_silent_is_answered() {
+    let (store, proxy, direct) = store_behind().await;
+    let mut other = PgConnection::connect(&direct).await.unwrap();
+    let mut lock = other.begin().await.unwrap();
+    sqlx::query("LOCK TABLE audit IN ACCESS EXCLUSIVE MODE").execute(&mut *lock).await.unwrap();
+    let asked = Arc::clone(&store);
+    let record = AuditRecord::now("alice", AuditAction::TaskCancelled, "a task");
+    let adding = tokio::spawn(async move { asked.audit_add(&[record]).await.is_err() });
+    until_blocked(&direct, "audit").await;
+    proxy.silence();
+    lock.commit().await.unwrap();
+    assert!(timeout(PATIENCE, adding).await.expect("whoever waits is answered").unwrap());
+    until_good(&store).await;
     store.close().await;
 }
 
