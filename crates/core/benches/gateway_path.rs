@@ -12,12 +12,12 @@ use toolmux_core::gateway::{Credential, Gateway, Settings};
 use toolmux_core::json_text::raw_of;
 use toolmux_core::limits::Limits;
 use toolmux_core::memory::MemoryStore;
-use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::{Outcome, Output};
 use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::schema::Schema;
+use toolmux_core::sources::{Mount, Naming};
 use toolmux_core::tool::Tool;
 
 /// Calls per measurement.
@@ -52,8 +52,8 @@ fn main() {
 
 async fn measure(tools: usize, ids: bool) {
     let gateway = Gateway::new(Settings::default(), Arc::new(MemoryStore::default()));
-    gateway.mount(Mount::new("Bench", "Bench", Naming::Prefixed, Arc::new(Nothing(tools))));
-    gateway.settled(Limits::default().list_timeout).await;
+    gateway.sources().mount(Mount::new("Bench", "Bench", Naming::Prefixed, Arc::new(Nothing(tools))));
+    gateway.sources().settled(Limits::default().list_timeout).await;
     let caller = gateway.admit(Credential::None, None).expect("an open gateway");
     let text = serde_json::from_str(r#"{"a":1,"b":2}"#).expect("JSON");
     let mut took = Duration::ZERO;

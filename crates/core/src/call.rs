@@ -1,17 +1,19 @@
 //! A request, which anybody may make, and a call, which only the gateway can.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use crate::BoxFuture;
 use crate::arguments::Arguments;
-use crate::catalog::Entry;
+use crate::catalog::{Catalog, Entry};
 use crate::delivery::{Filled, Place, find};
-use crate::gateway::NestedCalls;
 use crate::names::ToolRef;
+use crate::outcome::Outcome;
+use crate::progress::Progress;
+use crate::refusal::Refusal;
 use crate::requirements::Grants;
 use crate::secret::Secret;
 use crate::task::TaskId;
@@ -20,15 +22,19 @@ use crate::tool::Passthrough;
 /// The id a caller gives a call, and by that its idempotency key.
 pub type CallId = Arc<str>;
 
-/// Who asks. Made by [`crate::gateway::Gateway::admit`] alone.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Who asks. Made by [`crate::gateway::Gateway::admit`], and for a task that was stored read back by `tasks/`; by nobody
+/// else, so that it cannot be read from anything that comes from outside.
+///
+/// ```compile_fail
+/// let forged: toolmux_core::call::Caller = serde_json::from_str(r#"{"name":"root","toolsets":[null,null]}"#).unwrap();
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
     pub(crate) name: Arc<str>,
     pub(crate) user: Option<Arc<str>>,
     /// The toolset of the caller's key, and the one of the address asked.
     pub(crate) toolsets: [Option<Arc<str>>; 2],
     /// For a caller by token: for which other users than its own it may act; `*` stands for all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) act_as: Option<Arc<[String]>>,
 }
 
@@ -204,5 +210,36 @@ impl Call {
     /// How long it may take.
     pub fn time_limit(&self) -> Duration {
         self.request.patience.map_or(self.entry.timeout, |patience| patience.min(self.entry.timeout))
+    }
+}
+
+/// The way back into the path that every call has, for tools that call tools.
+#[derive(Clone)]
+pub(crate) struct NestedCalls {
+    pub(crate) path: Arc<dyn NestedPath>,
+    pub(crate) depth: u8,
+}
+
+/// The path, as far as a call needs it. The gateway implements it; a call knows no more of the gateway.
+pub(crate) trait NestedPath: Send + Sync {
+    /// Takes a request all the way, for a tool that is called `depth` deep.
+    fn call_nested<'a>(
+        self: Arc<Self>,
+        depth: u8,
+        caller: &'a Caller,
+        request: Request,
+        progress: &'a Progress,
+    ) -> BoxFuture<'a, Result<Outcome, Refusal>>;
+
+    /// Waits until a tool can be called, or no source that is starting could still bring it.
+    fn wait_for_tool<'a>(&'a self, caller: &'a Caller, wanted: &'a ToolRef) -> BoxFuture<'a, ()>;
+
+    /// What there is to call.
+    fn catalog(&self) -> Arc<Catalog>;
+}
+
+impl fmt::Debug for NestedCalls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NestedCalls").field("depth", &self.depth).finish_non_exhaustive()
     }
 }

@@ -14,7 +14,7 @@ use crate::names::{FLAT_LENGTH, ToolId, ToolRef, flat_name, is_plain, plain_name
 use crate::redact::{REDACTED, know, redacted};
 use crate::schema::{Schema, depth};
 use crate::schema_repair;
-use crate::source_names::SourceNames;
+use crate::sources::SourceNames;
 use crate::toolset::Pattern;
 use crate::version::Version;
 
@@ -23,7 +23,7 @@ pub type Target = (&'static str, fn() -> Vec<Vec<u8>>, fn(&[u8]));
 
 /// Every target of this crate.
 pub fn targets() -> Vec<Target> {
-    [TARGETS, crate::gateway::fuzz_targets::TARGETS].concat()
+    [TARGETS, crate::gateway::fuzz_targets::TARGETS, crate::tasks::fuzz_targets::TARGETS].concat()
 }
 
 const TARGETS: &[Target] = &[

@@ -1,12 +1,14 @@
 //! What a tool call is and the one path it takes.
 //!
 //! No network, no SQL and no wire shapes live here: sources bring tools in through [`ports::source::Source`],
-//! stores keep records through [`ports::store::Store`], users allow tokens through [`ports::broker::Broker`], and
-//! protocols speak to [`gateway::Gateway`].
+//! stores keep records through [`ports::store::Store`], users allow tokens through [`ports::broker::Broker`].
+//! [`sources::Sources`] feeds the catalogue, [`gateway::Gateway`] is the path that protocols speak to, and
+//! [`tasks::Tasks`] runs calls in the background.
 
 pub mod answer_memory;
 pub mod arguments;
 pub mod audit;
+mod background;
 pub mod call;
 pub mod catalog;
 mod coercion;
@@ -19,12 +21,12 @@ pub mod gateway;
 pub mod hex;
 pub mod json_text;
 pub mod limits;
+mod local_tasks;
 pub mod memory;
 pub mod memory_budget;
 pub mod message;
 pub mod metrics;
 pub mod millis;
-pub mod mount;
 pub mod names;
 pub mod nearest;
 pub mod outcome;
@@ -37,8 +39,11 @@ pub mod schema;
 mod schema_repair;
 pub mod secret;
 pub mod size;
-mod source_names;
+pub mod sources;
 pub mod task;
+mod task_follow;
+mod task_questions;
+pub mod tasks;
 pub mod tool;
 pub mod toolset;
 pub mod version;

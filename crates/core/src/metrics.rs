@@ -95,9 +95,19 @@ impl Metrics {
         self.audit_dropped.with_label_values(&[action]).inc();
     }
 
-    /// Notes how a source answered.
-    pub fn source(&self, source: &str, ready: bool, tools: usize) {
-        self.ready.with_label_values(&[source]).set(i64::from(ready));
+    /// Notes that a source answered.
+    pub fn source_ready(&self, source: &str, tools: usize) {
+        self.ready.with_label_values(&[source]).set(1);
+        self.source_tools(source, tools);
+    }
+
+    /// Notes that a source did not answer; the tools it listed before stay.
+    pub fn source_failing(&self, source: &str, tools: usize) {
+        self.ready.with_label_values(&[source]).set(0);
+        self.source_tools(source, tools);
+    }
+
+    fn source_tools(&self, source: &str, tools: usize) {
         self.tools.with_label_values(&[source]).set(i64::try_from(tools).unwrap_or(i64::MAX));
     }
 

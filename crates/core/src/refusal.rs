@@ -103,7 +103,8 @@ impl Refusal {
                 Message::public(unknown_words(tool, nearest.as_deref()))
             }
             Refusal::Challenged { authorization, secrets, user_id } => {
-                Message::public(challenge_words(authorization, secrets, *user_id))
+                let user_id = user_id.then_some("a user id");
+                Message::public(challenge_words(authorization, secrets, user_id))
             }
             Refusal::Invalid { parameters } => Message::public(invalid_words(parameters)),
             Refusal::Conflict { call_id } => {
@@ -153,7 +154,7 @@ fn unknown_words(tool: &str, nearest: Option<&str>) -> String {
     }
 }
 
-fn challenge_words(authorization: &[Challenge], secrets: &[String], user_id: bool) -> String {
+fn challenge_words(authorization: &[Challenge], secrets: &[String], user_id: Option<&str>) -> String {
     let mut needs: Vec<String> = authorization
         .iter()
         .map(|challenge| match &challenge.url {
@@ -162,9 +163,7 @@ fn challenge_words(authorization: &[Challenge], secrets: &[String], user_id: boo
         })
         .collect();
     needs.extend(secrets.iter().map(|id| format!("the secret `{id}`")));
-    if user_id {
-        needs.push("a user id".to_owned());
-    }
+    needs.extend(user_id.map(str::to_owned));
     format!("The tool needs {}", needs.join(", and "))
 }
 

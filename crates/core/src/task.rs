@@ -13,6 +13,10 @@ pub const KEPT: Duration = Duration::from_mins(5);
 /// The longest anybody may ask an ended task to be kept.
 pub const LONGEST_KEPT: Duration = Duration::from_hours(24 * 7);
 
+/// The highest number that an event of a task can have: databases count with a sign. Whoever looks behind it gets the
+/// task alone, without what happened to it.
+pub const LAST_EVENT: u64 = i64::MAX.unsigned_abs();
+
 /// The id of a task: long and random, so that nobody guesses one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TaskId(Arc<str>);

@@ -112,25 +112,44 @@ pub struct Passthrough(Option<Arc<PassthroughParts>>);
 struct PassthroughParts {
     protocol: Cow<'static, str>,
     text: RawJson,
-    /// The caller is asked for more, which is no end of its call.
-    #[serde(skip)]
-    asks: bool,
+    /// Whether the caller is asked for more. Written only where it is, so that what was stored before reads the same.
+    #[serde(default, skip_serializing_if = "Purpose::is_answer")]
+    purpose: Purpose,
+}
+
+/// What a protocol's own JSON is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Purpose {
+    /// It says more of what it belongs to.
+    #[default]
+    Answer,
+    /// It asks the caller for more, which is no end of its call.
+    Question,
+}
+
+impl Purpose {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+    fn is_answer(&self) -> bool {
+        *self == Purpose::Answer
+    }
 }
 
 impl Passthrough {
     /// Keeps what `protocol` said.
     pub fn of(protocol: &'static str, said: RawJson) -> Self {
-        Passthrough::new(protocol, said, false)
+        Passthrough::new(protocol, said, Purpose::Answer)
     }
 
     /// The same for a result that asks its caller for more before the tool can do what was wanted: nothing to
     /// be recorded as what came of the call.
     pub fn asking(protocol: &'static str, said: RawJson) -> Self {
-        Passthrough::new(protocol, said, true)
+        Passthrough::new(protocol, said, Purpose::Question)
     }
 
-    fn new(protocol: &'static str, said: RawJson, asks: bool) -> Self {
-        Passthrough(Some(Arc::new(PassthroughParts { protocol: Cow::Borrowed(protocol), text: said, asks })))
+    fn new(protocol: &'static str, said: RawJson, purpose: Purpose) -> Self {
+        let parts = PassthroughParts { protocol: Cow::Borrowed(protocol), text: said, purpose };
+        Passthrough(Some(Arc::new(parts)))
     }
 
     /// What `protocol` said, if this came by it.
@@ -150,16 +169,20 @@ impl Passthrough {
 
     /// True when the caller is asked for more.
     pub fn asks(&self) -> bool {
-        self.0.as_deref().is_some_and(|said| said.asks)
+        self.0.as_deref().is_some_and(|parts| parts.purpose == Purpose::Question)
     }
 }
 
 impl PartialEq for Passthrough {
     fn eq(&self, other: &Self) -> bool {
-        let text = |extra: &Passthrough| {
-            extra.0.as_deref().map(|said| (said.protocol.clone(), said.text.get().to_owned()))
-        };
-        text(self) == text(other)
+        match (self.0.as_deref(), other.0.as_deref()) {
+            (None, None) => true,
+            (Some(one), Some(other)) => {
+                let (text, other_text) = (one.text.get(), other.text.get());
+                (&one.protocol, text, one.purpose) == (&other.protocol, other_text, other.purpose)
+            }
+            (Some(_), None) | (None, Some(_)) => false,
+        }
     }
 }
 

@@ -11,11 +11,11 @@ use toolmux_core::arguments::Arguments;
 use toolmux_core::call::Request;
 use toolmux_core::gateway::{Credential, Gateway, Settings};
 use toolmux_core::memory::MemoryStore;
-use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::Progress;
 use toolmux_core::secret::Secret;
+use toolmux_core::sources::{Mount, Naming};
 use toolmux_protocols::opendyn::{self, Direct};
 use toolmux_protocols::registry::Opening;
 
@@ -103,8 +103,8 @@ impl Bench {
             opendyn::open(&opening, std::env::current_exe()?)?
         };
         let gateway = Gateway::new(Settings::default(), Arc::new(MemoryStore::default()));
-        gateway.mount(Mount::new("C", "C", Naming::Prefixed, source));
-        gateway.settled(Duration::from_secs(20)).await;
+        gateway.sources().mount(Mount::new("C", "C", Naming::Prefixed, source));
+        gateway.sources().settled(Duration::from_secs(20)).await;
         Ok(Bench { gateway })
     }
 

@@ -8,11 +8,11 @@ use jsonwebtoken::jwk::JwkSet;
 use toolmux_broker::Base;
 use toolmux_core::gateway::{Gateway, JwtRules, Settings};
 use toolmux_core::message::Message;
-use toolmux_core::mount::Mount;
 use toolmux_core::ports::broker::Broker;
 use toolmux_core::ports::store::{Retention, Store};
 use toolmux_core::redact::know_password_in;
 use toolmux_core::secret::Secret;
+use toolmux_core::sources::Mount;
 use toolmux_store::StoreSettings;
 
 use crate::authorization::broker;
@@ -59,7 +59,7 @@ impl Assembly {
         let mounts = config.sources.iter().map(mount).collect::<anyhow::Result<Vec<_>>>()?;
         let gateway = Gateway::new(settings(config, &keys, None), Arc::clone(&store));
         for mount in mounts {
-            gateway.mount(mount);
+            gateway.sources().mount(mount);
         }
         let jwks = jwks::follow(config, &keys);
         let (sources, jwks_address) = (config.sources.clone(), jwks::address(config));
@@ -99,7 +99,7 @@ impl Assembly {
         let broker = self.broker(config)?;
         for gone in &self.sources {
             if !config.sources.iter().any(|source| source.name == gone.name) {
-                self.gateway.unmount(&gone.name);
+                self.gateway.sources().unmount(&gone.name);
             }
         }
         if jwks::address(config) != self.jwks_address {
@@ -110,7 +110,7 @@ impl Assembly {
         }
         self.gateway.configure(settings(config, &self.keys, broker));
         for mount in mounts {
-            self.gateway.mount(mount);
+            self.gateway.sources().mount(mount);
         }
         self.sources.clone_from(&config.sources);
         Ok(())

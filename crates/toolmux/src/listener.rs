@@ -201,7 +201,7 @@ pub(crate) async fn listen(
     let (now, last) = (Instant::now(), (calls_by / 4).min(LAST_REQUESTS));
     // Where requests never stop coming, the last of them get some time too.
     let (accept_by, deadline) = (now + calls_by.saturating_sub(last), now + calls_by);
-    let (calls, used) = (gateway.calls_in_flight(), open.used());
+    let (calls, used) = (gateway.sources().calls_in_flight(), open.used());
     if calls > 0 || used > 0 {
         tracing::info!(
             "stopping within {:?}: calls in flight: {calls}, connections that are still used: {used}; a second signal ends \
@@ -225,7 +225,7 @@ pub(crate) async fn listen(
 }
 
 fn cut(gateway: &Gateway) {
-    tracing::warn!("stopping: what is still in flight is cut, {} calls", gateway.calls_in_flight());
+    tracing::warn!("stopping: what is still in flight is cut, {} calls", gateway.sources().calls_in_flight());
 }
 
 /// The listening socket and what came in by it. Dropping it cuts every connection.

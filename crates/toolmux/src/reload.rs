@@ -29,7 +29,7 @@ pub(crate) type ReloadRequest = oneshot::Sender<Result<(), Message>>;
 /// Lets callers have the file read again.
 pub(crate) fn wishes(gateway: &Gateway) -> mpsc::Receiver<ReloadRequest> {
     let (sender, wishes) = mpsc::channel(WAITING);
-    gateway.reread_by(Box::new(move || {
+    gateway.sources().reread_by(Box::new(move || {
         let sender = sender.clone();
         Box::pin(async move {
             let stopping = || Message::public("The server is stopping");

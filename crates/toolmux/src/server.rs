@@ -15,10 +15,10 @@ use tokio_util::task::TaskTracker;
 use toolmux_core::catalog::Unserved;
 use toolmux_core::gateway::{Admission, ApiKey, Gateway, Settings};
 use toolmux_core::limits::Limits;
-use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::ports::source::Source;
 use toolmux_core::ports::store::Retention;
 use toolmux_core::secret::Secret;
+use toolmux_core::sources::{Mount, Naming};
 use toolmux_http::serve::{Web, WebLimits, shared_headers};
 
 use crate::assembly::store;
@@ -146,9 +146,9 @@ impl Server {
         };
         let only_own = self.own.len() == self.mounts.len();
         for mount in self.mounts {
-            gateway.mount(mount);
+            gateway.sources().mount(mount);
         }
-        gateway.settled(self.limits.list_timeout).await;
+        gateway.sources().settled(self.limits.list_timeout).await;
         // A mistake in this program's own functions is worth an error. What another server lists is not: it
         // must not keep this one from starting.
         let is_mistake = |tool: &&Unserved| self.own.contains(&tool.source) && (only_own || !tool.collision);
@@ -202,7 +202,7 @@ impl Running {
         let tcp = TcpListener::bind(&on.address).await;
         let tcp = tcp.with_context(|| format!("cannot listen on `{}`", on.address))?;
         let address = tcp.local_addr()?;
-        gateway.run_tasks();
+        gateway.tasks().run();
         let headers = shared_headers(served());
         let web = Web { gateway: Arc::clone(&gateway), limits: on.web, stop: stopped_by_callers, headers };
         let (stop, drain) = (Stop::default(), on.limits.drain);

@@ -1,6 +1,7 @@
 //! Audit records on their way to the store: written in the background, so that no call waits for them.
 
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,7 +10,6 @@ use tokio::time::sleep;
 use super::Gateway;
 use crate::audit::{AuditAction, AuditRecord};
 use crate::call::Caller;
-use crate::names::ToolRef;
 use crate::refusal::Refusal;
 
 /// How many records wait for the store. Beyond that they are dropped, which is counted and logged.
@@ -90,17 +90,19 @@ impl Gateway {
         }
         if begin {
             let gateway = Arc::clone(self);
-            self.tasks.spawn(async move { gateway.write_audit().await });
+            self.background.spawn(async move { gateway.write_audit().await });
         }
     }
 
-    /// A refusal that is about who may do what. Mistakes in a request and full queues are everyday, and whoever
-    /// is unknown is only counted: anybody could fill the store.
-    pub(super) fn audit_refusal(self: &Arc<Self>, caller: &Caller, tool: &ToolRef, refusal: &Refusal) {
-        let subject = format!("{tool} {}", refusal.name());
+    /// A refusal that is about who may do what, of a tool or of something else that a source offers. Mistakes in a request
+    /// and full queues are everyday, and whoever is unknown is only counted: anybody could fill the store.
+    pub(super) fn audit_refusal(self: &Arc<Self>, caller: &Caller, wanted: &impl Display, refusal: &Refusal) {
+        let subject = format!("{wanted} {}", refusal.name());
         self.audit(AuditRecord::now(caller.name(), AuditAction::CallRefused, subject));
     }
 
+    /// One writer at a time: `is_writing` is set by whoever adds the first record, and taken back under the same lock that
+    /// finds nothing left. A record that comes in between is either in the batch or begins a writer of its own.
     async fn write_audit(self: &Arc<Self>) {
         loop {
             let batch = self.auditor.waiting(Waiting::take);
@@ -109,7 +111,7 @@ impl Gateway {
             }
             while let Err(error) = self.store.audit_add(&batch).await {
                 tracing::debug!(developer = error.message.developer, "audit records are not written yet");
-                if self.stop.run_until_cancelled(sleep(PAUSE)).await.is_none() {
+                if self.background.stop().run_until_cancelled(sleep(PAUSE)).await.is_none() {
                     return;
                 }
             }

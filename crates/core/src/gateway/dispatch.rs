@@ -22,7 +22,7 @@ use crate::progress::Progress;
 use crate::refusal::Refusal;
 
 /// Runs a call. Dropping the future cancels the tool.
-pub(super) async fn dispatch(
+pub(crate) async fn dispatch(
     gateway: &Arc<Gateway>,
     call: &Call,
     progress: &Progress,
@@ -113,10 +113,10 @@ fn count(metrics: &ToolMetrics, answer: &Result<Outcome, Refusal>, took: Duratio
 }
 
 /// Counts a running call until it is dropped, however that comes.
-struct RunningGauge<'a>(&'a ToolMetrics);
+pub(super) struct RunningGauge<'a>(&'a ToolMetrics);
 
 impl<'a> RunningGauge<'a> {
-    fn begin(metrics: &'a ToolMetrics) -> Self {
+    pub(super) fn begin(metrics: &'a ToolMetrics) -> Self {
         metrics.running.inc();
         RunningGauge(metrics)
     }

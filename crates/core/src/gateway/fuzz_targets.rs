@@ -6,29 +6,25 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use super::record::digest;
-use super::tasks::KeptRequest;
+use super::digest::digest;
 use super::{Admission, ApiKey, Credential, Gateway, Settings};
 use crate::BoxFuture;
 use crate::arguments::Arguments;
 use crate::call::{Call, Caller, Request};
 use crate::fuzz_targets::Target;
-use crate::json_text::{raw_of, to_raw};
+use crate::json_text::raw_of;
 use crate::memory::MemoryStore;
-use crate::mount::{Mount, Naming};
 use crate::names::ToolRef;
 use crate::outcome::{Outcome, Output};
 use crate::ports::source::{Listing, Source, SourceError};
-use crate::ports::store::ClaimedTask;
 use crate::progress::Progress;
 use crate::schema::Schema;
 use crate::secret::Secret;
-use crate::task::TaskId;
+use crate::sources::{Mount, Naming};
 use crate::tool::Tool;
 use crate::toolset::{Pattern, Toolset};
 
-pub(crate) const TARGETS: &[Target] =
-    &[("core_call", call_examples, call), ("core_kept_request", kept_examples, kept_request)];
+pub(crate) const TARGETS: &[Target] = &[("core_call", call_examples, call)];
 
 /// Two tools, of which the toolset of the caller holds one.
 struct TwoTools;
@@ -63,8 +59,8 @@ impl Server {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
         let gateway = runtime.block_on(async {
             let gateway = Gateway::new(settings, Arc::new(MemoryStore::default()));
-            gateway.mount(Mount::new("Kit", "Kit", Naming::Prefixed, Arc::new(TwoTools)));
-            gateway.settled(Duration::from_mins(1)).await;
+            gateway.sources().mount(Mount::new("Kit", "Kit", Naming::Prefixed, Arc::new(TwoTools)));
+            gateway.sources().settled(Duration::from_mins(1)).await;
             gateway
         });
         let caller = gateway.admit(Credential::Key("key"), None).expect("the key is good");
@@ -127,44 +123,6 @@ fn with_one_more(arguments: &Value) -> Value {
     let longest = members.keys().max_by_key(|name| name.len()).cloned().unwrap_or_default();
     members.insert(format!("{longest} more"), Value::Null);
     Value::Object(members)
-}
-
-fn kept_examples() -> Vec<Vec<u8>> {
-    let server = SERVER.lock().unwrap_or_else(PoisonError::into_inner);
-    let kept = json!({
-        "caller": to_raw(&server.caller).expect("a caller is writable"), "id": "call-1", "is_record": true,
-        "tool": "Kit.open@1.0.0", "arguments": { "a": [1.50, "x"] }, "user_id": "bob", "trace": "t",
-        "patience": { "secs": 3, "nanos": 5 }, "answers": true,
-    });
-    let short = json!({
-        "caller": { "name": "jwt:alice", "user": "alice", "toolsets": ["some", null], "act_as": ["*"] }, "id": null,
-        "is_record": false, "tool": "Kit.hidden", "arguments": {}, "user_id": null, "trace": null, "patience": null,
-    });
-    [kept, short].map(|kept| kept.to_string().into_bytes()).to_vec()
-}
-
-/// A kept request is read as who asked and what was asked, or not at all.
-fn kept_request(data: &[u8]) {
-    let Ok(text) = str::from_utf8(data) else { return };
-    let read = |request: &str| {
-        let task =
-            ClaimedTask { id: TaskId::new("task"), request: request.to_owned(), waited: Duration::ZERO };
-        KeptRequest::read(&task).ok()
-    };
-    let Some((caller, request, record)) = read(text) else { return };
-    let said: Value = serde_json::from_str(text).expect("it was read");
-    assert_eq!(said["caller"]["name"], caller.name(), "another caller");
-    let named: Vec<&str> =
-        said["caller"]["toolsets"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    assert_eq!(caller.toolsets().map(|toolset| &**toolset).collect::<Vec<_>>(), named, "other toolsets");
-    assert!(request.grants.authorization.is_empty() && request.grants.secrets.is_empty());
-    assert_eq!(said["user_id"].as_str(), request.grants.user_id.as_deref(), "another user");
-    assert_eq!(said["id"].as_str(), request.id.as_deref(), "the id is lost");
-    assert_eq!(said["is_record"], record.is_some());
-    let kept: KeptRequest = serde_json::from_str(text).expect("it was read");
-    let again =
-        read(&serde_json::to_string(&kept).expect("it is writable")).expect("what is kept can be read");
-    assert_eq!((again.0, again.1.arguments.text().get()), (caller, request.arguments.text().get()));
 }
 
 #[cfg(test)]

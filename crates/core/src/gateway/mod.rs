@@ -1,55 +1,48 @@
 //! The one path of every call:
 //! admit → resolve → permit → require → validate → record → dispatch.
 //!
-//! A rule about every call lives in this folder, never in a source or a protocol.
+//! A rule about every call lives in this folder, never in a source or a protocol. What sources offer beside tools takes
+//! the same path as far as it goes (`relay.rs`). The gateway knows sources and the catalogue; `tasks/` knows the gateway.
 
 mod admit;
 mod audit;
-mod breaker;
-mod definitions;
+mod digest;
 mod dispatch;
-mod fair_queue;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzz_targets;
-mod gate;
 mod nested;
+mod offers;
 mod permit;
-mod questions;
 mod readmit;
 mod record;
-mod refresh;
 mod relay;
+mod relay_tokens;
 mod require;
 mod resolve;
 mod retries;
-mod runner;
 mod settings;
 mod starting;
-mod task_updates;
-mod tasks;
 mod validate;
 
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use tokio::sync::{Semaphore, watch};
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 pub use self::admit::{Admission, AdmissionInfo, ApiKey, Credential, JwtRules, TokenToolset};
-pub use self::breaker::Breaker;
-use self::dispatch::dispatch;
-pub use self::gate::Gate;
-pub(crate) use self::nested::NestedCalls;
-pub use self::questions::TaskQuestion;
-use self::record::{record, recorded_as};
-pub use self::refresh::{Reread, SourceReport, SourceStatus};
-pub use self::relay::Offer;
+pub(crate) use self::digest::digest;
+pub(crate) use self::dispatch::dispatch;
+pub use self::offers::Offer;
+pub(crate) use self::record::{record, recorded_as};
 pub use self::settings::Settings;
-pub use self::tasks::Follow;
+use crate::background::Background;
 use crate::call::{Call, Caller, Request};
 use crate::catalog::{Catalog, Entry};
+use crate::limits::Limits;
+use crate::local_tasks::LocalTasks;
 use crate::memory_budget::MemoryBudget;
 use crate::metrics::Metrics;
 use crate::names::ToolRef;
@@ -58,54 +51,53 @@ use crate::ports::broker::Broker;
 use crate::ports::store::Store;
 use crate::progress::Progress;
 use crate::refusal::Refusal;
+use crate::sources::Sources;
 
-/// The meeting point of sources and protocols.
+/// How long a store may at least take to end.
+const STORE_PAUSE: Duration = Duration::from_millis(500);
+
+/// The one path of every call, from a caller to a source.
 pub struct Gateway {
-    catalog: ArcSwap<Catalog>,
-    /// The last one made when no source was starting: who holds a name there keeps it.
-    settled: ArcSwap<Catalog>,
+    sources: Arc<Sources>,
     settings: ArcSwap<Settings>,
     store: Arc<dyn Store>,
-    metrics: Metrics,
+    metrics: Arc<Metrics>,
     memory: Arc<MemoryBudget>,
     large_validations: Arc<Semaphore>,
-    slots: Mutex<Vec<refresh::SourceSlot>>,
-    progress: starting::StartProgress,
-    revision: watch::Sender<u64>,
     admission_changes: readmit::AdmissionChanges,
-    runner: runner::Runner,
-    reread: OnceLock<Reread>,
     auditor: audit::Auditor,
-    reconnects: Semaphore,
-    tasks: TaskTracker,
-    stop: CancellationToken,
-    closing: CancellationToken,
+    background: Background,
+    local_tasks: LocalTasks,
+}
+
+/// A tool that the caller may call. Its source is not closed before the token is dropped.
+struct Located {
+    entry: Arc<Entry>,
+    in_flight: TaskTrackerToken,
 }
 
 impl Gateway {
     /// A gateway without sources.
     pub fn new(settings: Settings, store: Arc<dyn Store>) -> Arc<Self> {
-        let memory = MemoryBudget::new(settings.limits.memory);
+        let (background, metrics) = (Background::default(), Arc::<Metrics>::default());
+        let rules = settings.source_rules();
         Arc::new(Gateway {
-            catalog: ArcSwap::default(),
-            settled: ArcSwap::default(),
-            runner: runner::Runner::new(&settings.limits),
-            reread: OnceLock::new(),
-            auditor: audit::Auditor::default(),
+            sources: Sources::new(rules, Arc::clone(&store), Arc::clone(&metrics), background.clone()),
+            memory: MemoryBudget::new(settings.limits.memory),
+            local_tasks: LocalTasks::new(&settings.limits),
             settings: ArcSwap::from_pointee(settings),
             store,
-            reconnects: Semaphore::new(1),
-            metrics: Metrics::default(),
-            memory,
+            metrics,
             large_validations: Arc::new(validate::large_validations()),
-            slots: Mutex::default(),
-            progress: starting::StartProgress::default(),
-            revision: watch::Sender::new(0),
             admission_changes: readmit::AdmissionChanges::default(),
-            tasks: TaskTracker::new(),
-            stop: CancellationToken::new(),
-            closing: CancellationToken::new(),
+            auditor: audit::Auditor::default(),
+            background,
         })
+    }
+
+    /// Where tools come from.
+    pub fn sources(&self) -> &Arc<Sources> {
+        &self.sources
     }
 
     /// Who asks; `toolset` is the one of the address asked.
@@ -163,55 +155,45 @@ impl Gateway {
     }
 
     /// Counts a refusal and logs it.
-    fn refused(&self, refusal: &Refusal) {
+    pub(crate) fn refused(&self, refusal: &Refusal) {
         self.metrics.refused(refusal.name());
         log(refusal);
     }
 
     /// Every step of the path up to the call.
-    async fn check(
+    pub(crate) async fn check(
         self: &Arc<Self>,
         depth: u8,
         caller: &Caller,
         mut request: Request,
     ) -> Result<Call, Refusal> {
-        let (entry, in_flight) = match self.locate(caller, &request.tool) {
-            Ok(found) if found.0.mount.is_connected() => found,
+        let located = match self.locate(caller, &request.tool) {
+            Ok(found) if found.entry.mount.is_connected() => found,
             _ => Box::pin(self.locate_when_started(caller, &mut request)).await?,
         };
         require::check_user(caller, &request.grants)
             .inspect_err(|refusal| self.audit_refusal(caller, &request.tool, refusal))?;
-        if !entry.requires.is_empty() {
+        if !located.entry.requires.is_empty() {
             let settings = self.settings.load_full();
-            Box::pin(require::require(&settings, &entry, caller, &mut request.grants))
+            Box::pin(require::require(&settings, &located.entry, caller, &mut request.grants))
                 .await
                 .inspect_err(|refusal| self.audit_refusal(caller, &request.tool, refusal))?;
         }
-        let nested = NestedCalls { gateway: Arc::clone(self), depth };
-        validate::validate(entry, caller, request, nested, in_flight).await
+        validate::validate(self, depth, located, caller, request).await
     }
 
-    /// Which tool is meant, if the caller may call it. Its source is not closed before the token is dropped.
-    fn locate(&self, caller: &Caller, wanted: &ToolRef) -> Result<(Arc<Entry>, TaskTrackerToken), Refusal> {
-        let catalog = self.catalog.load();
+    /// Which tool is meant, if the caller may call it.
+    fn locate(&self, caller: &Caller, wanted: &ToolRef) -> Result<Located, Refusal> {
+        let catalog = self.sources.catalog();
         let place = resolve::resolve(&catalog, caller, wanted)?;
         permit::permit(&catalog, caller, place, wanted)?;
         let entry = catalog.entry(place);
-        Ok((Arc::clone(entry), entry.mount.calls.token()))
-    }
-
-    /// Has every source release what it keeps for a session that has ended. For protocols that have sessions.
-    pub fn session_ended(&self, caller: &str, session: &str) {
-        self.slots(|slots| {
-            for slot in slots.iter() {
-                slot.mount.source.session_ended(caller, session);
-            }
-        });
+        Ok(Located { entry: Arc::clone(entry), in_flight: entry.mount.calls.token() })
     }
 
     /// The present snapshot.
     pub fn catalog(&self) -> Arc<Catalog> {
-        self.catalog.load_full()
+        Arc::clone(&self.sources.catalog())
     }
 
     /// Counters.
@@ -229,24 +211,44 @@ impl Gateway {
         self.settings.load().broker.clone()
     }
 
+    pub(crate) fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        self.settings.load().limits
+    }
+
+    pub(crate) fn background(&self) -> &Background {
+        &self.background
+    }
+
+    /// Where `tasks/` keeps what only this process knows; the path itself does not look into it.
+    pub(crate) fn local_tasks(&self) -> &LocalTasks {
+        &self.local_tasks
+    }
+
     /// Ends when the gateway is being closed, for whoever holds a stream open.
     pub async fn closing(&self) {
-        self.closing.cancelled().await;
+        self.background.closing().await;
     }
 
     /// Says that the end is near, while calls may still finish: streams that only wait should end.
     pub fn announce_closing(&self) {
-        self.closing.cancel();
+        self.background.announce_closing();
     }
 
     /// True once the end was announced: no call should be sent here any more.
     pub fn is_closing(&self) -> bool {
-        self.closing.is_cancelled()
+        self.background.is_closing()
     }
 
-    /// Changes whenever the catalogue does.
-    pub fn revision(&self) -> watch::Receiver<u64> {
-        self.revision.subscribe()
+    /// Ends everything that runs beside calls; calls that are recorded finish first, within `patience`.
+    pub async fn close(&self, patience: Duration) {
+        let end = Instant::now() + patience;
+        self.background.end(end).await;
+        // A store that does not answer costs a bounded time; others take over what it held when its lease is over.
+        timeout_at(end.max(Instant::now() + STORE_PAUSE), self.store.close()).await.ok();
     }
 }
 

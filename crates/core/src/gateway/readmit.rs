@@ -44,7 +44,7 @@ impl Gateway {
 
     /// The caller as the present configuration has it, by its name. A key that was removed lets nobody in, and one
     /// whose toolset has changed opens the tools of the new one.
-    pub(super) fn readmit(&self, caller: &Caller) -> Result<Caller, Refusal> {
+    pub(crate) fn readmit(&self, caller: &Caller) -> Result<Caller, Refusal> {
         readmit(&self.settings.load().admission, caller).ok_or_else(|| {
             let text = "The tool did not run: its caller is no longer let in";
             Refusal::Unauthenticated(Message::public(text))
@@ -52,12 +52,12 @@ impl Gateway {
     }
 
     /// A call that waited, if its caller may still make it.
-    pub(super) fn readmit_call(&self, call: Call) -> Result<Call, Refusal> {
+    pub(crate) fn readmit_call(&self, call: Call) -> Result<Call, Refusal> {
         let caller = self.readmit(&call.caller)?;
         if caller != call.caller {
             let tool = ToolRef::id(&call.entry.id.to_string());
             let tool = tool.map_err(|error| Refusal::Internal(Message::public(error.to_string())))?;
-            drop(self.locate(&caller, &tool)?);
+            self.locate(&caller, &tool)?;
         }
         Ok(Call { caller, ..call })
     }

@@ -1,41 +1,34 @@
 //! The ledger around a call: an id that comes again gets the answer of the first time.
 
+use std::borrow::Cow;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
-use serde::Serialize;
-use serde_json::Value;
-use sha2::{Digest, Sha256};
-use tokio::runtime::Handle;
-use tokio::time::{sleep, timeout};
-use tokio_util::task::TaskTracker;
+use tokio::time::timeout;
 
 use super::Gateway;
+use super::digest::digest;
 use super::dispatch::dispatch;
 use crate::BoxFuture;
+use crate::background::{Background, StorePauses};
 use crate::call::{Call, CallId};
 use crate::message::Message;
-use crate::outcome::Outcome;
-use crate::ports::store::{Begun, CallDigest, CallKey, StoreError, frees_key};
+use crate::outcome::{Content, Outcome, ToolError};
+use crate::ports::store::{Begun, CallKey, StoreError, frees_key};
 use crate::progress::Progress;
 use crate::refusal::Refusal;
 use crate::task::{TaskId, may_have_run};
-
-/// The pause before the end of a call is recorded again, when the store was away; it doubles.
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-/// The longest such pause.
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+use crate::task_follow::task_ended;
 
 /// The id by which a call is recorded; none for a tool that only reads, and a task is its own record.
-pub(super) fn recorded_as(call: &Call) -> Option<CallId> {
+pub(crate) fn recorded_as(call: &Call) -> Option<CallId> {
     let unrecorded = call.task.is_some() || call.entry.hints.read_only == Some(true);
     call.request.id.clone().filter(|_| !unrecorded)
 }
 
 /// Runs a call at most once per id. Not an `async fn`, whose future would hold the call beside what is shared.
-pub(super) fn record<'a>(
+pub(crate) fn record<'a>(
     gateway: &'a Arc<Gateway>,
     id: CallId,
     call: Call,
@@ -44,9 +37,12 @@ pub(super) fn record<'a>(
     let key = CallKey { caller: Arc::clone(&call.caller.name), id };
     let call = Arc::new(call);
     async move {
+        // Whoever waited in vain, because the first to run the call forgot it, begins anew: the tool did not run, or
+        // failed in a way worth retrying. Of many who begin anew the store lets one run.
         loop {
             let begun = begin(Arc::clone(gateway), key.clone(), Arc::clone(&call), progress.clone());
-            let begun = Unstoppable { running: Some(Box::pin(begun)), tasks: gateway.tasks.clone() };
+            let begun =
+                Unstoppable { running: Some(Box::pin(begun)), background: gateway.background.clone() };
             // On the heap: most calls are run by nobody else.
             let elsewhere = match begun.await? {
                 Stands::Ended(outcome) => return Ok(outcome),
@@ -65,7 +61,7 @@ async fn wait(gateway: &Gateway, key: &CallKey, stands: Stands) -> Result<Option
     match stands {
         Stands::Ended(outcome) => Ok(Some(outcome)),
         Stands::Elsewhere => gateway.store.call_wait(key).await.map_err(Refusal::from),
-        Stands::Task(id) => gateway.task_ended(&id).await,
+        Stands::Task(id) => task_ended(&gateway.store, &id).await,
     }
 }
 
@@ -88,6 +84,7 @@ async fn begin(
 ) -> Result<Stands, Refusal> {
     match gateway.store.call_begin(&key, &digest(&call)).await.map_err(Refusal::from)? {
         Begun::Fresh => run(gateway, key, &call, &progress).await,
+        // The server that ran it is gone, at any moment: before the tool, while it ran, or after it.
         Begun::Abandoned if call.entry.hints.repeatable() => run(gateway, key, &call, &progress).await,
         Begun::Abandoned => note_surely(gateway, key, Ok(may_have_run())).await,
         Begun::Ended(outcome) => Ok(Stands::Ended(outcome)),
@@ -118,17 +115,20 @@ async fn note_surely(
         Ok(true) => {}
         Ok(false) => return Ok(Stands::Elsewhere),
         Err(error) => {
-            let tasks = gateway.tasks.clone();
-            tasks.spawn(note_later(gateway, key, answer.clone(), error));
+            // The caller has its answer meanwhile. Until it is written, the id is ours and running: whoever asks again
+            // waits, and a server that takes the call over after a crash records that it may have run.
+            let background = gateway.background.clone();
+            background.spawn(note_later(gateway, key, answer.clone(), error));
         }
     }
     answer.map(Stands::Ended)
 }
 
-/// A future that goes on when it is dropped.
+/// A future that goes on when it is dropped. Between the claim of an id and the record of its end a caller that leaves
+/// would otherwise cancel the tool half way and leave an id that nobody brings to an end.
 struct Unstoppable<T: Send + 'static> {
     running: Option<BoxFuture<'static, T>>,
-    tasks: TaskTracker,
+    background: Background,
 }
 
 impl<T: Send + 'static> Future for Unstoppable<T> {
@@ -144,8 +144,8 @@ impl<T: Send + 'static> Future for Unstoppable<T> {
 
 impl<T: Send + 'static> Drop for Unstoppable<T> {
     fn drop(&mut self) {
-        if let (Some(running), Ok(runtime)) = (self.running.take(), Handle::try_current()) {
-            self.tasks.spawn_on(running, &runtime);
+        if let Some(running) = self.running.take() {
+            self.background.spawn_from_drop(running);
         }
     }
 }
@@ -157,13 +157,12 @@ async fn note_later(
     answer: Result<Outcome, Refusal>,
     mut error: StoreError,
 ) {
-    let mut pause = FIRST_PAUSE;
+    let mut pauses = StorePauses::new();
     loop {
         tracing::debug!(call = %key.id, developer = error.message.developer, "the end of a call is not recorded yet");
-        if gateway.stop.run_until_cancelled(sleep(pause)).await.is_none() {
+        if !pauses.wait(&gateway.background).await {
             return;
         }
-        pause = (pause * 2).min(LONGEST_PAUSE);
         match note(&gateway, &key, &answer).await {
             Ok(true) => return,
             Ok(false) => {
@@ -187,60 +186,28 @@ async fn note(
     }
 }
 
+impl Gateway {
+    /// What is kept of an outcome: all, or how much too large it was. What only one protocol can say repeats
+    /// most of the rest, and is bounded by itself.
+    pub(crate) fn bounded<'a>(&self, outcome: &'a Outcome) -> Cow<'a, Outcome> {
+        let most = self.limits().task_result_bytes;
+        let blocks = |content: &[Content]| content.iter().map(|c| c.json().get().len()).sum::<usize>();
+        let (size, extra) = match outcome {
+            Outcome::Returned(output) => (output.value.get().len() + blocks(&output.content), &output.extra),
+            Outcome::Failed(error) => (error.message.public.len() + blocks(&error.content), &error.extra),
+        };
+        let size = size.max(extra.size());
+        if size <= most {
+            return Cow::Borrowed(outcome);
+        }
+        let text = format!("The tool ran, but its result of {size} bytes is over the limit of {most} bytes");
+        Cow::Owned(Outcome::Failed(ToolError::new(text)))
+    }
+}
+
 fn still_running(call: &Call) -> Refusal {
     Refusal::Busy {
         message: Message::public("The same call is still running"),
         retry_after: call.time_limit(),
     }
-}
-
-/// Tool, arguments and user, the same whatever the order of keys: what one user was answered is never
-/// another's answer. Delivered credentials are not part of it: a token that was renewed between two tries
-/// does not make another call.
-pub(super) fn digest(call: &Call) -> CallDigest {
-    let id = &call.entry.id;
-    let mut text = Vec::with_capacity(256);
-    for name in [&id.toolkit, &id.tool] {
-        text.extend_from_slice(name.as_bytes());
-        text.push(0);
-    }
-    for number in [id.version.major, id.version.minor, id.version.patch] {
-        text.extend_from_slice(&number.to_le_bytes());
-    }
-    write_sorted(call.given().value(), &mut text);
-    if let Some(user) = &call.request.grants.user_id {
-        write_scalar(user, &mut text);
-    }
-    Sha256::digest(text).into()
-}
-
-/// Writes a value with its keys in order. Each part begins with a sign of its own, so that no two values
-/// are written alike.
-fn write_sorted(value: &Value, text: &mut Vec<u8>) {
-    match value {
-        Value::Object(map) => {
-            let mut members: Vec<_> = map.iter().collect();
-            members.sort_unstable_by_key(|(key, _)| key.as_str());
-            text.push(b'{');
-            for (key, value) in members {
-                write_scalar(key, text);
-                write_sorted(value, text);
-            }
-            text.push(b'}');
-        }
-        Value::Array(items) => {
-            text.push(b'[');
-            for item in items {
-                write_sorted(item, text);
-            }
-            text.push(b']');
-        }
-        scalar => write_scalar(scalar, text),
-    }
-}
-
-fn write_scalar(scalar: &impl Serialize, text: &mut Vec<u8>) {
-    text.push(b',');
-    // Writing to memory cannot fail.
-    serde_json::to_writer(text, scalar).unwrap_or_default();
 }

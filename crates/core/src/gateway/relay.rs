@@ -1,240 +1,231 @@
-//! What sources offer beside tools, and what callers ask of it: passed on in the words of a protocol that
-//! both sides speak, under the same bounds as calls.
+//! What callers ask of sources that is not a call of a tool: prompts, resources, completions, subscriptions. Passed on in
+//! the words of a protocol that both sides speak, on the same path as calls: permitted by toolset, limited, under the
+//! token of the caller's own user, counted and audited.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
-use futures_util::future::join_all;
-use tokio::time::timeout;
+use futures_util::FutureExt;
+use tokio::time::{Instant, timeout_at};
 
+use super::Gateway;
+use super::dispatch::RunningGauge;
+use super::relay_tokens::RelayTokens;
 use super::retries::is_open;
-use super::{Gateway, require};
+use crate::answer_memory::{self, NoMemory};
 use crate::call::Caller;
+use crate::limits::Limits;
+use crate::memory_budget::RETRY_AFTER;
 use crate::message::Message;
-use crate::mount::{Mount, Naming};
-use crate::names::{ToolId, plain_name};
 use crate::ports::source::{Relay, Relayed, SourceError};
 use crate::progress::Progress;
 use crate::refusal::Refusal;
-use crate::requirements::{Authorization, Grants};
-use crate::tool::Passthrough;
-use crate::version::Version;
-
-/// What one source offers beside tools.
-#[derive(Clone, Debug)]
-pub struct Offer {
-    /// The name of the source in the configuration.
-    pub source: String,
-    /// The toolkit its tools belong to.
-    pub toolkit: Box<str>,
-    /// How its tools are named where names are flat.
-    pub naming: Naming,
-    /// What it offers, in its protocol's words.
-    pub said: Passthrough,
-    /// The source needs a token that the user of this caller has not allowed, and so says nothing of its own.
-    pub locked: bool,
-}
+use crate::sources::Mount;
 
 impl Gateway {
-    /// What sources offer beside tools in the words of `protocol`, in the order of configuration, as far as it is the
-    /// same for all callers.
-    pub fn offers(&self, protocol: &str) -> Vec<Offer> {
-        self.mounted_offers(protocol).into_iter().map(|(offer, _)| offer).collect()
-    }
-
-    /// The same for one caller. What a source shows to the owner of a token is read with the token of the caller's
-    /// own user, and with no other.
-    pub async fn offers_for(&self, caller: &Caller, protocol: &str) -> Vec<Offer> {
-        let offers = self.mounted_offers(protocol).into_iter();
-        join_all(offers.map(|(offer, mount)| self.offer_for(caller, offer, mount))).await
-    }
-
-    fn mounted_offers(&self, protocol: &str) -> Vec<(Offer, Arc<Mount>)> {
-        self.slots(|slots| {
-            let speaking = slots.iter().filter(|slot| slot.beside.said_by(protocol).is_some());
-            let offer = |slot: &super::refresh::SourceSlot| Offer {
-                source: slot.mount.name.clone(),
-                toolkit: slot.mount.toolkit.clone(),
-                naming: slot.mount.naming,
-                said: slot.beside.clone(),
-                locked: false,
-            };
-            speaking.map(|slot| (offer(slot), Arc::clone(&slot.mount))).collect()
-        })
-    }
-
-    async fn offer_for(&self, caller: &Caller, offer: Offer, mount: Arc<Mount>) -> Offer {
-        if mount.source.authorization().is_none() {
-            return offer;
-        }
-        let limit = self.settings.load().limits.list_timeout;
-        match timeout(limit, self.own_offer(caller, &mount)).await {
-            Ok(Ok(said)) => Offer { said, ..offer },
-            Ok(Err(refusal)) => {
-                let locked = matches!(refusal, Refusal::Challenged { .. });
-                tracing::debug!(
-                    source = mount.name,
-                    locked,
-                    "the caller is not shown what the source offers"
-                );
-                Offer { locked, ..offer }
-            }
-            Err(_elapsed) => offer,
-        }
-    }
-
-    async fn own_offer(&self, caller: &Caller, mount: &Mount) -> Result<Passthrough, Refusal> {
-        let mut tokens = RelayTokens::get(self, caller, mount).await?;
-        loop {
-            let error = match mount.source.beside_for(&tokens.grants).await {
-                Ok(said) => return Ok(said),
-                Err(error) => error,
-            };
-            if !tokens.renewed_after(&error).await? {
-                return Err(Refusal::Unavailable { message: error.message(), retry_after: None });
-            }
-        }
-    }
-
-    /// True when no toolset of the caller leaves out `own` of `toolkit`, a tool or what stands beside tools.
-    pub fn permits(&self, caller: &Caller, toolkit: &str, own: &str) -> bool {
-        let settings = self.settings.load();
-        let id = ToolId { toolkit: toolkit.into(), tool: plain_name(own).into(), version: Version::FIRST };
-        caller.toolsets().all(|name| {
-            settings.toolsets.iter().any(|toolset| *toolset.name == **name && toolset.holds(&id, own))
-        })
-    }
-
     /// Asks a source for something other than a call, under the token of the caller's own user where the source
     /// needs one. Dropping the future cancels it.
     pub async fn relay(
-        &self,
+        self: &Arc<Self>,
         caller: &Caller,
         source: &str,
         relay: &Relay,
         progress: &Progress,
     ) -> Result<Relayed, Refusal> {
-        let limits = self.settings.load().limits;
-        let mount = self.connected(source).await?;
-        let _in_flight = mount.calls.token();
-        mount.breaker.check(&limits).map_err(|wait| is_open("source", source, wait))?;
-        let since = mount.breaker.begin();
-        let asking = self.ask_source(caller, &mount, relay, progress);
-        let message = match timeout(limits.call_timeout, asking).await {
-            Ok(Ok(Ok(answer))) => {
-                mount.breaker.answered();
+        let answer = async {
+            // Whoever is let in no more while the request waits is refused before the source is asked.
+            let admissions = self.admissions();
+            let mount = self.permitted_source(caller, source, &relay.item)?;
+            self.wait_for_mount(&mount).await?;
+            let _in_flight = mount.calls.token();
+            let relaying = Relaying { gateway: self, caller, mount: &mount, relay, admissions };
+            relaying.counted(relaying.limited(progress)).await
+        };
+        answer.await.inspect_err(|refusal| self.refused(refusal))
+    }
+
+    /// The same for what lasts, such as following a resource. It has no time limit and takes no turn: it would keep the
+    /// turn for as long as its caller stays, and leave none to those who read. How much a caller follows is bounded by
+    /// its protocol. A source is closed without waiting for it.
+    pub async fn listen(
+        self: &Arc<Self>,
+        caller: &Caller,
+        source: &str,
+        relay: &Relay,
+        progress: &Progress,
+    ) -> Result<Relayed, Refusal> {
+        let answer = async {
+            let admissions = self.admissions();
+            let mount = self.permitted_source(caller, source, &relay.item)?;
+            self.wait_for_mount(&mount).await?;
+            let relaying = Relaying { gateway: self, caller, mount: &mount, relay, admissions };
+            relaying.counted(relaying.unlimited(progress)).await
+        };
+        answer.await.inspect_err(|refusal| self.refused(refusal))
+    }
+
+    /// Whether the caller could ask a source about `item`: a challenge when its user must allow a token first.
+    pub async fn check_relay(
+        self: &Arc<Self>,
+        caller: &Caller,
+        source: &str,
+        item: &str,
+    ) -> Result<(), Refusal> {
+        let checked = async {
+            let mount = self.permitted_source(caller, source, item)?;
+            RelayTokens::get(self, caller, &mount).await.map(drop)
+        };
+        checked.await.inspect_err(|refusal| self.refused(refusal))
+    }
+
+    /// The source of this name, if the caller's toolsets hold `item` of it. Asked before anything waits: how long an answer
+    /// takes must not tell that something exists.
+    fn permitted_source(
+        self: &Arc<Self>,
+        caller: &Caller,
+        source: &str,
+        item: &str,
+    ) -> Result<Arc<Mount>, Refusal> {
+        let mount = self.sources.find(source).ok_or_else(|| Refusal::Unavailable {
+            message: Message::public(format!("There is no source `{source}`")),
+            retry_after: None,
+        })?;
+        if self.permits(caller, &mount.toolkit, item) {
+            return Ok(mount);
+        }
+        let refusal = Refusal::NotPermitted { tool: item.to_owned(), nearest: None };
+        self.audit_refusal(caller, &format!("{}.{item}", mount.toolkit), &refusal);
+        Err(refusal)
+    }
+}
+
+/// One request on its way to a source.
+struct Relaying<'a> {
+    gateway: &'a Arc<Gateway>,
+    caller: &'a Caller,
+    mount: &'a Arc<Mount>,
+    relay: &'a Relay,
+    /// [`Gateway::admissions`] when the caller was permitted.
+    admissions: u64,
+}
+
+impl Relaying<'_> {
+    /// Counts a request by toolkit and method, as calls are by tool. Items are not told apart: callers name them, and each
+    /// name would be a counter for ever.
+    async fn counted(
+        &self,
+        asking: impl Future<Output = Result<Relayed, Refusal>>,
+    ) -> Result<Relayed, Refusal> {
+        let label = format!("{}.{}", self.mount.toolkit, self.relay.method);
+        let metrics = self.gateway.metrics.of_tool(&label);
+        let started = Instant::now();
+        let running = RunningGauge::begin(&metrics);
+        let answer = asking.await;
+        drop(running);
+        match &answer {
+            Ok(Ok(_)) => metrics.returned.inc(),
+            Ok(Err(_)) => metrics.failed.inc(),
+            Err(_) => metrics.refused.inc(),
+        }
+        metrics.seconds.observe(started.elapsed().as_secs_f64());
+        answer
+    }
+
+    /// Under the limits of a call: memory, a turn, the circuit breaker of the source and the time limit.
+    async fn limited(&self, progress: &Progress) -> Result<Relayed, Refusal> {
+        let (gateway, limits) = (self.gateway, self.gateway.limits());
+        let deadline = Instant::now() + limits.call_timeout;
+        let run = async {
+            gateway.memory.check(0)?;
+            let gate = self.mount.relay_gate(&limits);
+            let _turn = gate.enter(&self.caller.name, deadline).await?;
+            self.check_admission()?;
+            self.attempt(progress, &limits, deadline).await
+        };
+        answer_memory::counted(&gateway.memory, run).await
+    }
+
+    async fn unlimited(&self, progress: &Progress) -> Result<Relayed, Refusal> {
+        self.check_admission()?;
+        let answer = self.ask(progress).await?;
+        answer.map_err(|error| unavailable(error.message()))
+    }
+
+    /// The key of the caller may have been removed, or given another toolset, while the request waited.
+    fn check_admission(&self) -> Result<(), Refusal> {
+        if self.gateway.admissions() == self.admissions {
+            return Ok(());
+        }
+        let caller = self.gateway.readmit(self.caller)?;
+        self.gateway.permitted_source(&caller, &self.mount.name, &self.relay.item).map(drop)
+    }
+
+    async fn attempt(
+        &self,
+        progress: &Progress,
+        limits: &Limits,
+        deadline: Instant,
+    ) -> Result<Relayed, Refusal> {
+        let Mount { breaker, name, .. } = &**self.mount;
+        breaker.check(limits).map_err(|wait| is_open("source", name, wait))?;
+        let since = breaker.begin();
+        let asking = AssertUnwindSafe(self.ask(progress)).catch_unwind();
+        let error = match timeout_at(deadline, asking).await {
+            Ok(Ok(Ok(Ok(answer)))) => {
+                breaker.answered();
                 return Ok(answer);
             }
             // Before the source was asked, or for what it said of the token.
-            Ok(Err(refusal)) => return Err(refusal),
-            Ok(Ok(Err(SourceError::Refused(refusal)))) => {
-                mount.breaker.answered();
-                return Err(refusal);
-            }
-            Ok(Ok(Err(error @ SourceError::WantsToken(_)))) => {
-                mount.breaker.answered();
-                error.message()
-            }
-            Ok(Ok(Err(error))) => {
-                mount.breaker.failed(since, &limits);
-                error.message()
+            Ok(Ok(Err(refusal))) => return Err(refusal),
+            Ok(Ok(Ok(Err(error)))) => error,
+            Ok(Err(_panic)) => {
+                return Err(Refusal::Internal(Message::public("The source failed unexpectedly")));
             }
             // As for calls, a time limit that passed is no failure of the source.
-            Err(_elapsed) => {
-                Message::public(format!("The source did not answer within {:?}", limits.call_timeout))
-            }
+            Err(_elapsed) => return Err(timed_out(limits.call_timeout)),
         };
-        Err(Refusal::Unavailable { message, retry_after: None })
+        match error {
+            // The source answered, and there was no room for what it said.
+            _ if answer_memory::was_dropped() => {
+                breaker.answered();
+                Err(no_memory())
+            }
+            SourceError::Refused(refusal) => {
+                breaker.answered();
+                Err(refusal)
+            }
+            SourceError::WantsToken(_) => {
+                breaker.answered();
+                Err(unavailable(error.message()))
+            }
+            SourceError::NotReached(_) | SourceError::Lost(_) => {
+                breaker.failed(since, limits);
+                Err(unavailable(error.message()))
+            }
+        }
     }
 
-    /// The same for what lasts: it has no time limit, and a source is closed without waiting for it.
-    pub async fn listen(
-        &self,
-        caller: &Caller,
-        source: &str,
-        relay: &Relay,
-        progress: &Progress,
-    ) -> Result<Relayed, Refusal> {
-        let mount = self.connected(source).await?;
-        let answer = self.ask_source(caller, &mount, relay, progress).await?;
-        answer.map_err(|error| Refusal::Unavailable { message: error.message(), retry_after: None })
-    }
-
-    /// Whether the caller could ask a source: a challenge when its user must allow a token first.
-    pub async fn check_relay(&self, caller: &Caller, source: &str) -> Result<(), Refusal> {
-        let mount = self.mounted(source)?;
-        RelayTokens::get(self, caller, &mount).await.map(drop)
-    }
-
-    async fn ask_source(
-        &self,
-        caller: &Caller,
-        mount: &Mount,
-        relay: &Relay,
-        progress: &Progress,
-    ) -> Result<Result<Relayed, SourceError>, Refusal> {
-        let mut tokens = RelayTokens::get(self, caller, mount).await?;
+    async fn ask(&self, progress: &Progress) -> Result<Result<Relayed, SourceError>, Refusal> {
+        let mut tokens = RelayTokens::get(self.gateway, self.caller, self.mount).await?;
         loop {
-            match mount.source.relay(relay, &tokens.grants, progress).await {
+            match self.mount.source.relay(self.relay, &tokens.grants, progress).await {
                 Err(error) if tokens.renewed_after(&error).await? => {}
                 answer => return Ok(answer),
             }
         }
     }
-
-    async fn connected(&self, source: &str) -> Result<Arc<Mount>, Refusal> {
-        let mount = self.mounted(source)?;
-        if !mount.is_connected() {
-            self.wait_for_mount(&mount).await?;
-        }
-        Ok(mount)
-    }
-
-    fn mounted(&self, source: &str) -> Result<Arc<Mount>, Refusal> {
-        let found = self.slots(|slots| {
-            let mut of_name = slots.iter().map(|slot| &slot.mount).filter(|mount| mount.name == source);
-            let first = of_name.clone().next();
-            // A source made anew stands before the one it replaces, which serves until then.
-            of_name.find(|mount| mount.is_connected()).or(first).cloned()
-        });
-        found.ok_or_else(|| Refusal::Unavailable {
-            message: Message::public(format!("There is no source `{source}`")),
-            retry_after: None,
-        })
-    }
 }
 
-/// The token that a caller's own user has for a source, and whether it was renewed.
-struct RelayTokens<'a> {
-    gateway: &'a Gateway,
-    caller: &'a Caller,
-    source: &'a str,
-    needed: Option<Authorization>,
-    grants: Grants,
-    is_renewed: bool,
+fn unavailable(message: Message) -> Refusal {
+    Refusal::Unavailable { message, retry_after: None }
 }
 
-impl<'a> RelayTokens<'a> {
-    async fn get(gateway: &'a Gateway, caller: &'a Caller, mount: &'a Mount) -> Result<Self, Refusal> {
-        let needed = mount.source.authorization();
-        let grants = match &needed {
-            None => Grants::default(),
-            Some(needed) => {
-                require::own_token(&gateway.settings.load_full(), caller, needed, &mount.name).await?
-            }
-        };
-        let source = mount.name.as_str();
-        Ok(RelayTokens { gateway, caller, source, needed, grants, is_renewed: false })
-    }
+fn timed_out(limit: Duration) -> Refusal {
+    unavailable(Message::public(format!("The source did not answer within {limit:?}")))
+}
 
-    /// True when the source turned the token down and there is another: once, as for calls.
-    async fn renewed_after(&mut self, error: &SourceError) -> Result<bool, Refusal> {
-        let (SourceError::WantsToken(wanted), Some(needed)) = (error, &self.needed) else { return Ok(false) };
-        if wanted.id != needed.id {
-            return Ok(false);
-        }
-        let settings = self.gateway.settings.load_full();
-        let other = require::other_token(&settings, self.caller, &self.grants, wanted, self.source);
-        self.grants = other.await?;
-        Ok(!std::mem::replace(&mut self.is_renewed, true))
-    }
+fn no_memory() -> Refusal {
+    let text = "The server is busy: there was no memory for the answer of the source";
+    Refusal::Busy { message: Message::public(text).caused_by(&NoMemory), retry_after: RETRY_AFTER }
 }

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::breaker::{Counted, Since};
 use super::{Gateway, require};
 use crate::call::Call;
 use crate::delivery::fill;
@@ -16,6 +15,7 @@ use crate::outcome::Outcome;
 use crate::ports::source::{FailureScope, SourceError};
 use crate::refusal::Refusal;
 use crate::requirements::Authorization;
+use crate::sources::{Counted, Since};
 
 /// How often a call is tried when its source was not reached.
 const ATTEMPTS: u32 = 3;

@@ -1,15 +1,18 @@
-//! What configuration says of every call, swapped whole on reload.
+//! What configuration says of every call, swapped whole on reload, and how it is taken.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::Gateway;
 use super::admit::Admission;
+use super::readmit::has_left;
+use crate::audit::{AuditAction, AuditRecord};
 use crate::call::Caller;
 use crate::limits::Limits;
-use crate::mount::ToolSettings;
-use crate::names::ToolId;
+use crate::message::Message;
 use crate::ports::broker::Broker;
 use crate::secret::Secret;
+use crate::sources::{SourceReport, SourceRules, ToolSettings};
 use crate::toolset::{Pattern, Toolset};
 
 /// Rules of the gateway.
@@ -44,14 +47,28 @@ impl Settings {
         self.admission.is_open() || self.developers.iter().any(fits)
     }
 
-    /// What configuration says of a tool: what stands under its name, and what patterns say beside that.
-    pub fn of_tool(&self, id: &ToolId, own: &str) -> ToolSettings {
-        let fitting = |exact: bool| {
-            let fits = move |(pattern, _): &&(Pattern, ToolSettings)| {
-                pattern.is_exact() == exact && pattern.matches(id, own)
-            };
-            self.tools.iter().filter(fits).map(|(_, settings)| settings)
-        };
-        fitting(true).chain(fitting(false)).fold(ToolSettings::default(), ToolSettings::or)
+    /// The part that sources work by.
+    pub(super) fn source_rules(&self) -> SourceRules {
+        SourceRules { limits: self.limits, toolsets: self.toolsets.clone(), tools: self.tools.clone() }
+    }
+}
+
+impl Gateway {
+    /// Takes new rules; every tool is looked at again under them.
+    pub fn configure(&self, settings: Settings) {
+        self.sources.configure(settings.source_rules(), || {
+            self.memory.resize(settings.limits.memory);
+            let now = Arc::new(settings);
+            let before = self.settings.swap(Arc::clone(&now));
+            // After the swap: whoever sees that admission changed must also see the new rules of it.
+            self.admission_changes.changed();
+            move |caller: &str| has_left(&before.admission, &now.admission, caller)
+        });
+    }
+    /// Reads the configuration again and makes every source anew, as [`Sources`](crate::sources::Sources) does it, on
+    /// behalf of a caller.
+    pub async fn reconnect(self: &Arc<Self>, caller: &Caller) -> Result<Vec<SourceReport>, Message> {
+        let begun = || self.audit(AuditRecord::now(caller.name(), AuditAction::SourcesReset, ""));
+        self.sources.reconnect(begun).await
     }
 }

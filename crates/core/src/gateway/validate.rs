@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
-use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use super::NestedCalls;
-use crate::call::{Call, Caller, Request};
+use super::{Gateway, Located};
+use crate::call::{Call, Caller, NestedCalls, NestedPath, Request};
 use crate::catalog::Entry;
 use crate::coercion::coerced;
 use crate::delivery::{Filled, fill};
@@ -26,19 +25,20 @@ pub(super) fn large_validations() -> Semaphore {
 /// Checks the arguments of a request. When the future is dropped, a validation that has begun on its own thread goes
 /// on to its end, which is bounded, and keeps its place until then.
 pub(super) async fn validate(
-    entry: Arc<Entry>,
+    gateway: &Arc<Gateway>,
+    depth: u8,
+    Located { entry, in_flight }: Located,
     caller: &Caller,
     request: Request,
-    nested: NestedCalls,
-    in_flight: TaskTrackerToken,
 ) -> Result<Call, Refusal> {
     let (request, filled) = if request.arguments.text().get().len() <= INLINE_BYTES {
         checked(&entry, request)?
     } else {
         // Rare, so it is kept out of the future of every call.
-        let places = Arc::clone(&nested.gateway.large_validations);
+        let places = Arc::clone(&gateway.large_validations);
         Box::pin(checked_aside(places, Arc::clone(&entry), request)).await?
     };
+    let nested = NestedCalls { path: Arc::clone(gateway) as Arc<dyn NestedPath>, depth };
     Ok(Call { entry, request, caller: caller.clone(), nested, in_flight, task: None, filled })
 }
 

@@ -98,6 +98,9 @@ pub struct Relay {
     pub caller: Arc<str>,
     /// What is asked.
     pub method: String,
+    /// What it is about, by the source's own name: a prompt, or the address of a resource. The caller's toolsets must hold
+    /// it.
+    pub item: String,
     /// With what.
     pub params: RawJson,
 }

@@ -7,11 +7,11 @@ use std::time::Duration;
 use serde_json::json;
 use toolmux_core::gateway::{Gateway, Settings};
 use toolmux_core::limits::Limits;
-use toolmux_core::mount::ToolSettings;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::ports::source::FailureScope;
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::Refusal;
+use toolmux_core::sources::ToolSettings;
 use toolmux_core::task::{KEPT, TaskChange};
 use toolmux_core::tool::Hints;
 use toolmux_core::toolset::Pattern;
@@ -130,9 +130,9 @@ async fn a_task_waits_for_an_open_circuit_breaker() {
     source.broken.store(true, Ordering::SeqCst);
     calls(&gateway, 1, "Kit_flaky").await;
     let caller = anyone(&gateway);
-    let id = gateway.submit(&caller, request("Kit_flaky", json!({})), KEPT).await.expect("accepted");
+    let id = gateway.tasks().submit(&caller, request("Kit_flaky", json!({})), KEPT).await.expect("accepted");
     source.broken.store(false, Ordering::SeqCst);
-    let mut follow = gateway.task_follow(&caller, &id, 0).await.expect("store").expect("known");
+    let mut follow = gateway.tasks().follow(&caller, &id, 0).await.expect("store").expect("known");
     let end = async {
         while let Some(event) = follow.next().await.expect("store") {
             if let TaskChange::Ended(status, outcome) = event.change {

@@ -6,15 +6,15 @@ use std::time::Duration;
 use serde_json::json;
 use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
-use toolmux_core::gateway::{Gateway, Settings, SourceStatus};
+use toolmux_core::gateway::{Gateway, Settings};
 use toolmux_core::limits::Limits;
 use toolmux_core::memory::MemoryStore;
-use toolmux_core::mount::{Mount, Naming, ToolSettings};
 use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::schema::Schema;
+use toolmux_core::sources::{Mount, Naming, SourceStatus, ToolSettings};
 use toolmux_core::tool::Tool;
 use toolmux_core::toolset::Pattern;
 
@@ -39,7 +39,7 @@ fn names(gateway: &Gateway) -> Vec<String> {
 }
 
 async fn next_revision(gateway: &Gateway, act: impl FnOnce()) {
-    let mut revision = gateway.revision();
+    let mut revision = gateway.sources().revision();
     revision.mark_unchanged();
     act();
     revision.changed().await.expect("the gateway lives");
@@ -48,12 +48,12 @@ async fn next_revision(gateway: &Gateway, act: impl FnOnce()) {
 #[tokio::test]
 async fn a_silent_source_delays_nobody() {
     let gateway = Gateway::new(Settings::default(), Arc::new(MemoryStore::default()));
-    gateway.mount(Mount::new("Silent", "Silent", Naming::Prefixed, Arc::new(Silent)));
-    let mut revision = gateway.revision();
-    gateway.mount(Mount::new("Kit", "Kit", Naming::Prefixed, Fixture::with(vec![tool("run")])));
+    gateway.sources().mount(Mount::new("Silent", "Silent", Naming::Prefixed, Arc::new(Silent)));
+    let mut revision = gateway.sources().revision();
+    gateway.sources().mount(Mount::new("Kit", "Kit", Naming::Prefixed, Fixture::with(vec![tool("run")])));
     revision.changed().await.expect("the gateway lives");
     assert_eq!(call(&gateway, "Kit_run", json!({})).await, "1");
-    assert_eq!(gateway.sources()[0].status, SourceStatus::Connecting);
+    assert_eq!(gateway.sources().reports()[0].status, SourceStatus::Connecting);
 }
 
 #[tokio::test]
@@ -61,7 +61,7 @@ async fn a_source_that_fails_keeps_what_it_listed_and_recovers() {
     let source = Fixture::with(vec![tool("run")]);
     let gateway = gateway(Settings::default(), &source).await;
     next_revision(&gateway, || source.list(None)).await;
-    assert!(matches!(gateway.sources()[0].status, SourceStatus::Failing(_)));
+    assert!(matches!(gateway.sources().reports()[0].status, SourceStatus::Failing(_)));
     assert_eq!(names(&gateway), ["Kit_run"]);
     next_revision(&gateway, || source.list(Some(vec![tool("run"), tool("more")].into()))).await;
     assert_eq!(names(&gateway), ["Kit_run", "Kit_more"]);
@@ -97,13 +97,13 @@ async fn a_tool_with_a_sloppy_schema_is_served_and_the_rest_of_the_schema_holds(
 #[tokio::test]
 async fn two_tools_of_one_name_name_both_sources() {
     let gateway = gateway(Settings::default(), &Fixture::with(vec![tool("run")])).await;
-    gateway.mount(Mount::new(
+    gateway.sources().mount(Mount::new(
         "Other",
         "Kit",
         Naming::Prefixed,
         Fixture::with(vec![tool("run"), tool("own")]),
     ));
-    gateway.settled(LONG).await;
+    gateway.sources().settled(LONG).await;
     assert_eq!(names(&gateway), ["Kit_run", "Kit_own"]);
     let unserved = gateway.catalog().unserved()[0].clone();
     assert!(unserved.collision);
@@ -174,8 +174,8 @@ async fn a_tool_listed_twice_is_served_once() {
 async fn whoever_holds_a_name_keeps_it() {
     let (first, second) = (Fixture::with(vec![tool("other")]), Fixture::with(vec![tool("run")]));
     let gateway = gateway(Settings::default(), &first).await;
-    gateway.mount(Mount::new("Late", "Kit", Naming::Prefixed, second.clone()));
-    gateway.settled(LONG).await;
+    gateway.sources().mount(Mount::new("Late", "Kit", Naming::Prefixed, second.clone()));
+    gateway.sources().settled(LONG).await;
     next_revision(&gateway, || first.list(Some(vec![tool("other"), tool("run")].into()))).await;
     assert_eq!(names(&gateway), ["Kit_other", "Kit_run"]);
     let unserved = gateway.catalog().unserved()[0].clone();
@@ -188,8 +188,13 @@ async fn whoever_holds_a_name_keeps_it() {
 #[tokio::test]
 async fn two_sources_may_bring_versions_of_one_toolkit() {
     let gateway = gateway(Settings::default(), &Fixture::with(vec![versioned("run", "1.0.0")])).await;
-    gateway.mount(Mount::new("New", "Kit", Naming::Prefixed, Fixture::with(vec![versioned("run", "2.0.0")])));
-    gateway.settled(LONG).await;
+    gateway.sources().mount(Mount::new(
+        "New",
+        "Kit",
+        Naming::Prefixed,
+        Fixture::with(vec![versioned("run", "2.0.0")]),
+    ));
+    gateway.sources().settled(LONG).await;
     assert_eq!(gateway.catalog().len(), 2);
     assert_eq!(names(&gateway), ["Kit_run"]);
     assert!(gateway.catalog().unserved().is_empty());
@@ -198,8 +203,8 @@ async fn two_sources_may_bring_versions_of_one_toolkit() {
 #[tokio::test]
 async fn bare_names_stand_alone() {
     let gateway = Gateway::new(Settings::default(), Arc::new(MemoryStore::default()));
-    gateway.mount(Mount::new("Kit", "Kit", Naming::Bare, Fixture::with(vec![tool("get-time")])));
-    gateway.settled(LONG).await;
+    gateway.sources().mount(Mount::new("Kit", "Kit", Naming::Bare, Fixture::with(vec![tool("get-time")])));
+    gateway.sources().settled(LONG).await;
     assert_eq!(names(&gateway), ["get-time"]);
     assert_eq!(call(&gateway, "Kit.get_time", json!({})).await, "1");
 }
@@ -209,17 +214,19 @@ async fn a_replaced_source_serves_until_its_successor_does() {
     let gateway = gateway(Settings::default(), &Fixture::with(vec![tool("run")])).await;
     let successor = Fixture::with(Vec::new());
     successor.list(None);
-    next_revision(&gateway, || gateway.mount(Mount::new("Kit", "Kit", Naming::Prefixed, successor.clone())))
-        .await;
+    next_revision(&gateway, || {
+        gateway.sources().mount(Mount::new("Kit", "Kit", Naming::Prefixed, successor.clone()));
+    })
+    .await;
     assert_eq!(names(&gateway), ["Kit_run"]);
     next_revision(&gateway, || successor.list(Some(vec![tool("new")].into()))).await;
     assert_eq!(names(&gateway), ["Kit_new"]);
-    assert_eq!(gateway.sources().len(), 1);
+    assert_eq!(gateway.sources().reports().len(), 1);
 }
 
 #[tokio::test]
 async fn a_source_that_leaves_takes_its_tools_along() {
     let gateway = gateway(Settings::default(), &Fixture::with(vec![tool("run")])).await;
-    gateway.unmount("Kit");
+    gateway.sources().unmount("Kit");
     assert!(gateway.catalog().is_empty());
 }

@@ -11,11 +11,11 @@ use toolmux_core::gateway::{Admission, ApiKey, Credential, Gateway, Settings};
 use toolmux_core::json_text::raw_of;
 use toolmux_core::limits::Limits;
 use toolmux_core::memory::MemoryStore;
-use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::outcome::{Outcome, Output};
 use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::secret::Secret;
+use toolmux_core::sources::{Mount, Naming};
 
 use crate::fixture::{LONG, line, request, tool};
 
@@ -77,8 +77,8 @@ async fn a_polite_caller_gets_its_answers_while_another_floods() {
     let limits = Limits { concurrency: CONCURRENCY, queue: QUEUE, ..Limits::default() };
     let settings = Settings { admission, limits, ..Settings::default() };
     let gateway = Gateway::new(settings, Arc::new(MemoryStore::default()));
-    gateway.mount(Mount::new("Kit", "Kit", Naming::Prefixed, source.clone()));
-    gateway.settled(LONG).await;
+    gateway.sources().mount(Mount::new("Kit", "Kit", Naming::Prefixed, source.clone()));
+    gateway.sources().settled(LONG).await;
     let flood = call_often(&gateway, "flood", 300);
     until_all_wait().await;
     let polite = call_often(&gateway, "polite", 10);

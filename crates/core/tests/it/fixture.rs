@@ -13,7 +13,6 @@ use toolmux_core::gateway::{Credential, Gateway, Settings};
 use toolmux_core::json_text::{RawJson, raw_of};
 use toolmux_core::memory::MemoryStore;
 use toolmux_core::message::Message;
-use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::{Outcome, Output, ToolError};
 use toolmux_core::ports::source::{FailureScope, Listing, Source, SourceError};
@@ -21,6 +20,7 @@ use toolmux_core::progress::{Progress, Update};
 use toolmux_core::refusal::Refusal;
 use toolmux_core::requirements::Authorization;
 use toolmux_core::schema::Schema;
+use toolmux_core::sources::{Mount, Naming};
 use toolmux_core::tool::{Passthrough, Tool};
 use toolmux_core::version::Version;
 
@@ -146,8 +146,8 @@ impl Source for Fixture {
 /// A gateway that serves a source as toolkit `Kit`.
 pub(crate) async fn gateway(settings: Settings, source: &Arc<Fixture>) -> Arc<Gateway> {
     let gateway = Gateway::new(settings, Arc::new(MemoryStore::default()));
-    gateway.mount(Mount::new("Kit", "Kit", Naming::Prefixed, source.clone()));
-    gateway.settled(LONG).await;
+    gateway.sources().mount(Mount::new("Kit", "Kit", Naming::Prefixed, source.clone()));
+    gateway.sources().settled(LONG).await;
     gateway
 }
 

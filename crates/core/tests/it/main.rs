@@ -7,6 +7,7 @@ mod fairness;
 mod fixture;
 mod ledger;
 mod path;
+mod relay;
 mod starting;
 mod tasks;
 mod tokens;

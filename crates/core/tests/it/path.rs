@@ -9,10 +9,10 @@ use toolmux_core::delivery::{Delivery, GrantName, Place};
 use toolmux_core::gateway::{Gateway, Settings};
 use toolmux_core::limits::Limits;
 use toolmux_core::memory::MemoryStore;
-use toolmux_core::mount::{Mount, Naming, ToolSettings};
 use toolmux_core::progress::Progress;
 use toolmux_core::requirements::{Authorization, GrantAllowlist, Requirements};
 use toolmux_core::secret::Secret;
+use toolmux_core::sources::{Mount, Naming, ToolSettings};
 use toolmux_core::tool::{Hints, Tool};
 use toolmux_core::toolset::Pattern;
 
@@ -84,8 +84,8 @@ async fn texts_become_numbers_where_the_source_is_configured_so() {
     .await;
     let source = Fixture::with(vec![tool("arguments")]);
     let gateway = Gateway::new(Settings::default(), Arc::new(MemoryStore::default()));
-    gateway.mount(Mount::new("Kit", "Kit", Naming::Prefixed, source.clone()).coercing());
-    gateway.settled(LONG).await;
+    gateway.sources().mount(Mount::new("Kit", "Kit", Naming::Prefixed, source.clone()).coercing());
+    gateway.sources().settled(LONG).await;
     assert_eq!(call(&gateway, "Kit_arguments", json!({ "a": "5" })).await, r#"{"a":5}"#);
     assert!(call(&gateway, "Kit_arguments", json!({ "a": "x" })).await.starts_with("invalid"));
     let named = |a: Value| Request { id: Some("one".into()), ..request("Kit_arguments", json!({ "a": a })) };
@@ -180,8 +180,8 @@ async fn require_secret(own: ToolSettings, allowlist: GrantAllowlist) -> String 
     let mut settings = settings_of("Kit.run", own);
     settings.vault.insert("KEY".into(), Secret::new("s"));
     let gateway = Gateway::new(settings, Arc::new(MemoryStore::default()));
-    gateway.mount(Mount::new("Kit", "Kit", Naming::Prefixed, source).allowing(allowlist));
-    gateway.settled(LONG).await;
+    gateway.sources().mount(Mount::new("Kit", "Kit", Naming::Prefixed, source).allowing(allowlist));
+    gateway.sources().settled(LONG).await;
     call(&gateway, "Kit_run", json!({})).await
 }
 

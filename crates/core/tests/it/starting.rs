@@ -9,12 +9,11 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
-use toolmux_core::gateway::{Gateway, Settings, SourceStatus};
+use toolmux_core::gateway::{Gateway, Settings};
 use toolmux_core::json_text::raw_of;
 use toolmux_core::limits::Limits;
 use toolmux_core::memory::MemoryStore;
 use toolmux_core::message::Message;
-use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::outcome::{Outcome, Output};
 use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::ports::store::Store;
@@ -22,6 +21,7 @@ use toolmux_core::progress::Progress;
 use toolmux_core::refusal::Refusal;
 use toolmux_core::requirements::Requirements;
 use toolmux_core::schema::Schema;
+use toolmux_core::sources::{Mount, Naming, SourceStatus};
 use toolmux_core::tool::{Hints, Passthrough, Returns, TaskSupport, Tool};
 
 use crate::fixture::{anyone, call, line, request, tool};
@@ -70,14 +70,14 @@ fn gateway(sources: &[(&str, &Arc<Late>)]) -> Arc<Gateway> {
     let gateway = Gateway::new(Settings { limits, ..Settings::default() }, Arc::new(MemoryStore::default()));
     for (name, source) in sources {
         let source = Arc::clone(source);
-        gateway.mount(Mount::new(name, name, Naming::Prefixed, source));
+        gateway.sources().mount(Mount::new(name, name, Naming::Prefixed, source));
     }
     gateway
 }
 
 async fn until(gateway: &Gateway, what: impl Fn(&SourceStatus) -> bool) {
-    let mut revision = gateway.revision();
-    while !gateway.sources().iter().any(|source| what(&source.status)) {
+    let mut revision = gateway.sources().revision();
+    while !gateway.sources().reports().iter().any(|source| what(&source.status)) {
         revision.changed().await.expect("the gateway lives");
     }
 }
@@ -109,10 +109,10 @@ async fn a_call_waits_for_a_source_that_is_connecting() {
 async fn a_list_waits_for_a_source_that_is_connecting() {
     let late = Late::new();
     let gateway = gateway(&[("Late", &late)]);
-    assert!(!gateway.is_complete());
-    meanwhile(gateway.wait_for_sources(), || late.list(&["run"])).await;
+    assert!(!gateway.sources().is_complete());
+    meanwhile(gateway.sources().wait_until_started(), || late.list(&["run"])).await;
     assert_eq!(gateway.catalog().len(), 1);
-    assert!(gateway.is_complete());
+    assert!(gateway.sources().is_complete());
 }
 
 #[tokio::test(start_paused = true)]
@@ -123,10 +123,10 @@ async fn the_wait_is_counted_from_the_start_of_the_source() {
     for _ in 0..3 {
         let told = call(&gateway, "Late_run", json!({})).await;
         assert!(told.starts_with("unavailable: Tool `Late_run` is not known yet"), "{told}");
-        gateway.wait_for_sources().await;
+        gateway.sources().wait_until_started().await;
     }
     assert_eq!(began.elapsed().as_secs(), START_WAIT.as_secs());
-    assert!(!gateway.is_complete(), "a list without the source must not be kept");
+    assert!(!gateway.sources().is_complete(), "a list without the source must not be kept");
     late.list(&["run"]);
     until(&gateway, |status| *status == SourceStatus::Ready).await;
     assert_eq!(call(&gateway, "Late_run", json!({})).await, "\"ran\"");
@@ -169,7 +169,7 @@ async fn tools_of_a_source_that_has_only_failed_so_far_are_unavailable_and_other
     for name in ["Late_rum", "Late.rum", "Downrun"] {
         assert!(call(&gateway, name, json!({})).await.starts_with("unknown_tool: "), "{name}");
     }
-    assert!(!gateway.is_complete());
+    assert!(!gateway.sources().is_complete());
 }
 
 #[tokio::test(start_paused = true)]
@@ -186,14 +186,17 @@ async fn the_server_is_ready_once_every_source_has_listed() {
     early.list(&["run"]);
     let gateway = gateway(&[("Early", &early), ("Late", &late)]);
     until(&gateway, |status| *status == SourceStatus::Ready).await;
-    assert!(!gateway.is_ready());
+    assert!(!gateway.sources().is_ready());
     late.list(&["run"]);
-    gateway.wait_for_sources().await;
-    assert!(gateway.is_ready());
-    gateway.mount(Mount::new("More", "More", Naming::Prefixed, Late::new()));
-    assert!(gateway.is_ready(), "a source that is added later does not take the server out of service");
+    gateway.sources().wait_until_started().await;
+    assert!(gateway.sources().is_ready());
+    gateway.sources().mount(Mount::new("More", "More", Naming::Prefixed, Late::new()));
+    assert!(
+        gateway.sources().is_ready(),
+        "a source that is added later does not take the server out of service"
+    );
     gateway.announce_closing();
-    assert!(!gateway.is_ready());
+    assert!(!gateway.sources().is_ready());
 }
 
 #[tokio::test(start_paused = true)]
@@ -202,9 +205,9 @@ async fn a_source_that_fails_or_says_nothing_does_not_keep_the_server_unready_fo
     down.fail();
     let gateway = gateway(&[("Silent", &silent), ("Down", &down)]);
     tokio::time::sleep(START_WAIT / 2).await;
-    assert!(!gateway.is_ready());
+    assert!(!gateway.sources().is_ready());
     tokio::time::sleep(START_WAIT / 2).await;
-    assert!(gateway.is_ready());
+    assert!(gateway.sources().is_ready());
 }
 
 #[tokio::test(start_paused = true)]
@@ -212,14 +215,14 @@ async fn a_source_made_anew_keeps_nobody_waiting_while_the_old_one_serves() {
     let old = Late::new();
     old.list(&["run"]);
     let gateway = gateway(&[("Kit", &old)]);
-    gateway.wait_for_sources().await;
-    gateway.mount(Mount::new("Kit", "Kit", Naming::Prefixed, Late::new()));
+    gateway.sources().wait_until_started().await;
+    gateway.sources().mount(Mount::new("Kit", "Kit", Naming::Prefixed, Late::new()));
     let began = Instant::now();
-    gateway.wait_for_sources().await;
+    gateway.sources().wait_until_started().await;
     assert!(call(&gateway, "Kit_rum", json!({})).await.starts_with("unknown_tool: "));
     assert_eq!(call(&gateway, "Kit_run", json!({})).await, "\"ran\"");
     assert_eq!(began.elapsed(), Duration::ZERO);
-    assert!(gateway.is_complete());
+    assert!(gateway.sources().is_complete());
 }
 
 /// A server on a store that others had before it.
@@ -228,7 +231,7 @@ fn restarted(store: &Arc<MemoryStore>, source: &Arc<Late>, digest: &str) -> Arc<
     let gateway =
         Gateway::new(Settings { limits, ..Settings::default() }, Arc::clone(store) as Arc<dyn Store>);
     let mount = Mount::new("Kit", "Kit", Naming::Prefixed, source.clone());
-    gateway.mount(mount.kept_by(digest.to_owned()));
+    gateway.sources().mount(mount.kept_by(digest.to_owned()));
     gateway
 }
 
@@ -242,7 +245,7 @@ async fn kept(limits: Limits) -> Arc<MemoryStore> {
     source.list(&["run", "walk"]);
     let gateway = restarted(&store, &source, "one");
     gateway.configure(Settings { limits, ..Settings::default() });
-    gateway.settled(START_WAIT).await;
+    gateway.sources().settled(START_WAIT).await;
     // Written after the tools are served; whoever closes the gateway does not wait for it.
     until_idle().await;
     gateway.close(START_WAIT).await;
@@ -254,14 +257,14 @@ async fn what_a_source_listed_is_served_at_once_after_a_restart() {
     let (store, late) = (kept(Limits::default()).await, Late::new());
     let gateway = restarted(&store, &late, "one");
     let began = Instant::now();
-    gateway.wait_for_sources().await;
+    gateway.sources().wait_until_started().await;
     assert_eq!(
         (names(&gateway), began.elapsed()),
         (vec!["Kit_run".into(), "Kit_walk".into()], Duration::ZERO)
     );
-    assert!(gateway.is_ready(), "its tools are known");
-    assert!(!gateway.is_complete(), "but it may have others by now");
-    assert_eq!(gateway.sources()[0].status, SourceStatus::Connecting);
+    assert!(gateway.sources().is_ready(), "its tools are known");
+    assert!(!gateway.sources().is_complete(), "but it may have others by now");
+    assert_eq!(gateway.sources().reports()[0].status, SourceStatus::Connecting);
     let told = meanwhile(call(&gateway, "Kit_run", json!({})), || late.list(&["run"])).await;
     assert_eq!(told, "\"ran\"", "calls wait for the source");
     assert_eq!(names(&gateway), ["Kit_run"], "what it lists now counts");
@@ -289,7 +292,7 @@ async fn what_other_settings_listed_is_not_served() {
     let gateway = restarted(&store, &late, "two");
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert!(gateway.catalog().is_empty());
-    assert!(!gateway.is_ready());
+    assert!(!gateway.sources().is_ready());
 }
 
 #[tokio::test(start_paused = true)]
@@ -313,10 +316,10 @@ async fn every_part_of_a_definition_is_kept() {
     let (store, source) = (Arc::new(MemoryStore::default()), Late::new());
     source.0.send_replace(Some(Ok(vec![full.clone()].into())));
     let gateway = restarted(&store, &source, "one");
-    gateway.settled(START_WAIT).await;
+    gateway.sources().settled(START_WAIT).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     let gateway = restarted(&store, &Late::new(), "one");
-    gateway.wait_for_sources().await;
+    gateway.sources().wait_until_started().await;
     let catalog = gateway.catalog();
     assert_eq!(catalog.every().map(|entry| entry.tool.clone()).collect::<Vec<_>>(), [full]);
 }

@@ -23,12 +23,13 @@ async fn fixture(limits: Limits) -> (Arc<Fixture>, Arc<Gateway>) {
 
 async fn submit(gateway: &Arc<Gateway>, tool: &str) -> TaskId {
     let request = request(tool, json!({ "a": 1 }));
-    gateway.submit(&anyone(gateway), request, KEPT).await.expect("the task is accepted")
+    gateway.tasks().submit(&anyone(gateway), request, KEPT).await.expect("the task is accepted")
 }
 
 /// All that happens to a task after an event, in words.
 async fn follow(gateway: &Arc<Gateway>, id: &TaskId, after: u64) -> Vec<String> {
-    let mut follow = gateway.task_follow(&anyone(gateway), id, after).await.expect("store").expect("known");
+    let mut follow =
+        gateway.tasks().follow(&anyone(gateway), id, after).await.expect("store").expect("known");
     let mut told = Vec::new();
     let all = async {
         while let Some(event) = follow.next().await.expect("store") {
@@ -75,7 +76,8 @@ async fn a_follower_that_comes_back_sees_what_it_missed() {
 #[tokio::test]
 async fn what_is_wrong_with_a_request_is_said_before_it_becomes_a_task() {
     let (_, gateway) = fixture(Limits::default()).await;
-    let refused = gateway.submit(&anyone(&gateway), request("Kit_run", json!({ "b": 1 })), KEPT).await;
+    let refused =
+        gateway.tasks().submit(&anyone(&gateway), request("Kit_run", json!({ "b": 1 })), KEPT).await;
     assert_eq!(refused.expect_err("refused").name(), "invalid");
 }
 
@@ -87,7 +89,7 @@ async fn a_cancelled_task_stops_its_tool() {
         tokio::task::yield_now().await;
     }
     for id in [&waiting, &running] {
-        let task = gateway.task_cancel(&anyone(&gateway), id).await.expect("store").expect("known");
+        let task = gateway.tasks().cancel(&anyone(&gateway), id).await.expect("store").expect("known");
         assert_eq!(task.status.as_str(), "cancelled");
     }
     assert_eq!(follow(&gateway, &running, 0).await.last().map(String::as_str), Some("cancelled "));
@@ -105,10 +107,13 @@ async fn the_same_id_is_the_same_task() {
         request
     };
     let caller = anyone(&gateway);
-    let first = gateway.submit(&caller, keyed(1), KEPT).await.expect("accepted");
+    let first = gateway.tasks().submit(&caller, keyed(1), KEPT).await.expect("accepted");
     follow(&gateway, &first, 0).await;
-    assert_eq!(gateway.submit(&caller, keyed(1), KEPT).await.expect("known"), first);
-    assert_eq!(gateway.submit(&caller, keyed(2), KEPT).await.expect_err("refused").name(), "conflict");
+    assert_eq!(gateway.tasks().submit(&caller, keyed(1), KEPT).await.expect("known"), first);
+    assert_eq!(
+        gateway.tasks().submit(&caller, keyed(2), KEPT).await.expect_err("refused").name(),
+        "conflict"
+    );
     assert_eq!(source.ran(), 1);
 }
 
@@ -134,7 +139,7 @@ async fn too_many_waiting_tasks_are_busy() {
     for _ in 0..2 {
         submit(&gateway, "Kit_forever").await;
     }
-    let refused = gateway.submit(&anyone(&gateway), request("Kit_run", json!({})), KEPT).await;
+    let refused = gateway.tasks().submit(&anyone(&gateway), request("Kit_run", json!({})), KEPT).await;
     assert_eq!(refused.expect_err("refused").name(), "busy");
 }
 
@@ -159,7 +164,7 @@ async fn credentials_of_a_waiting_task_stay_with_it() {
     let first = submit(&gateway, "Kit_wait").await;
     let mut request = request("Kit_run", json!({}));
     request.grants.secrets.push(("key".into(), Secret::new("hunter2")));
-    let second = gateway.submit(&anyone(&gateway), request, KEPT).await.expect("accepted");
+    let second = gateway.tasks().submit(&anyone(&gateway), request, KEPT).await.expect("accepted");
     while source.ran() == 0 {
         tokio::task::yield_now().await;
     }
@@ -174,7 +179,7 @@ async fn what_only_the_protocol_of_a_caller_says_stays_with_a_waiting_task() {
     let first = submit(&gateway, "Kit_wait").await;
     let mut request = request("Kit_said", json!({}));
     request.extra = Passthrough::of("fixture", raw_of(&json!({ "word": "hello" })));
-    let second = gateway.submit(&anyone(&gateway), request, KEPT).await.expect("accepted");
+    let second = gateway.tasks().submit(&anyone(&gateway), request, KEPT).await.expect("accepted");
     while source.ran() == 0 {
         tokio::task::yield_now().await;
     }
@@ -192,13 +197,13 @@ async fn a_task_is_known_to_its_caller_only() {
     let gateway = gateway(Settings { admission, ..Settings::default() }, &source).await;
     let [alice, bob] =
         ["alice", "bob"].map(|key| gateway.admit(Credential::Key(key), None).expect("a known key"));
-    let id = gateway.submit(&alice, request("Kit_forever", json!({})), KEPT).await.expect("accepted");
-    assert!(gateway.task(&bob, &id).await.expect("store").is_none());
-    assert!(gateway.task_follow(&bob, &id, 0).await.expect("store").is_none());
-    assert!(gateway.task_cancel(&bob, &id).await.expect("store").is_none());
-    assert!(gateway.task_list(&bob, None).await.expect("store").is_empty());
-    assert_eq!(gateway.task_list(&alice, None).await.expect("store").len(), 1);
-    let task = gateway.task_cancel(&alice, &id).await.expect("store").expect("known");
+    let id = gateway.tasks().submit(&alice, request("Kit_forever", json!({})), KEPT).await.expect("accepted");
+    assert!(gateway.tasks().find(&bob, &id).await.expect("store").is_none());
+    assert!(gateway.tasks().follow(&bob, &id, 0).await.expect("store").is_none());
+    assert!(gateway.tasks().cancel(&bob, &id).await.expect("store").is_none());
+    assert!(gateway.tasks().list(&bob, None).await.expect("store").is_empty());
+    assert_eq!(gateway.tasks().list(&alice, None).await.expect("store").len(), 1);
+    let task = gateway.tasks().cancel(&alice, &id).await.expect("store").expect("known");
     assert_eq!(task.status.as_str(), "cancelled");
 }
 

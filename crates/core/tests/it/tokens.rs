@@ -7,7 +7,6 @@ use toolmux_core::BoxFuture;
 use toolmux_core::delivery::{Delivery, GrantName, Place};
 use toolmux_core::gateway::Settings;
 use toolmux_core::message::Message;
-use toolmux_core::mount::ToolSettings;
 use toolmux_core::ports::broker::{
     Broker, ChallengeStatus, ConsentRequest, Finished, OAuthCallback, StartFrom, Started, TokenReply,
     TokenRequest,
@@ -16,6 +15,7 @@ use toolmux_core::progress::Progress;
 use toolmux_core::refusal::{Challenge, Refusal};
 use toolmux_core::requirements::{Authorization, Requirements};
 use toolmux_core::secret::Secret;
+use toolmux_core::sources::ToolSettings;
 use toolmux_core::toolset::Pattern;
 
 use crate::fixture::{Fixture, anyone, gateway, line, request, tool};

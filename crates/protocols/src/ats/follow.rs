@@ -11,8 +11,8 @@ use http::request::Parts;
 use http::{HeaderValue, StatusCode, header};
 use tokio::time::{sleep, timeout};
 use toolmux_core::call::Caller;
-use toolmux_core::gateway::Follow;
 use toolmux_core::task::TaskId;
+use toolmux_core::tasks::Follow;
 use toolmux_http::serve::{Web, json};
 use toolmux_http::sse::{KEEP_ALIVE, encode, encode_json};
 
@@ -64,14 +64,14 @@ async fn next(follow: Option<Follow>) -> Option<Piece> {
 pub(super) async fn document(web: &Web, caller: &Caller, id: &TaskId, parts: &Parts) -> Response {
     let admissions = web.gateway.admissions();
     let ended = async {
-        if let Some(mut follow) = web.gateway.task_follow(caller, id, 0).await? {
+        if let Some(mut follow) = web.gateway.tasks().follow(caller, id, 0).await? {
             while follow.next().await?.is_some() {}
         }
         // It may have taken long, and the caller's key may have been removed since.
         if web.gateway.admissions() != admissions && web.admit(parts)?.name() != caller.name() {
             return Ok(None);
         }
-        web.gateway.task(caller, id).await
+        web.gateway.tasks().find(caller, id).await
     };
     match ended.await {
         Ok(Some(task)) => json(StatusCode::OK, wire::written(&wire::task(&task))),

@@ -45,7 +45,7 @@ fn routes() -> Routes {
 async fn tools(State(web): State<Arc<Web>>, request: Request) -> Response {
     match web.admit(&request.into_parts().0) {
         Ok(caller) => {
-            web.gateway.wait_for_sources().await;
+            web.gateway.sources().wait_until_started().await;
             list(&web, &caller)
         }
         Err(refusal) => wire::refuse(&refusal),
@@ -60,7 +60,7 @@ async fn tools_of(State(web): State<Arc<Web>>, PathPart(agent): PathPart, reques
         Ok(caller) => caller,
         Err(refusal) => return wire::refuse(&refusal),
     };
-    web.gateway.wait_for_sources().await;
+    web.gateway.sources().wait_until_started().await;
     let catalog = web.gateway.catalog();
     if catalog.newest_in(&agent, &all).next().is_none() {
         return list(&web, &all);
@@ -93,7 +93,7 @@ async fn submit(web: &Web, tool: &str, request: Request) -> Result<TaskId, Refus
     let mut request = wire::decode(tool, &body)?;
     body.free();
     request.id = idempotency_key(&parts.headers);
-    web.gateway.submit(&caller, request, KEPT).await
+    web.gateway.tasks().submit(&caller, request, KEPT).await
 }
 
 /// Events as they happen for who asks for them, else one document at the end.
@@ -109,7 +109,7 @@ async fn callback(State(web): State<Arc<Web>>, PathPart(task): PathPart, request
         return document(&web, &caller, &id, &parts).await;
     }
     let after = last_seen.and_then(|seen| seen.parse().ok());
-    match web.gateway.task_follow(&caller, &id, after.unwrap_or(0)).await {
+    match web.gateway.tasks().follow(&caller, &id, after.unwrap_or(0)).await {
         Ok(follow) => stream(follow),
         Err(refusal) => wire::refuse(&refusal),
     }
@@ -144,7 +144,7 @@ async fn cancel(State(web): State<Arc<Web>>, PathPart(task): PathPart, request: 
     if let Err((status, why)) = may_change(&parts) {
         return wire::refused(status, why);
     }
-    match web.gateway.task_cancel(&caller, &TaskId::new(&task)).await {
+    match web.gateway.tasks().cancel(&caller, &TaskId::new(&task)).await {
         Ok(Some(task)) => {
             let body = serde_json::json!({ "data": wire::task(&task) });
             json(StatusCode::OK, body.to_string())

@@ -12,7 +12,6 @@ use serde_json::value::RawValue;
 use toolmux_core::arguments::Arguments;
 use toolmux_core::call::Request;
 use toolmux_core::catalog::Entry;
-use toolmux_core::gateway::{SourceReport, SourceStatus};
 use toolmux_core::json_text::RawJson;
 use toolmux_core::message::Message;
 use toolmux_core::millis::millis;
@@ -20,6 +19,7 @@ use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::{Content, Outcome, ToolError};
 use toolmux_core::progress::Update;
 use toolmux_core::refusal::{ParameterError, Refusal};
+use toolmux_core::sources::{SourceReport, SourceStatus};
 use toolmux_core::task::{Task, TaskChange, TaskStatus};
 
 use toolmux_http::serve::json;

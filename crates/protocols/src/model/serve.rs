@@ -38,7 +38,7 @@ async fn list(State(web): State<Arc<Web>>, PathPart(name): PathPart, request: Re
     };
     match vendor(&name) {
         Some(vendor) => {
-            web.gateway.wait_for_sources().await;
+            web.gateway.sources().wait_until_started().await;
             let catalog = web.gateway.catalog();
             let list = || json!({ "tools": tools(vendor, &catalog, &caller) }).to_string().into();
             answer(StatusCode::OK, catalog.prepared(vendor.name, &caller, list))

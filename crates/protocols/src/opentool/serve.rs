@@ -88,7 +88,7 @@ async fn load(State(web): State<Arc<Web>>, request: Request) -> Response {
         Ok(caller) => caller,
         Err(refusal) => return wire::encode(None, Err(refusal)),
     };
-    web.gateway.wait_for_sources().await;
+    web.gateway.sources().wait_until_started().await;
     let catalog = web.gateway.catalog();
     let document = catalog.prepared("opentool", &caller, || document(&catalog, &caller));
     let tag = catalog.prepared("opentool etag", &caller, || tag(&document));

@@ -42,7 +42,7 @@ async fn metrics(State(web): State<Arc<Web>>, request: Request) -> Response {
 async fn health(State(web): State<Arc<Web>>, RawQuery(query): RawQuery) -> Response {
     let live = query.is_some_and(|query| query.split('&').any(|part| part == "live" || part == "live="));
     let stopping = web.stop.as_ref().is_some_and(CancellationToken::is_cancelled);
-    web.shared(if live || (web.gateway.is_ready() && !stopping) {
+    web.shared(if live || (web.gateway.sources().is_ready() && !stopping) {
         json(StatusCode::OK, r#"{"status":"ok"}"#)
     } else {
         json(StatusCode::SERVICE_UNAVAILABLE, r#"{"status":"unready"}"#)

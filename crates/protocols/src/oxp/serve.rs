@@ -56,7 +56,7 @@ async fn tools(State(web): State<Arc<Web>>, request: Request) -> Response {
     if let Err(refusal) = check_header(&parts.headers) {
         return wire::refuse(Form::Bare, developer_half(&web, &caller), &refusal);
     }
-    web.gateway.wait_for_sources().await;
+    web.gateway.sources().wait_until_started().await;
     let catalog = web.gateway.catalog();
     stamp(json(StatusCode::OK, catalog.prepared("oxp", &caller, || list(&catalog, &caller))))
 }

@@ -13,10 +13,10 @@ use toolmux_core::call::Call;
 use toolmux_core::gateway::{Gateway, Settings};
 use toolmux_core::memory::MemoryStore;
 use toolmux_core::message::Message;
-use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::outcome::Outcome;
 use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
+use toolmux_core::sources::{Mount, Naming};
 use toolmux_core::toolset::{Pattern, Toolset};
 use toolmux_http::client::{HttpClient, HttpLimits};
 
@@ -250,8 +250,8 @@ async fn mortal() -> (Arc<Scripted>, Arc<Lives>, Server) {
     };
     let gateway = Gateway::new(Settings::default(), Arc::new(MemoryStore::default()));
     let first = open().expect("opens");
-    gateway.mount(Mount::new("mortal", "Kit", Naming::Prefixed, first).reopened_by(Arc::new(open)));
-    gateway.settled(SETTLE).await;
+    gateway.sources().mount(Mount::new("mortal", "Kit", Naming::Prefixed, first).reopened_by(Arc::new(open)));
+    gateway.sources().settled(SETTLE).await;
     (scripted, lives, Server::serve(gateway).await)
 }
 
@@ -307,8 +307,8 @@ async fn weak_point_a_source_that_fails_is_named_and_the_old_one_stays() {
 #[tokio::test]
 async fn reset_is_ok_while_any_source_is_ready_and_names_those_that_are_not() {
     let (_, lives, server) = mortal().await;
-    server.gateway.mount(Mount::new("other", "Other", Naming::Prefixed, Scripted::new()));
-    server.gateway.settled(SETTLE).await;
+    server.gateway.sources().mount(Mount::new("other", "Other", Naming::Prefixed, Scripted::new()));
+    server.gateway.sources().settled(SETTLE).await;
     lives.broken.store(2, Ordering::SeqCst);
     let (_, _, body) = server.ask(Method::GET, "/reset", &[], "").await;
     assert_eq!(body["status"], "ok");
@@ -327,9 +327,9 @@ async fn weak_point_the_last_of_two_tools_of_one_name_does_not_win() {
     let gateway = Gateway::new(Settings::default(), Arc::new(MemoryStore::default()));
     let (first, second) = (Scripted::new(), Scripted::new());
     for (name, source) in [("one", &first), ("two", &second)] {
-        gateway.mount(Mount::new(name, "Kit", Naming::Prefixed, source.clone()));
+        gateway.sources().mount(Mount::new(name, "Kit", Naming::Prefixed, source.clone()));
     }
-    gateway.settled(SETTLE).await;
+    gateway.sources().settled(SETTLE).await;
     assert!(gateway.catalog().unserved().iter().all(|tool| tool.collision));
     let server = Server::serve(gateway).await;
     let task = start(&server, "Kit_Nothing", &json!({})).await;

@@ -10,11 +10,11 @@ use toolmux_core::arguments::Arguments;
 use toolmux_core::call::Request;
 use toolmux_core::gateway::{Credential, Gateway, Settings};
 use toolmux_core::memory::MemoryStore;
-use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::{Outcome, Retry};
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::Refusal;
+use toolmux_core::sources::{Mount, Naming};
 use toolmux_protocols::SOURCES;
 use toolmux_protocols::registry::Opening;
 
@@ -37,8 +37,8 @@ async fn near(base: &str) -> Arc<Gateway> {
         secrets: &|_| Err("no secrets here".to_owned()),
     };
     let near = Gateway::new(Settings::default(), Arc::new(MemoryStore::default()));
-    near.mount(Mount::new("far", "Far", Naming::Bare, (kind.open)(&opening).expect("opens")));
-    near.settled(SETTLE).await;
+    near.sources().mount(Mount::new("far", "Far", Naming::Bare, (kind.open)(&opening).expect("opens")));
+    near.sources().settled(SETTLE).await;
     near
 }
 
@@ -100,7 +100,7 @@ async fn a_call_nobody_waits_for_is_cancelled_over_there() {
     let caller = pair.upstream.gateway.admit(Credential::None, None).expect("open");
     let started = std::time::Instant::now();
     loop {
-        let tasks = pair.upstream.gateway.task_list(&caller, None).await.expect("the store answers");
+        let tasks = pair.upstream.gateway.tasks().list(&caller, None).await.expect("the store answers");
         if tasks.iter().all(|task| task.status.as_str() == "cancelled") {
             break;
         }

@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use toolmux_broker::{Base, OAuthBroker, Owner, SealingKey};
 use toolmux_core::gateway::{Admission, ApiKey, Gateway, Settings};
 use toolmux_core::memory::MemoryStore;
-use toolmux_core::mount::{Mount, Naming, ToolSettings};
 use toolmux_core::ports::broker::{Broker, TokenReply, TokenRequest};
 use toolmux_core::ports::store::{SealedKey, Store};
 use toolmux_core::requirements::{Authorization, Requirements};
 use toolmux_core::secret::Secret;
+use toolmux_core::sources::{Mount, Naming, ToolSettings};
 use toolmux_core::toolset::Pattern;
 use toolmux_http::client::{HttpClient, HttpLimits};
 
@@ -70,8 +70,8 @@ pub(crate) async fn stage() -> Stage {
     let base: Base = Arc::new(OnceLock::new());
     let broker = broker(&provider, &store, &base);
     let gateway = Gateway::new(settings(broker.clone()), store.clone());
-    gateway.mount(Mount::new("scripted", "Kit", Naming::Prefixed, Scripted::new()));
-    gateway.settled(SETTLE).await;
+    gateway.sources().mount(Mount::new("scripted", "Kit", Naming::Prefixed, Scripted::new()));
+    gateway.sources().settled(SETTLE).await;
     let server = Server::serve(gateway).await;
     base.set(server.base.clone()).expect("set once");
     Stage { server, provider, broker, store }

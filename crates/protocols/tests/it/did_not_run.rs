@@ -10,11 +10,11 @@ use toolmux_core::call::Request;
 use toolmux_core::gateway::{Credential, Gateway, Settings};
 use toolmux_core::limits::Limits;
 use toolmux_core::memory::MemoryStore;
-use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::Refusal;
+use toolmux_core::sources::{Mount, Naming};
 use toolmux_protocols::SOURCES;
 use toolmux_protocols::registry::Opening;
 
@@ -118,8 +118,8 @@ pub(crate) async fn gateway(kind: &str, table: Value, call_timeout: Duration) ->
     let secrets = |_: &_| Err("no secrets here".to_owned());
     let opening = Opening { name: "Up", table, folder: &folder, secrets: &secrets };
     let source = (kind.open)(&opening).unwrap_or_else(|error| panic!("{error}"));
-    gateway.mount(Mount::new("Up", "Up", Naming::Bare, source));
-    gateway.settled(Duration::from_mins(1)).await;
+    gateway.sources().mount(Mount::new("Up", "Up", Naming::Bare, source));
+    gateway.sources().settled(Duration::from_mins(1)).await;
     gateway
 }
 

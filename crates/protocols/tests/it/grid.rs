@@ -7,9 +7,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use toolmux_core::gateway::{Admission, ApiKey, Settings};
 use toolmux_core::limits::Limits;
-use toolmux_core::mount::{Mount, Naming, ToolSettings};
 use toolmux_core::requirements::{Authorization, Requirements};
 use toolmux_core::secret::Secret;
+use toolmux_core::sources::{Mount, Naming, ToolSettings};
 use toolmux_core::toolset::{Pattern, Toolset};
 
 use crate::grid_broker::{PROVIDERS, ScriptedBroker};
@@ -69,8 +69,8 @@ fn needs(provider: &str) -> ToolSettings {
 /// A server whose toolkit `Kit` does what its tools' names say, and whose toolkit `Gate` needs tokens for some of them.
 pub(crate) async fn server() -> Server {
     let server = Server::start(settings(), Scripted::new()).await;
-    server.gateway.mount(Mount::new("gate", "Gate", Naming::Prefixed, Scripted::new()));
-    server.gateway.settled(SETTLE).await;
+    server.gateway.sources().mount(Mount::new("gate", "Gate", Naming::Prefixed, Scripted::new()));
+    server.gateway.sources().settled(SETTLE).await;
     server
 }
 

@@ -87,6 +87,7 @@ async fn a_slow_start_takes_as_long_as_a_list_may_and_no_caller_ends_it() {
                     protocol: "mcp",
                     caller: "somebody".into(),
                     method: "ping".into(),
+                    item: String::new(),
                     params: raw_of(&json!({})),
                 };
                 timeout(

@@ -9,13 +9,13 @@ use toolmux_core::call::Call;
 use toolmux_core::gateway::{Admission, ApiKey, Gateway, Settings};
 use toolmux_core::json_text::raw_of;
 use toolmux_core::memory::MemoryStore;
-use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::outcome::{Content, Outcome, Output, Retry, ToolError};
 use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::{Progress, Update};
 use toolmux_core::requirements::Requirements;
 use toolmux_core::schema::Schema;
 use toolmux_core::secret::Secret;
+use toolmux_core::sources::{Mount, Naming};
 use toolmux_core::tool::{Returns, Tool};
 use toolmux_http::serve::{Web, WebLimits, router, shared_headers};
 use toolmux_protocols::registry::{Opening, SecretSetting};
@@ -48,9 +48,9 @@ pub(crate) async fn serve_within(
 ) -> Served {
     let gateway = Gateway::new(settings, Arc::new(MemoryStore::default()));
     for (name, source) in sources {
-        gateway.mount(Mount::new(name, name, Naming::Prefixed, source));
+        gateway.sources().mount(Mount::new(name, name, Naming::Prefixed, source));
     }
-    gateway.settled(Duration::from_mins(1)).await;
+    gateway.sources().settled(Duration::from_mins(1)).await;
     let headers = shared_headers(served());
     let web = Arc::new(Web { gateway: Arc::clone(&gateway), limits, stop: None, headers });
     let routes = router(served()).with_state(web);

@@ -342,7 +342,7 @@ async fn changes_are_told_to_those_who_listen() {
     assert_eq!(first[0]["params"]["notifications"], json!({ "toolsListChanged": true }));
     let mut legacy = send(&served.url, Method::GET, &[], String::new()).await;
     legacy.piece().await.expect("as it must be");
-    served.gateway.unmount("Kit");
+    served.gateway.sources().unmount("Kit");
     let told = events(&mut modern, 1).await;
     assert_eq!(told[0]["method"], "notifications/tools/list_changed");
     assert_eq!(told[0]["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 7);

@@ -116,7 +116,7 @@ async fn progress_logs_and_changes_come_on_the_stream() {
     }
     assert_eq!(client.hear().await["method"], "notifications/message");
     assert_eq!(client.hear().await["id"], 2);
-    served.gateway.unmount("Up");
+    served.gateway.sources().unmount("Up");
     let mut told =
         [client.hear().await, client.hear().await, client.hear().await].map(|told| told["method"].clone());
     told.sort_by_key(Value::to_string);

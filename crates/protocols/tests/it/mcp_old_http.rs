@@ -13,8 +13,9 @@ use http::StatusCode;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use toolmux_core::gateway::{Settings, SourceStatus};
+use toolmux_core::gateway::Settings;
 use toolmux_core::limits::Limits;
+use toolmux_core::sources::SourceStatus;
 
 use crate::mcp_client::call;
 use crate::mcp_fixture::{Served, open, serve};
@@ -147,7 +148,7 @@ async fn what_a_server_refuses_is_understood() {
         ("/nowhere", "The server answered with status 404 Not Found"),
     ] {
         let served = behind(&old, path).await;
-        let [report] = &served.gateway.sources()[..] else { panic!("one source") };
+        let [report] = &served.gateway.sources().reports()[..] else { panic!("one source") };
         let SourceStatus::Failing(message) = &report.status else { panic!("{report:?}") };
         assert_eq!(message.public, expect, "{path}");
     }

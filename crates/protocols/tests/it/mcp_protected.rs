@@ -12,10 +12,11 @@ use http::{HeaderMap, Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use toolmux_broker::{OAuthBroker, Provider as Registered, SealingKey};
-use toolmux_core::gateway::{ApiKey, Settings, SourceStatus};
+use toolmux_core::gateway::{ApiKey, Settings};
 use toolmux_core::memory::MemoryStore;
 use toolmux_core::ports::store::Store;
 use toolmux_core::secret::Secret;
+use toolmux_core::sources::SourceStatus;
 
 use crate::auth::complete;
 use crate::auth_provider::{CLIENT, Provider, SECRET};
@@ -221,7 +222,7 @@ async fn whose_tokens_a_server_takes_is_told_to_whoever_configures_it() {
     let protected = Protected::start("https://issuer.example").await;
     let source = open(json!({ "url": format!("{}/mcp", protected.base) }));
     let served = serve(Settings::default(), vec![("Up", source)]).await;
-    let [report] = &served.gateway.sources()[..] else { panic!("one source") };
+    let [report] = &served.gateway.sources().reports()[..] else { panic!("one source") };
     let SourceStatus::Failing(message) = &report.status else { panic!("{report:?}") };
     assert_eq!(message.public, "The server wants other credentials");
     let remedy = message.developer.as_deref().expect("a remedy");

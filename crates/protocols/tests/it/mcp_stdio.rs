@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use toolmux_core::gateway::{Settings, SourceStatus};
+use toolmux_core::gateway::Settings;
 use toolmux_core::limits::Limits;
-use toolmux_core::mount::ToolSettings;
 use toolmux_core::ports::source::Source;
+use toolmux_core::sources::{SourceStatus, ToolSettings};
 use toolmux_core::toolset::Pattern;
 
 use crate::mcp_client::{ask, call, modern};
@@ -98,7 +98,7 @@ async fn lists_answer_at_once_whatever_a_server_does() {
 #[tokio::test]
 async fn a_server_that_cannot_start_says_why_to_developers_only() {
     let served = behind(&["legacy", "dead"]).await;
-    let [report] = &served.gateway.sources()[..] else { panic!("one source") };
+    let [report] = &served.gateway.sources().reports()[..] else { panic!("one source") };
     let SourceStatus::Failing(message) = &report.status else { panic!("{report:?}") };
     assert_eq!(message.public, "The server ended");
     assert_eq!(message.developer.as_deref(), Some("upstream: cannot start, no license"));

@@ -148,7 +148,7 @@ async fn a_quick_call_and_a_client_without_the_extension_get_results() {
 async fn a_call_given_up_before_its_task_is_known_is_cancelled() {
     let tasks = Tasks::serve(Settings::default()).await;
     let caller = tasks.served.gateway.admit(Credential::None, None).expect("everybody may");
-    let listed = async || tasks.served.gateway.task_list(&caller, None).await.expect("a list");
+    let listed = async || tasks.served.gateway.tasks().list(&caller, None).await.expect("a list");
     let looking = async {
         loop {
             let before = listed().await.len();

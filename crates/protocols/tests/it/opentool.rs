@@ -11,11 +11,11 @@ use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
 use toolmux_core::gateway::{Gateway, Settings};
 use toolmux_core::memory::MemoryStore;
-use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::outcome::Outcome;
 use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::{Progress, Update};
 use toolmux_core::schema::Schema;
+use toolmux_core::sources::{Mount, Naming};
 use toolmux_core::tool::Tool;
 use toolmux_http::client::{HttpClient, HttpLimits};
 use toolmux_http::serve::{Web, WebLimits, router, shared_headers};
@@ -43,8 +43,8 @@ impl Server {
     /// Serves the tools of a source under their own names.
     pub(crate) async fn start(settings: Settings, source: Arc<dyn Source>) -> Server {
         let gateway = Gateway::new(settings, Arc::new(MemoryStore::default()));
-        gateway.mount(Mount::new("Kit", "Kit", Naming::Bare, source));
-        gateway.settled(SETTLE).await;
+        gateway.sources().mount(Mount::new("Kit", "Kit", Naming::Bare, source));
+        gateway.sources().settled(SETTLE).await;
         Server::over(gateway).await
     }
 

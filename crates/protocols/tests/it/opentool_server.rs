@@ -117,7 +117,7 @@ async fn the_document_is_good_whole_and_unchanged_until_the_tools_change() {
     assert_eq!((status, body.as_str()), (304, ""));
     let (status, _, _) = server.ask(Method::GET, "/opentool/load", &[("if-none-match", "\"x\"")], "").await;
     assert_eq!(status, 200);
-    server.gateway.unmount("Kit");
+    server.gateway.sources().unmount("Kit");
     let (status, _, body) = server.ask(Method::GET, "/opentool/load", &[("if-none-match", &tag)], "").await;
     assert_eq!((status, body.as_str()), (200, "{}"));
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use toolmux_core::delivery::{Delivery, GrantName, Place};
-use toolmux_core::gateway::{Gateway, Settings, SourceStatus};
+use toolmux_core::gateway::{Gateway, Settings};
 use toolmux_core::limits::Limits;
 use toolmux_core::memory::MemoryStore;
-use toolmux_core::mount::{Mount, Naming, ToolSettings};
 use toolmux_core::ports::source::Source;
 use toolmux_core::requirements::Requirements;
 use toolmux_core::secret::Secret;
+use toolmux_core::sources::{Mount, Naming, SourceStatus, ToolSettings};
 use toolmux_core::toolset::Pattern;
 use toolmux_protocols::opentool::{OpenTool, Tool, ToolException, ToolSource};
 use toolmux_protocols::registry::{OpenError, Opening, SecretSetting};
@@ -266,10 +266,17 @@ async fn a_function_with_faults_costs_only_itself() {
 #[tokio::test]
 async fn a_server_that_is_not_there_costs_only_its_own_tools() {
     let gateway = Gateway::new(Settings::default(), Arc::new(MemoryStore::default()));
-    gateway.mount(Mount::new("Gone", "Gone", Naming::Bare, open(json!({ "url": "http://127.0.0.1:1" }))));
-    gateway.mount(Mount::new("Kit", "Kit", Naming::Bare, Scripted::lowercase()));
-    gateway.settled(SETTLE).await;
-    let SourceStatus::Failing(why) = &gateway.sources()[0].status else { panic!("it is not there") };
+    gateway.sources().mount(Mount::new(
+        "Gone",
+        "Gone",
+        Naming::Bare,
+        open(json!({ "url": "http://127.0.0.1:1" })),
+    ));
+    gateway.sources().mount(Mount::new("Kit", "Kit", Naming::Bare, Scripted::lowercase()));
+    gateway.sources().settled(SETTLE).await;
+    let SourceStatus::Failing(why) = &gateway.sources().reports()[0].status else {
+        panic!("it is not there")
+    };
     assert_eq!(why.public, "Cannot connect to `127.0.0.1:1`");
     let server = Server::over(gateway).await;
     assert_eq!(server.call("nothing", "{}").await.0, 200);

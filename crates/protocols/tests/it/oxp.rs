@@ -10,8 +10,8 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 use toolmux_core::gateway::{Gateway, Settings};
 use toolmux_core::memory::MemoryStore;
-use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::ports::source::Source;
+use toolmux_core::sources::{Mount, Naming};
 use toolmux_http::client::{HttpClient, HttpLimits};
 use toolmux_http::serve::{Served, Web, WebLimits, router, shared_headers};
 
@@ -34,8 +34,8 @@ impl Server {
     /// Serves the tools of a source as toolkit `Kit`.
     pub(crate) async fn start(settings: Settings, source: Arc<dyn Source>) -> Self {
         let gateway = Gateway::new(settings, Arc::new(MemoryStore::default()));
-        gateway.mount(Mount::new("scripted", "Kit", Naming::Prefixed, source));
-        gateway.settled(SETTLE).await;
+        gateway.sources().mount(Mount::new("scripted", "Kit", Naming::Prefixed, source));
+        gateway.sources().settled(SETTLE).await;
         Server::serve(gateway).await
     }
 

@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use toolmux_core::gateway::{Gateway, Settings};
 use toolmux_core::memory::MemoryStore;
-use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::outcome::Outcome;
 use toolmux_core::ports::source::Source;
 use toolmux_core::refusal::{Challenge, Refusal};
+use toolmux_core::sources::{Mount, Naming};
 use toolmux_protocols::oxp::{OxpClient, OxpError, Patience, ToolCall, Waited};
 use toolmux_protocols::registry::Opening;
 
@@ -41,8 +41,8 @@ fn source(base: &str) -> Arc<dyn Source> {
 /// A server that serves the tools of another one.
 async fn in_front_of(base: &str) -> Server {
     let gateway = Gateway::new(Settings::default(), Arc::new(MemoryStore::default()));
-    gateway.mount(Mount::new("upstream", "Kit", Naming::Prefixed, source(base)));
-    gateway.settled(SETTLE).await;
+    gateway.sources().mount(Mount::new("upstream", "Kit", Naming::Prefixed, source(base)));
+    gateway.sources().settled(SETTLE).await;
     Server::serve(gateway).await
 }
 

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use toolmux_core::delivery::{Delivery, GrantName, Place};
 use toolmux_core::gateway::{Gateway, Settings};
 use toolmux_core::memory::MemoryStore;
-use toolmux_core::mount::{Mount, Naming, ToolSettings};
 use toolmux_core::requirements::{Authorization, Requirements};
 use toolmux_core::secret::Secret;
+use toolmux_core::sources::{Mount, Naming, ToolSettings};
 use toolmux_core::toolset::Pattern;
 use toolmux_protocols::registry::Opening;
 use tracing_subscriber::fmt::MakeWriter;
@@ -54,8 +54,8 @@ async fn serve(kind: &str, table: Value, tool: ToolSettings) -> Server {
     };
     let source = (kind.open)(&opening).unwrap_or_else(|error| panic!("{error}"));
     let gateway = Gateway::new(settings(tool), Arc::new(MemoryStore::default()));
-    gateway.mount(Mount::new("x", "Kit", Naming::Prefixed, source));
-    gateway.settled(SETTLE).await;
+    gateway.sources().mount(Mount::new("x", "Kit", Naming::Prefixed, source));
+    gateway.sources().settled(SETTLE).await;
     Server::serve(gateway).await
 }
 

@@ -12,10 +12,10 @@ use toolmux_core::call::Call;
 use toolmux_core::gateway::{Gateway, Settings};
 use toolmux_core::limits::Limits;
 use toolmux_core::memory::MemoryStore;
-use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::outcome::Outcome;
 use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
+use toolmux_core::sources::{Mount, Naming};
 
 use crate::mcp_client::{ask, modern, rpc};
 use crate::oxp::{SETTLE, Server};
@@ -41,7 +41,7 @@ async fn server(start_wait: Duration) -> (Arc<Late>, Server) {
     let limits = Limits { start_wait, ..Limits::default() };
     let gateway = Gateway::new(Settings { limits, ..Settings::default() }, Arc::new(MemoryStore::default()));
     let late = Arc::new(Late(Scripted::new(), Semaphore::new(0)));
-    gateway.mount(Mount::new("late", "Kit", Naming::Prefixed, late.clone()));
+    gateway.sources().mount(Mount::new("late", "Kit", Naming::Prefixed, late.clone()));
     (late, Server::serve(gateway).await)
 }
 
@@ -127,7 +127,7 @@ async fn a_session_waits_to_hear_what_it_can_offer() {
     };
     let ((status, _), ()) = tokio::join!(greeting, listing);
     assert_eq!(status, 200);
-    assert!(server.gateway.is_complete());
+    assert!(server.gateway.sources().is_complete());
 }
 
 #[tokio::test]
@@ -162,7 +162,7 @@ async fn a_list_made_too_early_is_not_kept() {
         over(&server, protocol, "").await;
     }
     late.1.add_permits(1);
-    server.gateway.settled(SETTLE).await;
+    server.gateway.sources().settled(SETTLE).await;
     for protocol in LISTS {
         let (_, body) = over(&server, protocol, "").await;
         assert!(body.to_string().contains("Does Nothing"), "{protocol}: {body}");
@@ -179,7 +179,7 @@ async fn health_is_unready_until_sources_have_listed_and_live_at_once() {
     assert_eq!(health("/health").await, (503, "unready".to_owned()));
     assert_eq!(health("/health?live").await, (200, "ok".to_owned()));
     late.1.add_permits(1);
-    server.gateway.settled(SETTLE).await;
+    server.gateway.sources().settled(SETTLE).await;
     assert_eq!(health("/health").await, (200, "ok".to_owned()));
     server.gateway.announce_closing();
     assert_eq!(health("/health").await, (503, "unready".to_owned()));

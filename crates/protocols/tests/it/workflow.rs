@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use toolmux_core::gateway::{Admission, ApiKey, Gateway, Settings};
 use toolmux_core::memory::MemoryStore;
-use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::ports::source::Source;
 use toolmux_core::secret::Secret;
+use toolmux_core::sources::{Mount, Naming};
 use toolmux_core::toolset::{Pattern, Toolset};
 use toolmux_protocols::registry::{OpenError, Opening};
 use toolmux_protocols::workflow::check as faults;
@@ -36,10 +36,10 @@ fn open_in(folder: &Path, table: Value) -> Result<Arc<dyn Source>, OpenError> {
 async fn serve(steps: Value, settings: Settings) -> (Server, Arc<Scripted>) {
     let scripted = Scripted::lowercase();
     let gateway = Gateway::new(settings, Arc::new(MemoryStore::default()));
-    gateway.mount(Mount::new("Kit", "Kit", Naming::Bare, scripted.clone()));
+    gateway.sources().mount(Mount::new("Kit", "Kit", Naming::Bare, scripted.clone()));
     let flow = open(&document(steps)).unwrap_or_else(|error| panic!("{error}"));
-    gateway.mount(Mount::new("Flow", "Flow", Naming::Bare, flow));
-    gateway.settled(SETTLE).await;
+    gateway.sources().mount(Mount::new("Flow", "Flow", Naming::Bare, flow));
+    gateway.sources().settled(SETTLE).await;
     (Server::over(gateway).await, scripted)
 }
 

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use serde_json::json;
 use toolmux_core::json_text::raw_of;
-use toolmux_core::outcome::{Outcome, Retry, ToolError};
-use toolmux_core::ports::store::{CallCounts, NewTask, Retention, Store, Submitted, TaskCounts};
+use toolmux_core::outcome::{Outcome, Output, Retry, ToolError};
+use toolmux_core::ports::store::{CallCounts, NewTask, Retention, Store, Submitted, TaskCounts, frees_key};
 use toolmux_core::progress::Update;
 use toolmux_core::task::{TaskChange, TaskId};
+use toolmux_core::tool::Passthrough;
 
 use crate::contract::{Fact, next_millisecond};
 use crate::contract_calls::{check as check_call, key, returned};
@@ -23,6 +24,7 @@ pub(crate) const FACTS: &[(&str, Fact)] = facts![
     the_same_key_is_the_same_task,
     calls_and_tasks_share_their_keys,
     a_key_is_free_again_after_its_task,
+    a_question_is_read_back_as_one,
     a_returned_task_waits_before_it_is_claimed_again,
     what_a_tool_tells_is_numbered_and_resumed,
     ended_tasks_are_kept_as_long_as_asked,
@@ -242,6 +244,20 @@ async fn a_key_is_free_again_after_its_task(store: Arc<dyn Store>) {
             next_millisecond().await;
         }
     }
+}
+
+/// Whether an outcome gave its key back is asked again after it was read, by calls that wait for the task of that key.
+async fn a_question_is_read_back_as_one(store: Arc<dyn Store>) {
+    let id = submit(&store, "alice").await;
+    assert!(store.task_start(&id).await.unwrap());
+    let extra = Passthrough::asking("mcp", raw_of(&"Which city?".into()));
+    let question = Outcome::Returned(Output { extra, ..Output::of(&1).unwrap() });
+    assert!(store.task_finish(&id, &question).await.unwrap());
+    let found = store.task_find(&id, 0).await.unwrap().expect("the task is known");
+    assert!(found.task.outcome.is_some_and(|outcome| frees_key(&outcome)), "the task itself");
+    let last = found.events.last().map(|event| &event.change);
+    let Some(TaskChange::Ended(_, Some(outcome))) = last else { panic!("{:?}", found.events) };
+    assert!(frees_key(outcome), "the event of its end");
 }
 
 async fn a_returned_task_waits_before_it_is_claimed_again(store: Arc<dyn Store>) {

@@ -41,7 +41,7 @@ async fn ask(gateway: &Arc<Gateway>, kind: &str, n: u64) -> String {
             Err(_) => "refused".to_owned(),
         };
     }
-    match gateway.submit(&caller, request, LONGEST_KEPT).await {
+    match gateway.tasks().submit(&caller, request, LONGEST_KEPT).await {
         Ok(id) if kind == "end" => format!("{} {id}", end(gateway, &id).await.as_str()),
         Ok(id) => format!("good {id}"),
         Err(_) => "refused".to_owned(),
@@ -50,9 +50,9 @@ async fn ask(gateway: &Arc<Gateway>, kind: &str, n: u64) -> String {
 
 async fn end(gateway: &Arc<Gateway>, id: &TaskId) -> TaskStatus {
     let caller = gateway.admit(Credential::None, None).unwrap();
-    let mut follow = gateway.task_follow(&caller, id, 0).await.unwrap().unwrap();
+    let mut follow = gateway.tasks().follow(&caller, id, 0).await.unwrap().unwrap();
     while follow.next().await.unwrap().is_some() {}
-    gateway.task(&caller, id).await.unwrap().unwrap().status
+    gateway.tasks().find(&caller, id).await.unwrap().unwrap().status
 }
 
 /// Asks for all numbers, `concurrency` at a time.

@@ -120,7 +120,7 @@ impl Killing {
 /// nothing.
 async fn last_word(gateway: Arc<Gateway>, id: TaskId) -> String {
     let caller = gateway.admit(Credential::None, None).unwrap();
-    let follow = gateway.task_follow(&caller, &id, 0).await.unwrap();
+    let follow = gateway.tasks().follow(&caller, &id, 0).await.unwrap();
     let mut follow = follow.expect("an accepted task is known");
     let mut last = "nothing".to_owned();
     while let Some(event) = follow.next().await.unwrap() {

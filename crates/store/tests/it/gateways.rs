@@ -25,9 +25,9 @@ async fn end(gateway: &Arc<Gateway>, id: &TaskId) -> String {
     let caller = gateway.admit(Credential::None, None).unwrap();
     let wait = async {
         let mut follow =
-            gateway.task_follow(&caller, id, 0).await.unwrap().expect("an accepted task is known");
+            gateway.tasks().follow(&caller, id, 0).await.unwrap().expect("an accepted task is known");
         while follow.next().await.unwrap().is_some() {}
-        let task = gateway.task(&caller, id).await.unwrap().expect("an accepted task is known");
+        let task = gateway.tasks().find(&caller, id).await.unwrap().expect("an accepted task is known");
         task.status.as_str().to_owned()
     };
     tokio::time::timeout(PATIENCE, wait).await.expect("an accepted task ends")
@@ -77,10 +77,10 @@ async fn a_task_of_one_gateway_is_followed_and_cancelled_at_another() {
     let here = gateway(&url, settings(), Arc::clone(&idle)).await;
     let there = gateway(&url, settings(), idle).await;
     let caller = here.admit(Credential::None, None).unwrap();
-    let quick = here.submit(&caller, request("Kit_once", 1), KEPT).await.unwrap();
+    let quick = here.tasks().submit(&caller, request("Kit_once", 1), KEPT).await.unwrap();
     assert_eq!(end(&there, &quick).await, "completed");
-    let endless = here.submit(&caller, request("Kit_once", 0), KEPT).await.unwrap();
-    there.task_cancel(&caller, &endless).await.unwrap();
+    let endless = here.tasks().submit(&caller, request("Kit_once", 0), KEPT).await.unwrap();
+    there.tasks().cancel(&caller, &endless).await.unwrap();
     assert_eq!(end(&here, &endless).await, "cancelled");
     here.close(PATIENCE).await;
     there.close(PATIENCE).await;
@@ -138,7 +138,7 @@ async fn credentials_are_kept_nowhere() {
     let extra = Passthrough::of("mcp", RawValue::from_string(r#"{"said":"hunter2"}"#.into()).unwrap());
     let call = Request { extra, ..with_credentials("call") };
     gateway.call(&caller, call, &Progress::unheard()).await.unwrap();
-    let task = gateway.submit(&caller, with_credentials("task"), KEPT).await.unwrap();
+    let task = gateway.tasks().submit(&caller, with_credentials("task"), KEPT).await.unwrap();
     assert_eq!(end(&gateway, &task).await, "completed");
     let kept = |what: &str| {
         std::fs::read_dir(folder.path()).unwrap().any(|file| {

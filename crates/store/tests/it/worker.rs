@@ -9,12 +9,12 @@ use toolmux_core::BoxFuture;
 use toolmux_core::arguments::Arguments;
 use toolmux_core::call::{Call, Request};
 use toolmux_core::gateway::{Gateway, Settings};
-use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::{Outcome, Output};
 use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::schema::Schema;
+use toolmux_core::sources::{Mount, Naming};
 use toolmux_core::tool::{Hints, Tool};
 use toolmux_store::{StoreSettings, open};
 
@@ -50,9 +50,9 @@ impl Source for Worker {
 pub(crate) async fn gateway(url: &str, settings: StoreSettings, work: Work) -> Arc<Gateway> {
     let store = open(url, settings).await.unwrap();
     let gateway = Gateway::new(Settings::default(), store);
-    gateway.mount(Mount::new("kit", "Kit", Naming::Prefixed, Arc::new(Worker(work))));
-    gateway.settled(PATIENCE).await;
-    gateway.run_tasks();
+    gateway.sources().mount(Mount::new("kit", "Kit", Naming::Prefixed, Arc::new(Worker(work))));
+    gateway.sources().settled(PATIENCE).await;
+    gateway.tasks().run();
     gateway
 }
 

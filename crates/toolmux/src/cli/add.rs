@@ -8,8 +8,8 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use serde_json::{Value, json};
-use toolmux_core::mount::Naming;
 use toolmux_core::names::is_plain;
+use toolmux_core::sources::Naming;
 
 use super::detect::{Found, Named, detect, prove};
 use super::failure::{Failure, whole};

@@ -3,7 +3,8 @@
 use serde_json::json;
 use toolmux_core::catalog::Entry;
 use toolmux_core::example::example_arguments;
-use toolmux_core::gateway::{Credential, Gateway, SourceStatus};
+use toolmux_core::gateway::{Credential, Gateway};
+use toolmux_core::sources::SourceStatus;
 
 use super::detect::Found;
 use super::terminal::{Form, Terminal, note};
@@ -30,7 +31,7 @@ pub(super) fn announce(gateway: &Gateway, base: &str, terminal: &Terminal) {
     }
     let ready = format!("toolmux {} serves {} tools on {base}", env!("CARGO_PKG_VERSION"), catalog.len());
     note(&terminal.bold(&ready));
-    for source in gateway.sources() {
+    for source in gateway.sources().reports() {
         match source.status {
             SourceStatus::Ready => note(&format!("  source {}: {} tools", source.name, source.tools)),
             SourceStatus::Connecting => note(&format!("  source {}: still connecting", source.name)),

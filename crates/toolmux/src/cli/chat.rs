@@ -60,7 +60,7 @@ impl Chat {
         let assembly = Assembly::new(&config, Arc::new(MemoryStore::default()))?;
         let gateway = &assembly.gateway;
         let talking = async {
-            gateway.settled(PATIENCE).await;
+            gateway.sources().settled(PATIENCE).await;
             self.talk(&client, gateway).await
         };
         closing(gateway, talking).await?;

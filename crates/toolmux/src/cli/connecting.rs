@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use toolmux_core::gateway::{Gateway, SourceStatus};
+use toolmux_core::gateway::Gateway;
 use toolmux_core::names::ToolRef;
+use toolmux_core::sources::SourceStatus;
 use toolmux_protocols::workflow::calls;
 
 use super::terminal::Terminal;
@@ -24,7 +25,7 @@ pub(super) async fn connected(gateway: &Gateway, terminal: &Terminal, patience: 
         }
     };
     tokio::select! {
-        () = gateway.settled(patience) => {}
+        () = gateway.sources().settled(patience) => {}
         () = drawing, if terminal.is_live() => {}
     }
     terminal.clear();
@@ -51,7 +52,7 @@ pub(super) async fn there(gateway: &Gateway, sources: &[SourceConfig], tool: &To
 }
 
 async fn appeared(gateway: &Gateway, tool: &ToolRef) {
-    let mut revision = gateway.revision();
+    let mut revision = gateway.sources().revision();
     while gateway.catalog().find(tool).is_none() {
         if revision.changed().await.is_err() {
             return;
@@ -72,7 +73,7 @@ fn steps(gateway: &Gateway, sources: &[SourceConfig], tool: &ToolRef) -> Vec<Too
 }
 
 fn line(gateway: &Gateway, waited: Duration) -> String {
-    let sources = gateway.sources();
+    let sources = gateway.sources().reports();
     let awaited: Vec<&str> = sources
         .iter()
         .filter(|source| source.status == SourceStatus::Connecting)

@@ -47,7 +47,7 @@ impl Mcp {
         let caller = gateway.admit(Credential::None, self.toolset.as_deref())?;
         let serving = async {
             // Clients ask once, at their start, and some never again.
-            gateway.wait_for_sources().await;
+            gateway.sources().wait_until_started().await;
             serve_streams(gateway.clone(), caller, tokio::io::stdin(), tokio::io::stdout()).await;
         };
         // As with `serve`, the first signal is an ordinary end.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use toolmux_core::mount::Naming;
+use toolmux_core::sources::Naming;
 
 use super::detect::{Found, Named, detect};
 use super::failure::Failure;

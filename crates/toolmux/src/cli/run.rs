@@ -12,11 +12,11 @@ use toolmux_core::arguments::Arguments;
 use toolmux_core::call::Request;
 use toolmux_core::gateway::{Credential, Gateway};
 use toolmux_core::memory::MemoryStore;
-use toolmux_core::mount::{Mount, Naming, ToolSettings};
 use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::{Progress, Update};
 use toolmux_core::requirements::GrantAllowlist;
+use toolmux_core::sources::{Mount, Naming, ToolSettings};
 use toolmux_core::toolset::Pattern;
 
 use super::call::{named, print, schema};
@@ -61,7 +61,12 @@ impl RunWorkflow {
         let workflow = self.workflow()?;
         let opened = workflow.open()?;
         let assembly = Assembly::new(&config, Arc::new(MemoryStore::default()))?;
-        assembly.gateway.mount(Mount::new(&workflow.name, &workflow.toolkit, workflow.naming, opened));
+        assembly.gateway.sources().mount(Mount::new(
+            &workflow.name,
+            &workflow.toolkit,
+            workflow.naming,
+            opened,
+        ));
         config.sources.push(workflow);
         let tool = ToolRef::id(&format!("{TOOLKIT}.{TOOL}")).context("the workflow has a name")?;
         let gateway = &assembly.gateway;

@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
-use toolmux_core::gateway::{Gateway, SourceReport, SourceStatus};
+use toolmux_core::gateway::Gateway;
 use toolmux_core::secret::Secret;
+use toolmux_core::sources::{SourceReport, SourceStatus};
 
 use super::announce::{announce, tell_found};
 use super::connecting::connected;
@@ -173,7 +174,7 @@ fn tell_remedy(gateway: &Gateway, found: &[Found], terminal: &Terminal) {
 /// Without a configuration somebody waits for what was named: when none of it answers, there is nothing to
 /// serve.
 fn refuse_silence(gateway: &Gateway, found: &[Found]) -> Result<(), Failure> {
-    let sources = gateway.sources();
+    let sources = gateway.sources().reports();
     let why = |source: &SourceReport| match &source.status {
         SourceStatus::Failing(message) => Some(format!("source `{}`: {}", source.name, whole(message))),
         SourceStatus::Connecting | SourceStatus::Ready => None,

@@ -9,8 +9,9 @@ use clap::ValueEnum;
 use http::Request;
 use serde_json::{Value, json};
 use toolmux_core::catalog::{Catalog, Entry};
-use toolmux_core::gateway::{Gateway, SourceStatus};
+use toolmux_core::gateway::Gateway;
 use toolmux_core::memory::MemoryStore;
+use toolmux_core::sources::SourceStatus;
 use toolmux_core::tool::Returns;
 use tower::ServiceExt;
 
@@ -127,7 +128,7 @@ impl Tools {
                 print_line(&format!("{every:#}"));
             }
         }
-        for source in gateway.sources() {
+        for source in gateway.sources().reports() {
             if let SourceStatus::Failing(message) = source.status {
                 note(&format!("source {}: {}", source.name, message.public));
             }

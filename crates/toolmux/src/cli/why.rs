@@ -4,9 +4,10 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use toolmux_core::catalog::{Catalog, Entry};
-use toolmux_core::gateway::{Gateway, SourceStatus, TokenToolset};
+use toolmux_core::gateway::{Gateway, TokenToolset};
 use toolmux_core::names::{ToolRef, plain_name};
 use toolmux_core::nearest::nearest;
+use toolmux_core::sources::SourceStatus;
 
 use super::failure::REFUSED;
 use super::terminal::{Form, print_line};
@@ -104,6 +105,7 @@ fn unserved(tool: &str, gateway: &Gateway, catalog: &Catalog) -> Facts {
     }
     let failing: Vec<String> = gateway
         .sources()
+        .reports()
         .into_iter()
         .filter_map(|source| match source.status {
             SourceStatus::Ready => None,

@@ -4,10 +4,10 @@
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-use toolmux_core::mount::Naming;
 use toolmux_core::names::plain_name;
 use toolmux_core::redact::know;
 use toolmux_core::requirements::GrantAllowlist;
+use toolmux_core::sources::Naming;
 
 use super::SourceConfig;
 

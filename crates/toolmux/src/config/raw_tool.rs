@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use toolmux_core::mount::ToolSettings;
 use toolmux_core::requirements::{Authorization, Requirements};
+use toolmux_core::sources::ToolSettings;
 use toolmux_core::tool::Hints;
 
 use super::deliver::{RawDelivery, WrittenDelivery};

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use serde_json::Value;
-use toolmux_core::mount::Naming;
 use toolmux_core::names::is_plain;
 use toolmux_core::nearest::nearest;
 use toolmux_core::redact::know_password_in;
 use toolmux_core::secret::Secret;
+use toolmux_core::sources::Naming;
 use toolmux_core::toolset::{Pattern, Toolset};
 use toolmux_protocols::SOURCES;
 use toolmux_protocols::registry::SecretSetting;

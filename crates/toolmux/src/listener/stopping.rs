@@ -110,7 +110,7 @@ pub(super) async fn drained(connections: &OpenConnections, gateway: &Gateway, gr
     loop {
         let noticed = !in_use || began.elapsed() >= grace;
         let all_told = grace.is_zero() || connections.used() == 0;
-        if noticed && all_told && connections.in_flight() == 0 && gateway.calls_in_flight() == 0 {
+        if noticed && all_told && connections.in_flight() == 0 && gateway.sources().calls_in_flight() == 0 {
             return;
         }
         sleep(LOOK_EVERY).await;

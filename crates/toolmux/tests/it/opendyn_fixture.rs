@@ -10,10 +10,10 @@ use serde_json::{Map, Value, json};
 use toolmux_core::arguments::Arguments;
 use toolmux_core::gateway::{Credential, Gateway, Settings};
 use toolmux_core::memory::MemoryStore;
-use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::Progress;
 use toolmux_core::secret::Secret;
+use toolmux_core::sources::{Mount, Naming};
 use toolmux_protocols::opendyn;
 use toolmux_protocols::registry::Opening;
 
@@ -68,8 +68,8 @@ impl Libraries {
         let no_secrets = |_: &_| Ok(Secret::new(""));
         let opening = Opening { name, table, folder: self.folder.path(), secrets: &no_secrets };
         let source = opendyn::open(&opening, BINARY.into()).expect("it opens");
-        self.gateway.mount(Mount::new(name, name, Naming::Prefixed, source));
-        self.gateway.settled(Duration::from_secs(20)).await;
+        self.gateway.sources().mount(Mount::new(name, name, Naming::Prefixed, source));
+        self.gateway.sources().settled(Duration::from_secs(20)).await;
     }
 
     /// What a call gives: a value, or the words of the failure or refusal.

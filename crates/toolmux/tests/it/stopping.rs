@@ -122,8 +122,8 @@ async fn one_bound_holds_for_calls_and_tasks_together() {
     let gateway = running.gateway().clone();
     let caller = gateway.admit(Credential::None, None).expect("anybody may call");
     let asked = Request::new(ToolRef::flat("Kit_hang"), Arguments::from_map(serde_json::Map::new()));
-    gateway.submit(&caller, asked, KEPT).await.expect("accepted");
-    while gateway.calls_in_flight() < 2 {
+    gateway.tasks().submit(&caller, asked, KEPT).await.expect("accepted");
+    while gateway.sources().calls_in_flight() < 2 {
         tokio::task::yield_now().await;
     }
     // Twice the bound is what one for calls and another for tasks would take.

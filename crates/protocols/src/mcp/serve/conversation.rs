@@ -157,7 +157,7 @@ impl Conversation {
         let exchange = self.exchange(peer, asked);
         self.spawn(&self.running, async move {
             // What there is beside tools is known only once sources have listed it.
-            exchange.gateway.wait_for_sources().await;
+            exchange.gateway.sources().wait_until_started().await;
             let result = text_of(raw_of(&methods::initialized(&exchange)));
             out.send(text(Some(&id), &Ok(result))).await;
             drop(place);

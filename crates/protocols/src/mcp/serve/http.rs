@@ -125,7 +125,7 @@ pub(super) fn delete(server: Server, request: Request) -> Response {
 impl Server {
     /// What there is beside tools is known only once sources have been heard of.
     async fn initialize(&self, caller: Caller, asked: &RpcRequest) -> Response {
-        self.web.gateway.wait_for_sources().await;
+        self.web.gateway.sources().wait_until_started().await;
         let (revision, capabilities) = methods::proposal(asked);
         let id = session::seal(revision, &capabilities, &caller);
         let peer = Peer { caller, revision, capabilities, session: None };

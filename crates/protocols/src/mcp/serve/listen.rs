@@ -90,7 +90,7 @@ async fn known_tasks(exchange: &Exchange, named: Vec<String>) -> Result<Vec<Stri
     tasks::declared(exchange)?;
     let mut known = Vec::new();
     for id in named.into_iter().take(MOST_TASKS) {
-        if let Ok(Some(_)) = exchange.gateway.task(&exchange.peer.caller, &TaskId::new(&id)).await {
+        if let Ok(Some(_)) = exchange.gateway.tasks().find(&exchange.peer.caller, &TaskId::new(&id)).await {
             known.push(id);
         }
     }
@@ -147,7 +147,7 @@ struct Follower<'a> {
 impl Follower<'_> {
     /// Compares what this client would be shown, so that changes elsewhere are not told.
     async fn follow(&self, filter: &Filter, params: &RawValue) {
-        let mut revision = self.gateway.revision();
+        let mut revision = self.gateway.sources().revision();
         revision.mark_unchanged();
         let mut shown = self.shown();
         while revision.changed().await.is_ok() {

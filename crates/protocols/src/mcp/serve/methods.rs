@@ -78,7 +78,7 @@ pub(super) fn initialized(exchange: &Exchange) -> Value {
 
 /// What there is beside tools is known only once sources have been heard of.
 async fn discover(exchange: &Exchange) -> bytes::Bytes {
-    exchange.gateway.wait_for_sources().await;
+    exchange.gateway.sources().wait_until_started().await;
     let freshness = Freshness::of(&exchange.gateway);
     text_of(raw_of(&json!({
         "resultType": "complete",

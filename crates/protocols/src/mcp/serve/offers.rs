@@ -9,11 +9,11 @@ use toolmux_core::BoxFuture;
 use toolmux_core::call::Caller;
 use toolmux_core::gateway::{Gateway, Offer};
 use toolmux_core::json_text::RawJson;
-use toolmux_core::mount::Naming;
 use toolmux_core::names::flat_name;
 use toolmux_core::ports::source::{Relay, Relayed};
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::Refusal;
+use toolmux_core::sources::Naming;
 
 use super::exchange::{Exchange, Peer};
 use super::page::{Freshness, cacheable, page};
@@ -55,7 +55,7 @@ impl Offered {
 
 /// Answers what is about prompts, resources and completions. Dropping the future cancels it.
 pub(super) async fn answer(exchange: &Exchange) -> Reply {
-    exchange.gateway.wait_for_sources().await;
+    exchange.gateway.sources().wait_until_started().await;
     let freshness = Freshness::of(&exchange.gateway);
     let offered = Offered::of(&exchange.gateway);
     let params = exchange.params()?;
@@ -81,15 +81,14 @@ pub(super) async fn answer(exchange: &Exchange) -> Reply {
         "resources/list" => list("resources", resources(exchange, &offers)),
         "resources/templates/list" => list("resourceTemplates", templates(exchange, &offers)),
         "prompts/get" => {
-            let name = params.name.as_deref().unwrap_or_default();
-            let (offer, own) = prompt(exchange, &offers, name)?;
-            relay(exchange, offer, exchange.told(|members| members.put("name", &*own))).await
+            let found = prompt(exchange, &offers, params.name.as_deref().unwrap_or_default())?;
+            let params = exchange.told(|members| members.put("name", &*found.item));
+            relay(exchange, found, params).await
         }
         "completion/complete" => complete(exchange, &offers).await,
         _ => {
-            let uri = params.uri.as_deref().unwrap_or_default();
-            let offer = holder(exchange, &offers, uri)?;
-            relay(exchange, offer, exchange.told_whole()).await
+            let found = resource(exchange, &offers, params.uri.as_deref().unwrap_or_default())?;
+            relay(exchange, found, exchange.told_whole()).await
         }
     }
 }
@@ -131,14 +130,31 @@ fn collect(
     all
 }
 
-/// The source of a prompt and its own name for it.
-fn prompt<'a>(exchange: &Exchange, offers: &'a [Offer], name: &str) -> Result<(&'a Offer, String), Fault> {
+/// A prompt or a resource that a request is about.
+struct FoundItem {
+    source: String,
+    /// The source's own name for it.
+    item: String,
+    /// What is answered when it does not exist for the caller.
+    missing: Fault,
+}
+
+/// The source of a prompt and its own name for it. One that the caller's toolsets leave out is found too, where no other
+/// has the name: the gateway refuses and records it, and the caller is told that it does not exist.
+fn prompt(exchange: &Exchange, offers: &[Offer], name: &str) -> Result<FoundItem, Fault> {
+    let missing = || Fault::new(INVALID_PARAMS, format!("Prompt `{name}` was not found"));
+    let found = |offer: &Offer, item| FoundItem { source: offer.source.clone(), item, missing: missing() };
+    let mut left_out = None;
     for offer in offers {
         for prompt in PromptsAndResources::read(&offer.said).prompts.unwrap_or_default() {
             let own = name_of(prompt).unwrap_or_default();
-            if flat(offer, &own) == name && permitted(exchange, offer, &own) {
-                return Ok((offer, own));
+            if flat(offer, &own) != name {
+                continue;
             }
+            if permitted(exchange, offer, &own) {
+                return Ok(found(offer, own));
+            }
+            left_out = Some(found(offer, own));
         }
     }
     // A source that lists nothing before its user allows a token says itself whether it has the prompt, and its
@@ -146,14 +162,18 @@ fn prompt<'a>(exchange: &Exchange, offers: &'a [Offer], name: &str) -> Result<(&
     let locked =
         offers.iter().filter(|offer| offer.locked && offer.naming == Naming::Prefixed).find_map(|offer| {
             let own = name.strip_prefix(&*offer.toolkit)?.strip_prefix('_')?;
-            permitted(exchange, offer, own).then(|| (offer, own.to_owned()))
+            permitted(exchange, offer, own).then(|| found(offer, own.to_owned()))
         });
-    locked.ok_or_else(|| Fault::new(INVALID_PARAMS, format!("Prompt `{name}` was not found")))
+    locked.or(left_out).ok_or_else(missing)
 }
 
-fn holder<'a>(exchange: &Exchange, offers: &'a [Offer], uri: &str) -> Result<&'a Offer, Fault> {
+/// The source of a resource; one that the caller's toolsets leave out as for prompts.
+fn resource(exchange: &Exchange, offers: &[Offer], uri: &str) -> Result<FoundItem, Fault> {
     check_length(uri)?;
-    find_holder(&exchange.gateway, &exchange.peer.caller, offers, uri).ok_or_else(|| not_found(exchange, uri))
+    let offer = holder(&exchange.gateway, &exchange.peer.caller, offers, uri);
+    let offer = offer.ok_or_else(|| not_found(exchange, uri))?;
+    let (source, item) = (offer.source.clone(), uri.to_owned());
+    Ok(FoundItem { source, item, missing: not_found(exchange, uri) })
 }
 
 /// Refuses an address that is longer than any resource has: templates are not even compared with it.
@@ -168,13 +188,30 @@ pub(super) fn check_length(uri: &str) -> Result<(), Fault> {
     ))
 }
 
-/// The source of a resource: one that lists it, or else one with a template that it fits.
-pub(super) fn find_holder<'a>(
+/// The source of a resource: one from which the caller may have it, or else any, which the gateway refuses.
+pub(super) fn holder<'a>(
     gateway: &Gateway,
     caller: &Caller,
     offers: &'a [Offer],
     uri: &str,
 ) -> Option<&'a Offer> {
+    let permitted = permitted_holder(gateway, caller, offers, uri);
+    permitted.or_else(|| holder_of(&offers.iter().collect::<Vec<_>>(), uri))
+}
+
+/// The source from which the caller may have a resource.
+pub(super) fn permitted_holder<'a>(
+    gateway: &Gateway,
+    caller: &Caller,
+    offers: &'a [Offer],
+    uri: &str,
+) -> Option<&'a Offer> {
+    let permitted = |offer: &&Offer| gateway.permits(caller, &offer.toolkit, uri);
+    holder_of(&offers.iter().filter(permitted).collect::<Vec<_>>(), uri)
+}
+
+/// One that lists it, or else one with a template that it fits.
+fn holder_of<'a>(allowed: &[&'a Offer], uri: &str) -> Option<&'a Offer> {
     let listed = |offer: &&Offer| {
         let resources = PromptsAndResources::read(&offer.said).resources.unwrap_or_default();
         resources.iter().any(|resource| uri_of(resource).as_deref() == Some(uri))
@@ -183,8 +220,6 @@ pub(super) fn find_holder<'a>(
         let templates = PromptsAndResources::read(&offer.said).templates.unwrap_or_default();
         templates.iter().any(|t| template_of(t).is_some_and(|template| matches(&template, uri)))
     };
-    let permitted = |offer: &&Offer| gateway.permits(caller, &offer.toolkit, uri);
-    let allowed: Vec<&Offer> = offers.iter().filter(permitted).collect();
     let has_any = |offer: &&Offer| {
         let beside = PromptsAndResources::read(&offer.said);
         beside.resources.is_some() || beside.templates.is_some()
@@ -215,39 +250,40 @@ async fn complete(exchange: &Exchange, offers: &[Offer]) -> Reply {
     let Completing { reference } = serde_json::from_str(params.get()).map_err(|_| invalid())?;
     let named = Params::read(Some(reference))?;
     let mut members = Members::read(reference).ok_or_else(invalid)?;
-    let offer = match (named.name.as_deref(), named.uri.as_deref()) {
+    let found = match (named.name.as_deref(), named.uri.as_deref()) {
         (Some(name), _) => {
-            let (offer, own) = prompt(exchange, offers, name)?;
-            members.put("name", &*own);
-            offer
+            let found = prompt(exchange, offers, name)?;
+            members.put("name", &*found.item);
+            found
         }
-        (None, Some(uri)) => holder(exchange, offers, uri)?,
+        (None, Some(uri)) => resource(exchange, offers, uri)?,
         (None, None) => return Err(invalid()),
     };
     let reference = members.write();
-    relay(exchange, offer, exchange.told(|members| members.put_raw("ref", reference))).await
+    relay(exchange, found, exchange.told(|members| members.put_raw("ref", reference))).await
 }
 
-async fn relay(exchange: &Exchange, offer: &Offer, params: RawJson) -> Reply {
+async fn relay(exchange: &Exchange, found: FoundItem, params: RawJson) -> Reply {
     let (peer, method) = (exchange.peer.clone(), exchange.asked.method.clone());
-    let relay = Relay { protocol: MCP, caller: Arc::clone(peer.caller.shared_name()), method, params };
-    let (gateway, source) = (Arc::clone(&exchange.gateway), offer.source.clone());
+    let FoundItem { source, item, missing } = found;
+    let relay = Relay { protocol: MCP, caller: Arc::clone(peer.caller.shared_name()), method, item, params };
+    let gateway = Arc::clone(&exchange.gateway);
     if !exchange.out.is_open() && !peer.capabilities.can_be_asked() {
         let answer = gateway.relay(&peer.caller, &source, &relay, &Progress::unheard()).await;
-        return answered(answer, &relay.method, &peer);
+        return answered(answer, &relay.method, &peer, missing);
     }
     let params = exchange.params()?;
     let target = params.name.as_deref().or(params.uri.as_deref()).unwrap_or_default();
     let work = |progress: Progress| -> BoxFuture<'static, Reply> {
         Box::pin(async move {
             let answer = gateway.relay(&peer.caller, &source, &relay, &progress).await;
-            answered(answer, &relay.method, &peer)
+            answered(answer, &relay.method, &peer, missing)
         })
     };
     RunningExchange::begin(exchange, target, work).drive(exchange).await
 }
 
-fn answered(answer: Result<Relayed, Refusal>, method: &str, peer: &Peer) -> Reply {
+fn answered(answer: Result<Relayed, Refusal>, method: &str, peer: &Peer, missing: Fault) -> Reply {
     match answer {
         Ok(Ok(result)) => {
             let result = upstream::relayed(&result, peer)?;
@@ -260,6 +296,7 @@ fn answered(answer: Result<Relayed, Refusal>, method: &str, peer: &Peer) -> Repl
             Ok(text_of(result))
         }
         Ok(Err(error)) => upstream::relayed_error(&error, peer).map_err(|fault| in_era(fault, peer)),
+        Err(Refusal::NotPermitted { .. }) => Err(missing),
         Err(refusal) => encode::relay_refused(&refusal, peer),
     }
 }

@@ -28,7 +28,7 @@ impl Freshness {
     /// Of lists made from here on. Taken before the list itself, so that one made while the last source appears is
     /// kept too short rather than too long.
     pub(super) fn of(gateway: &Gateway) -> Self {
-        if gateway.is_complete() { Freshness::Complete } else { Freshness::Incomplete }
+        if gateway.sources().is_complete() { Freshness::Complete } else { Freshness::Incomplete }
     }
 
     pub(super) fn ttl_ms(self) -> u64 {

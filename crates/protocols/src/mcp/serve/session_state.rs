@@ -136,7 +136,7 @@ impl SessionState {
         // In this order: a request of the session that is still being answered either is finished by now, so that
         // what it opened is released here, or finds that the session is over when it is (see the drop of `Begun`).
         self.over.put(session.clone(), (), 0);
-        gateway.session_ended(&session.caller, &session.id);
+        gateway.sources().session_ended(&session.caller, &session.id);
     }
 
     pub(super) fn is_over(&self, session: &SessionKey) -> bool {
@@ -208,7 +208,7 @@ impl Drop for Begun {
         let session = &self.key.0;
         // It may have opened objects after the session ended.
         if self.session_state.is_over(session) {
-            self.gateway.session_ended(&session.caller, &session.id);
+            self.gateway.sources().session_ended(&session.caller, &session.id);
         }
     }
 }

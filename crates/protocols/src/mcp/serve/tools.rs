@@ -25,7 +25,7 @@ use crate::mcp::wire::{Fault, INVALID_PARAMS, Params, Reply};
 /// Waits for sources that are connecting for the first time.
 pub(super) async fn list(exchange: &Exchange) -> Reply {
     let params = exchange.params()?;
-    exchange.gateway.wait_for_sources().await;
+    exchange.gateway.sources().wait_until_started().await;
     let (gateway, peer) = (&exchange.gateway, &exchange.peer);
     if params.cursor.is_some() {
         let freshness = Freshness::of(gateway);

@@ -8,10 +8,11 @@ use futures_util::future::join_all;
 use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::time::sleep;
-use toolmux_core::gateway::Gateway;
+use toolmux_core::gateway::{Gateway, Offer};
 use toolmux_core::json_text::raw_of;
 use toolmux_core::ports::source::Relay;
 use toolmux_core::progress::{Progress, Update};
+use toolmux_core::refusal::Refusal;
 
 use super::exchange::{Exchange, Outlet, Peer};
 use super::session_state::{MOST_SUBSCRIPTIONS, SUBSCRIPTION_BYTES, SessionState};
@@ -42,9 +43,13 @@ pub(super) async fn subscribe(exchange: &Exchange) -> Reply {
         return Ok(methods::empty());
     }
     let (gateway, peer) = (&exchange.gateway, &exchange.peer);
-    let source = source_of(gateway, peer, uri).await.ok_or_else(|| offers::not_found(exchange, uri))?;
-    if let Err(refusal) = gateway.check_relay(&peer.caller, &source).await {
-        return encode::relay_refused(&refusal, peer);
+    let all = gateway.offers_for(&peer.caller, MCP).await;
+    let source = offers::holder(gateway, &peer.caller, &all, uri).and_then(followed_at);
+    let source = source.ok_or_else(|| offers::not_found(exchange, uri))?;
+    match gateway.check_relay(&peer.caller, &source, uri).await {
+        Ok(()) => {}
+        Err(Refusal::NotPermitted { .. }) => return Err(offers::not_found(exchange, uri)),
+        Err(refusal) => return encode::relay_refused(&refusal, peer),
     }
     if exchange.session_state.subscribe(session, uri) {
         return Ok(methods::empty());
@@ -66,7 +71,7 @@ pub(super) async fn followable(exchange: &Exchange, mut uris: Vec<String>) -> Ve
     let (gateway, caller) = (&exchange.gateway, &exchange.peer.caller);
     let offers = gateway.offers_for(caller, MCP).await;
     uris.retain(|uri| {
-        let holder = offers::find_holder(gateway, caller, &offers, uri);
+        let holder = offers::permitted_holder(gateway, caller, &offers, uri);
         holder.is_some_and(|holder| !holder.locked && PromptsAndResources::read(&holder.said).subscriptions)
     });
     uris.truncate(MOST_SUBSCRIPTIONS);
@@ -80,7 +85,11 @@ pub(super) async fn followable(exchange: &Exchange, mut uris: Vec<String>) -> Ve
 
 async fn source_of(gateway: &Gateway, peer: &Peer, uri: &str) -> Option<String> {
     let offers = gateway.offers_for(&peer.caller, MCP).await;
-    let holder = offers::find_holder(gateway, &peer.caller, &offers, uri)?;
+    offers::permitted_holder(gateway, &peer.caller, &offers, uri).and_then(followed_at)
+}
+
+/// The source of an offer, if it tells of resources that change.
+fn followed_at(holder: &Offer) -> Option<String> {
     PromptsAndResources::read(&holder.said).subscriptions.then(|| holder.source.clone())
 }
 
@@ -130,7 +139,8 @@ impl ResourceNotifier<'_> {
         let (progress, mut updates) = Progress::channel();
         let params = raw_of(&json!({ "notifications": { "resourceSubscriptions": [uri] } }));
         let caller = Arc::clone(self.peer.caller.shared_name());
-        let relay = Relay { protocol: MCP, caller, method: LISTEN.to_owned(), params };
+        let item = uri.to_owned();
+        let relay = Relay { protocol: MCP, caller, method: LISTEN.to_owned(), item, params };
         let mut listening = std::pin::pin!(self.gateway.listen(&self.peer.caller, source, &relay, &progress));
         loop {
             tokio::select! {

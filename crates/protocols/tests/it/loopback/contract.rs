@@ -10,12 +10,12 @@ use toolmux_core::call::Request;
 use toolmux_core::gateway::{Credential, Gateway, Settings};
 use toolmux_core::limits::Limits;
 use toolmux_core::memory::MemoryStore;
-use toolmux_core::mount::{Mount, Naming};
 use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::ports::source::Source;
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::Refusal;
+use toolmux_core::sources::{Mount, Naming};
 
 /// How long anything may take that has to happen.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -72,9 +72,9 @@ pub(crate) async fn gateway(source: Arc<dyn Source>) -> Arc<Gateway> {
 
 /// Puts a source into the place of the one before.
 pub(crate) async fn mount(gateway: &Arc<Gateway>, source: Arc<dyn Source>) {
-    gateway.unmount("Near");
-    gateway.mount(Mount::new("Near", "Near", Naming::Bare, source));
-    gateway.settled(PATIENCE).await;
+    gateway.sources().unmount("Near");
+    gateway.sources().mount(Mount::new("Near", "Near", Naming::Bare, source));
+    gateway.sources().settled(PATIENCE).await;
 }
 
 /// Waits for a fact.
@@ -137,7 +137,7 @@ async fn ends_a_call_that_is_dropped(gateway: &Arc<Gateway>, tools: Tools, other
         () = until("the call begins", || other_side.running() == 1) => {}
     }
     until("the call ends there", || other_side.running() == 0).await;
-    until("the call ends here", || gateway.calls_in_flight() == 0).await;
+    until("the call ends here", || gateway.sources().calls_in_flight() == 0).await;
 }
 
 async fn refuses_a_tool_that_has_left(gateway: &Arc<Gateway>, tools: Tools, other_side: &impl OtherSide) {

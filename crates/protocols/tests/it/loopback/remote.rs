@@ -76,7 +76,7 @@ impl Drop for Remote {
 
 impl OtherSide for Remote {
     fn running(&self) -> usize {
-        self.server.gateway.calls_in_flight()
+        self.server.gateway.sources().calls_in_flight()
     }
 
     fn connections(&self) -> usize {

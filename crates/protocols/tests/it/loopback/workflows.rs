@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use serde_json::{Value, json};
 use toolmux_core::gateway::Gateway;
-use toolmux_core::mount::{Mount, Naming};
+use toolmux_core::sources::{Mount, Naming};
 
 use super::contract::{OtherSide, Tools, check, gateway};
 use super::open;
@@ -29,11 +29,11 @@ struct Steps(Weak<Gateway>);
 impl OtherSide for Steps {
     /// A workflow that waits for its step is two calls.
     fn running(&self) -> usize {
-        self.0.upgrade().map_or(0, |gateway| gateway.calls_in_flight() / 2)
+        self.0.upgrade().map_or(0, |gateway| gateway.sources().calls_in_flight() / 2)
     }
 
     async fn shrink(&self, gateway: &Arc<Gateway>) {
-        gateway.unmount(TOOLS.leaves);
+        gateway.sources().unmount(TOOLS.leaves);
     }
 }
 
@@ -45,7 +45,7 @@ fn workflow(gateway: &Arc<Gateway>, folder: &Path, (title, function, arguments):
     let file = folder.join(format!("{title}.json"));
     std::fs::write(&file, document.to_string()).expect("written");
     let source = open("workflow", json!({ "document": file }));
-    gateway.mount(Mount::new(title, title, Naming::Bare, source));
+    gateway.sources().mount(Mount::new(title, title, Naming::Bare, source));
 }
 
 #[tokio::test]
@@ -60,7 +60,7 @@ async fn workflows_are_sources() {
     ] {
         workflow(&gateway, folder.path(), row);
     }
-    gateway.settled(SETTLE).await;
+    gateway.sources().settled(SETTLE).await;
     let steps = Steps(Arc::downgrade(&gateway));
     check(gateway, TOOLS, steps).await;
 }

@@ -10,8 +10,8 @@ mod word;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use toolmux_core::mount::Naming;
 use toolmux_core::requirements::GrantAllowlist;
+use toolmux_core::sources::Naming;
 
 pub(super) use self::probe::prove;
 use self::word::Word;

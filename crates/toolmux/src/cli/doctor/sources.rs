@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolmux_core::catalog::Catalog;
-use toolmux_core::gateway::{Gateway, SourceStatus};
+use toolmux_core::gateway::Gateway;
 use toolmux_core::memory::MemoryStore;
 use toolmux_core::nearest::nearest;
+use toolmux_core::sources::SourceStatus;
 use toolmux_core::toolset::Pattern;
 
 use super::Finding;
@@ -41,7 +42,7 @@ pub(super) async fn examine(config: &Config, terminal: &Terminal) -> Result<Vec<
 
 fn findings(gateway: &Gateway, config: &Config) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
-    for source in gateway.sources() {
+    for source in gateway.sources().reports() {
         findings.push(match source.status {
             SourceStatus::Ready => Finding::good(AREA, format!("{}: {} tools", source.name, source.tools)),
             SourceStatus::Failing(message) => Finding::bad(
@@ -79,7 +80,7 @@ fn findings(gateway: &Gateway, config: &Config) -> Vec<Finding> {
         findings.push(Finding::warning(AREA, what, remedy));
     }
     // A source that is silent may have what a pattern means.
-    if gateway.sources().iter().all(|source| source.status == SourceStatus::Ready) {
+    if gateway.sources().reports().iter().all(|source| source.status == SourceStatus::Ready) {
         findings.extend(idle_patterns(config, &gateway.catalog()));
     }
     findings

@@ -83,7 +83,7 @@ pub(in super::super) async fn call(exchange: &Exchange, mut request: Request, pl
         Plan::Asked(keep) => keep,
         Plan::IfSlow => KEPT,
     };
-    let id = match exchange.gateway.submit(&peer.caller, request, keep).await {
+    let id = match exchange.gateway.tasks().submit(&peer.caller, request, keep).await {
         Ok(id) => id,
         Err(refusal) => return refused(exchange, &refusal, plan),
     };
@@ -139,10 +139,10 @@ pub(super) async fn quick(exchange: &Exchange, id: &TaskId) -> Reply {
 
 /// A task of the caller's as it is now.
 pub(super) async fn shown(exchange: &Exchange, id: &TaskId) -> Result<Option<Shown>, Fault> {
-    let task = exchange.gateway.task(&exchange.peer.caller, id).await;
+    let task = exchange.gateway.tasks().find(&exchange.peer.caller, id).await;
     let task = task.map_err(|refusal| unavailable(&refusal))?;
     Ok(task.map(|task| {
-        let questions = exchange.gateway.task_questions(&task);
+        let questions = exchange.gateway.tasks().questions(&task);
         Shown::new(exchange, task, questions)
     }))
 }
@@ -166,7 +166,7 @@ impl Drop for Unknown<'_> {
         let Some(id) = self.id.take() else { return };
         let (gateway, caller) = (Arc::clone(&self.exchange.gateway), self.exchange.peer.caller.clone());
         self.exchange.session_state.tasks.spawn(async move {
-            gateway.task_cancel(&caller, &id).await.ok();
+            gateway.tasks().cancel(&caller, &id).await.ok();
         });
     }
 }

@@ -47,7 +47,7 @@ pub(in super::super) async fn resume(id: &TaskId, params: &Params<'_>, exchange:
     let answers = answers.ok_or_else(|| Fault::new(INVALID_PARAMS, "`inputResponses` must be an object"))?;
     for question in &shown.questions {
         if let Some(answer) = answers.get(&key(question)) {
-            exchange.gateway.task_answer(&shown.task, question.number, Some(said(answer)));
+            exchange.gateway.tasks().answer(&shown.task, question.number, Some(said(answer)));
         }
     }
     quick(exchange, id).await
@@ -58,9 +58,9 @@ fn forget(exchange: &Exchange, id: TaskId, asked: Vec<u64>) {
     let (gateway, caller) = (Arc::clone(&exchange.gateway), exchange.peer.caller.clone());
     exchange.session_state.tasks.spawn(async move {
         tokio::time::sleep(PATIENCE).await;
-        let Ok(Some(task)) = gateway.task(&caller, &id).await else { return };
-        if gateway.task_questions(&task).iter().any(|question| asked.contains(&question.number)) {
-            gateway.task_cancel(&caller, &id).await.ok();
+        let Ok(Some(task)) = gateway.tasks().find(&caller, &id).await else { return };
+        if gateway.tasks().questions(&task).iter().any(|question| asked.contains(&question.number)) {
+            gateway.tasks().cancel(&caller, &id).await.ok();
         }
     });
 }

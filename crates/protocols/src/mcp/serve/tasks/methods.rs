@@ -8,9 +8,9 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use serde_json::json;
 use serde_json::value::RawValue;
-use toolmux_core::gateway::TaskQuestion;
 use toolmux_core::progress::Progress;
 use toolmux_core::task::{Task, TaskId};
+use toolmux_core::tasks::TaskQuestion;
 
 use super::super::exchange::Exchange;
 use super::super::questions::{Binding, put};
@@ -84,7 +84,7 @@ async fn cancel(exchange: &Exchange) -> Reply {
     if legacy_peer && task.status.is_ended() {
         return Err(Fault::new(INVALID_PARAMS, "The task has ended already"));
     }
-    let cancelled = exchange.gateway.task_cancel(&exchange.peer.caller, &task.id).await;
+    let cancelled = exchange.gateway.tasks().cancel(&exchange.peer.caller, &task.id).await;
     let cancelled = cancelled.map_err(|refusal| unavailable(&refusal))?;
     let cancelled = cancelled.ok_or_else(|| unknown(task.id.as_str()))?;
     if legacy_peer {
@@ -101,7 +101,7 @@ async fn update(exchange: &Exchange) -> Reply {
     let answers = answers.ok_or_else(|| Fault::new(INVALID_PARAMS, "`inputResponses` must be an object"))?;
     for question in &shown.questions {
         if let Some(answer) = answers.get(&key(question)) {
-            exchange.gateway.task_answer(&shown.task, question.number, Some(said(answer)));
+            exchange.gateway.tasks().answer(&shown.task, question.number, Some(said(answer)));
         }
     }
     Ok(modern(Members::default(), "complete"))
@@ -154,7 +154,7 @@ async fn ask(exchange: &Exchange, task: Task, question: TaskQuestion) {
     };
     let (answer, ()) = tokio::join!(progress.ask(MCP, question.asked), putting);
     if answer.is_some() {
-        exchange.gateway.task_answer(&task, question.number, answer);
+        exchange.gateway.tasks().answer(&task, question.number, answer);
     }
 }
 
@@ -165,16 +165,18 @@ async fn list(exchange: &Exchange) -> Reply {
         None => None,
         Some(cursor) => Some(behind(exchange, cursor).await?),
     };
-    let tasks = gateway.task_list(caller, before.as_ref()).await.map_err(|refusal| unavailable(&refusal))?;
+    let tasks =
+        gateway.tasks().list(caller, before.as_ref()).await.map_err(|refusal| unavailable(&refusal))?;
     let mut result = Members::default();
     let last = tasks.last().map(|task| task.id.clone());
     let shown = tasks.into_iter().map(|task| {
-        let questions = gateway.task_questions(&task);
+        let questions = gateway.tasks().questions(&task);
         Shown::new(exchange, task, questions).members().write()
     });
     result.put("tasks", &shown.collect::<Vec<_>>());
     if let Some(last) = last {
-        let more = gateway.task_list(caller, Some(&last)).await.map_err(|refusal| unavailable(&refusal))?;
+        let more =
+            gateway.tasks().list(caller, Some(&last)).await.map_err(|refusal| unavailable(&refusal))?;
         if !more.is_empty() {
             result.put("nextCursor", &URL_SAFE_NO_PAD.encode(last.as_str()));
         }

@@ -4,10 +4,10 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
-use toolmux_core::gateway::TaskQuestion;
 use toolmux_core::json_text::RawJson;
 use toolmux_core::names::ToolRef;
 use toolmux_core::task::{Task, TaskStatus};
+use toolmux_core::tasks::TaskQuestion;
 
 use super::super::encode::{self, Structure};
 use super::super::exchange::Exchange;

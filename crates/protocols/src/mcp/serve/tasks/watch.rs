@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 use toolmux_core::call::Caller;
-use toolmux_core::gateway::{Follow, Gateway, TaskQuestion};
+use toolmux_core::gateway::Gateway;
 use toolmux_core::progress::Update;
 use toolmux_core::refusal::Refusal;
 use toolmux_core::task::{Task, TaskChange, TaskId};
+use toolmux_core::tasks::{Follow, TaskQuestion};
 
 /// One thing seen of a task.
 pub(super) enum Seen {
@@ -34,8 +35,8 @@ impl Watch {
         caller: &Caller,
         id: &TaskId,
     ) -> Result<Option<Self>, Refusal> {
-        let asked = gateway.task_asked();
-        let follow = gateway.task_follow(caller, id, 0).await?;
+        let asked = gateway.tasks().question_changes();
+        let follow = gateway.tasks().follow(caller, id, 0).await?;
         Ok(follow.map(|follow| Watch {
             gateway: Arc::clone(gateway),
             caller: caller.clone(),
@@ -53,9 +54,11 @@ impl Watch {
     pub(super) async fn next(&mut self) -> Result<Option<Seen>, Refusal> {
         loop {
             if self.must_look {
-                let Some(task) = self.gateway.task(&self.caller, &self.id).await? else { return Ok(None) };
+                let Some(task) = self.gateway.tasks().find(&self.caller, &self.id).await? else {
+                    return Ok(None);
+                };
                 self.must_look = false;
-                let questions = self.gateway.task_questions(&task);
+                let questions = self.gateway.tasks().questions(&task);
                 let numbers = questions.iter().map(|question| question.number).collect();
                 let state = Some((task.status.is_ended(), numbers));
                 if self.last != state {

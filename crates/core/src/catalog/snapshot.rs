@@ -1,113 +1,17 @@
-//! The catalogue: an immutable snapshot of every tool served, swapped whole.
+//! One snapshot: which tool has which name, and who may call it.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
-use std::time::Duration;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::Bytes;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::block_in_place;
 
+use super::entry::{Entry, SourceTools, Unserved};
 use crate::call::Caller;
-use crate::delivery::{Delivery, Place};
-use crate::metrics::ToolMetrics;
-use crate::mount::{Breaker, Gate, Mount, Naming};
-use crate::names::{ToolId, ToolRef};
-use crate::requirements::{GrantAllowlist, Requirements};
-use crate::schema::Validator;
-use crate::tool::{Hints, Tool};
+use crate::names::ToolRef;
+use crate::sources::Naming;
 use crate::toolset::Toolset;
-
-/// A tool as we serve it: its source's description plus our name, limits and compiled schema.
-#[derive(Debug)]
-pub struct Entry {
-    /// `Calculator.Add@1.0.0`.
-    pub id: ToolId,
-    /// `Calculator_Add`.
-    pub flat: Box<str>,
-    /// The tool of the same source that has the name this one would have had; this one has a suffix.
-    pub collides_with: Option<Arc<str>>,
-    /// What its source says.
-    pub tool: Tool,
-    /// What it needs, with our configuration over what its source says.
-    pub requires: Requirements,
-    /// How what it needs reaches it.
-    pub deliver: Vec<Delivery>,
-    /// How it behaves, with our configuration over what its source says.
-    pub hints: Hints,
-    /// How long a call may take.
-    pub timeout: Duration,
-    /// What was wrong with the input schema that its source gave, and how it is read; mostly empty.
-    pub repairs: Vec<String>,
-    /// The input schema is not the one that its source gave.
-    pub reshaped: bool,
-    /// What configuration names for this tool.
-    pub(crate) allowlist: GrantAllowlist,
-    pub(crate) validator: Arc<Validator>,
-    pub(crate) mount: Arc<Mount>,
-    pub(crate) gate: Arc<Gate>,
-    pub(crate) breaker: Arc<Breaker>,
-    pub(crate) metrics: OnceLock<ToolMetrics>,
-}
-
-impl Entry {
-    fn whose(&self) -> (&str, &ToolId) {
-        (&self.mount.name, &self.id)
-    }
-
-    /// The name of its source in the configuration.
-    pub fn source(&self) -> &str {
-        &self.mount.name
-    }
-
-    /// Says which names it has because another tool of its source has the one it would have had.
-    pub fn collision(&self) -> Option<String> {
-        let other = self.collides_with.as_ref()?;
-        Some(format!(
-            "`{}` and `{other}` of source `{}` would have one name; it is served as `{}`, id `{}.{}`",
-            self.tool.name, self.mount.name, self.flat, self.id.toolkit, self.id.tool
-        ))
-    }
-
-    /// True when this server may give the tool a secret of its own.
-    pub(crate) fn may_have_secret(&self, id: &str) -> bool {
-        self.allowlist.has_secret(id) || self.mount.allowlist.has_secret(id)
-    }
-
-    /// True when this server may give the tool a user's token of a provider.
-    pub(crate) fn may_have_token(&self, provider: &str) -> bool {
-        self.allowlist.has_provider(provider) || self.mount.allowlist.has_provider(provider)
-    }
-
-    /// What the tool requires and this server does not give it, because configuration names it neither for the tool
-    /// nor for its source. Callers have to bring it.
-    pub fn withheld(&self) -> Vec<String> {
-        let secrets = self.requires.secrets.iter().filter(|id| !self.may_have_secret(id));
-        let tokens = self.requires.authorization.iter().filter(|needed| !self.may_have_token(&needed.id));
-        let secrets = secrets.map(|id| format!("the secret `{id}`"));
-        secrets.chain(tokens.map(|needed| format!("a token of `{}`", needed.id))).collect()
-    }
-
-    /// True for an argument that we fill in ourselves and that nobody else is told of.
-    pub fn fills(&self, argument: &str) -> bool {
-        self.deliver
-            .iter()
-            .any(|delivery| matches!(&delivery.place, Place::Argument(name) if name == argument))
-    }
-}
-
-/// A tool that is known but not served.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Unserved {
-    /// Whose it is.
-    pub source: String,
-    /// Its own name.
-    pub tool: String,
-    /// Why.
-    pub reason: String,
-    /// Another source has its name.
-    pub collision: bool,
-}
 
 /// From how many tools on a list of them takes long enough to delay others.
 const LARGE: usize = 1_000;
@@ -130,13 +34,13 @@ pub struct Catalog {
 impl Catalog {
     /// Puts the tools of all sources, in the order of configuration, under their names. Whoever held a name
     /// in an earlier snapshot keeps it as long as it has the tool.
-    pub fn build(slots: &[(Vec<Arc<Entry>>, Vec<Unserved>)], toolsets: &[Toolset], before: &Catalog) -> Self {
+    pub(crate) fn build(sources: &[&SourceTools], toolsets: &[Toolset], before: &Catalog) -> Self {
         let mut catalog = Catalog::default();
-        let present: HashSet<_> =
-            slots.iter().flat_map(|(entries, _)| entries).map(|entry| entry.whose()).collect();
-        for (entries, unserved) in slots {
-            catalog.unserved.extend(unserved.iter().cloned());
-            for entry in entries {
+        let entries = sources.iter().flat_map(|source| &source.entries);
+        let present: HashSet<_> = entries.map(|entry| entry.whose()).collect();
+        for source in sources {
+            catalog.unserved.extend(source.unserved.iter().cloned());
+            for entry in &source.entries {
                 let rival = before
                     .holder_of(entry)
                     .filter(|rival| rival.mount.name != entry.mount.name && present.contains(&rival.whose()));

@@ -38,6 +38,7 @@ impl<W> FairQueue<W> {
     /// Joins behind the caller's own. When `most` wait already, a caller that has fewer waiting than the one
     /// with most takes the place of the newest of that one.
     pub(super) fn join(&mut self, caller: &Arc<str>, waiter: W, most: usize) -> Joined<W> {
+        // Were the queue only first come, first served, one caller could fill it and have everybody else refused.
         let displaced = if self.total < most {
             None
         } else {
@@ -49,6 +50,7 @@ impl<W> FairQueue<W> {
         let id = self.next_id;
         self.next_id += 1;
         let own = self.waiting.entry(Arc::clone(caller)).or_default();
+        // A caller stands in `order` exactly once while it has something waiting, however much: one turn each round.
         if own.is_empty() {
             self.order.push_back(Arc::clone(caller));
         }
@@ -64,6 +66,7 @@ impl<W> FairQueue<W> {
         let (_, waiter) = own.pop_front()?;
         self.total -= 1;
         if own.is_empty() {
+            // Callers that wait for nothing leave nothing behind: names can be many.
             self.waiting.remove(&caller);
         } else {
             self.order.push_back(caller);
@@ -83,6 +86,8 @@ impl<W> FairQueue<W> {
         let mine = self.waiting.get(caller).map_or(0, VecDeque::len);
         let (largest, own) = self.waiting.iter().max_by_key(|(_, own)| own.len())?;
         let (largest, newest) = (Arc::clone(largest), own.len().checked_sub(1)?);
+        // Only a caller with fewer waiting may displace: two that have as many would displace each other for ever. The
+        // newest goes, because it has waited least.
         (mine <= newest).then(|| self.take(&largest, newest))?
     }
 

@@ -7,10 +7,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use super::Gateway;
-use super::refresh::{Definitions, SourceSlot};
+use super::mount::Mount;
+use super::slots::{Definitions, SourceSlot, Sources};
 use crate::duty_cycle::DutyCycle;
-use crate::mount::Mount;
 use crate::ports::source::Listing;
 use crate::tool::Passthrough;
 
@@ -33,7 +32,7 @@ pub(super) fn written(mount: &Mount, listing: &Listing, beside: &Passthrough) ->
     serde_json::to_string(&kept).ok()
 }
 
-impl Gateway {
+impl Sources {
     /// Serves what a source listed in an earlier run, unless it has listed since.
     pub(super) async fn recall_definitions(self: &Arc<Self>, mount: &Arc<Mount>) {
         let Some(key) = &mount.definitions else { return };
@@ -46,9 +45,9 @@ impl Gateway {
                 return;
             }
         };
-        let (gateway, mount) = (Arc::clone(self), Arc::clone(mount));
+        let (sources, mount) = (Arc::clone(self), Arc::clone(mount));
         // Compiling thousands of schemas takes long enough to keep it off the threads that answer.
-        tokio::task::spawn_blocking(move || gateway.serve_kept(&mount, &text)).await.ok();
+        tokio::task::spawn_blocking(move || sources.serve_kept(&mount, &text)).await.ok();
     }
 
     fn serve_kept(&self, mount: &Arc<Mount>, text: &str) {
@@ -59,7 +58,7 @@ impl Gateway {
                 return;
             }
         };
-        let (entries, unserved) = mount.shelve(&listing, &self.settings.load(), Some(DutyCycle::default()));
+        let tools = mount.entries(&listing, &self.rules.load(), Some(DutyCycle::default()));
         self.slots(|slots| {
             // The source may have listed while this was read, or have been replaced; another of its name would
             // have the same tools.
@@ -68,8 +67,8 @@ impl Gateway {
                 Arc::ptr_eq(&slot.mount, mount) && slot.definitions == Definitions::Unknown
             };
             let Some(slot) = slots.iter_mut().find(awaits).filter(|_| alone) else { return };
-            (slot.listing, slot.entries, slot.unserved) = (Arc::new(listing), entries, unserved);
-            (slot.beside, slot.definitions) = (beside, Definitions::Kept);
+            (slot.listing, slot.tools) = (Arc::new(listing), tools);
+            (slot.offered, slot.definitions) = (beside, Definitions::Kept);
             self.swap(slots);
         });
     }
@@ -77,7 +76,7 @@ impl Gateway {
     /// Writes what a source listed, for the next start. Dropping the future may leave it unwritten.
     pub(super) async fn keep_definitions(&self, mount: &Arc<Mount>, text: Option<String>) {
         let (Some(key), Some(text)) = (&mount.definitions, text) else { return };
-        let most = self.settings.load().limits.definitions_bytes;
+        let most = self.rules.load().limits.definitions_bytes;
         let next = if text.len() > most {
             tracing::info!(
                 source = mount.name,

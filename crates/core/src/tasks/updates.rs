@@ -2,7 +2,7 @@
 
 use tokio::sync::mpsc::Receiver;
 
-use super::Gateway;
+use super::handle::Tasks;
 use crate::json_text::raw_of;
 use crate::limits::Limits;
 use crate::progress::Update;
@@ -25,10 +25,10 @@ impl Room {
     }
 }
 
-impl Gateway {
+impl Tasks {
     /// Ends when the tool has nothing more to tell.
-    pub(super) async fn tell(&self, id: &TaskId, mut updates: Receiver<Update>) {
-        let Limits { task_updates, task_updates_bytes, .. } = self.settings.load().limits;
+    pub(super) async fn keep_updates(&self, id: &TaskId, mut updates: Receiver<Update>) {
+        let Limits { task_updates, task_updates_bytes, .. } = self.gateway.limits();
         let mut room = Some(Room { updates: task_updates, bytes: task_updates_bytes });
         while let Some(mut update) = updates.recv().await {
             // Of progress that came while the last was written, the newest says all.
@@ -36,24 +36,24 @@ impl Gateway {
                 && let Ok(next) = updates.try_recv()
             {
                 if !matches!(next, Update::Progress { .. }) {
-                    self.keep(id, &update, &mut room).await;
+                    self.keep_update(id, &update, &mut room).await;
                 }
                 update = next;
             }
-            self.keep(id, &update, &mut room).await;
+            self.keep_update(id, &update, &mut room).await;
         }
     }
 
     /// An update that cannot be written is not worth failing a task for.
-    async fn keep(&self, id: &TaskId, update: &Update, room: &mut Option<Room>) {
+    async fn keep_update(&self, id: &TaskId, update: &Update, room: &mut Option<Room>) {
         let Some(left) = room else { return };
         if left.take(update) {
-            self.store.task_tell(id, update).await.ok();
+            self.store().task_tell(id, update).await.ok();
             return;
         }
         *room = None;
-        let said = "The tool tells more than is kept of one task; what it tells from here on is not kept";
-        let said = Update::Log { level: "warning".to_owned(), data: raw_of(&said.into()) };
-        self.store.task_tell(id, &said).await.ok();
+        let text = "The tool tells more than is kept of one task; what it tells from here on is not kept";
+        let update = Update::Log { level: "warning".to_owned(), data: raw_of(&text.into()) };
+        self.store().task_tell(id, &update).await.ok();
     }
 }

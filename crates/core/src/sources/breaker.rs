@@ -12,18 +12,18 @@ static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 /// Counts failures in a row and opens after too many. When it has been open long enough, one call is let
 /// through to probe.
 #[derive(Debug, Default)]
-pub struct Breaker {
+pub(crate) struct Breaker {
     failures: AtomicU32,
     open_until: AtomicU64,
 }
 
 /// How many failures in a row there were when a call began.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Since(u32);
+pub(crate) struct Since(u32);
 
 /// What a failure did to the breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Counted {
+pub(crate) enum Counted {
     /// Nothing that callers notice.
     Closed,
     /// It has just opened.
@@ -32,12 +32,12 @@ pub(super) enum Counted {
 
 impl Breaker {
     /// Notes where a call begins, for [`Breaker::failed`].
-    pub(super) fn begin(&self) -> Since {
+    pub(crate) fn begin(&self) -> Since {
         Since(self.failures.load(Ordering::Relaxed))
     }
 
     /// Lets a call through, or says how long the breaker stays open.
-    pub(super) fn check(&self, limits: &Limits) -> Result<(), Duration> {
+    pub(crate) fn check(&self, limits: &Limits) -> Result<(), Duration> {
         if self.failures.load(Ordering::Relaxed) < limits.breaker_failures {
             return Ok(());
         }
@@ -53,7 +53,7 @@ impl Breaker {
     }
 
     /// The source answered, whatever it said.
-    pub(super) fn answered(&self) {
+    pub(crate) fn answered(&self) {
         if self.failures.load(Ordering::Relaxed) != 0 {
             self.failures.store(0, Ordering::Relaxed);
         }
@@ -63,7 +63,7 @@ impl Breaker {
     /// connection fails every call that is on it, and every retry of each: together they are one failure. The
     /// compare-exchange lets exactly one of them count; a call that begins afterwards sees the new number and
     /// can count the next failure.
-    pub(super) fn failed(&self, since: Since, limits: &Limits) -> Counted {
+    pub(crate) fn failed(&self, since: Since, limits: &Limits) -> Counted {
         let Since(seen) = since;
         let count = seen.saturating_add(1);
         let counted = self.failures.compare_exchange(seen, count, Ordering::Relaxed, Ordering::Relaxed);

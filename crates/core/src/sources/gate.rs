@@ -20,12 +20,13 @@ const TURN: usize = 2;
 
 /// A bounded number of turns and a bounded queue before them, which is fair between callers.
 #[derive(Debug)]
-pub struct Gate {
+pub(crate) struct Gate {
     /// Free turns, and whether somebody waits, in one word: whoever gives a turn back must not miss somebody
     /// who begins to wait at that moment. While `WAITING` is set no turn is free: turns are handed over. The
     /// bit changes only under the lock of `queue`.
     state: AtomicUsize,
     queue: Mutex<FairQueue<oneshot::Sender<Granted>>>,
+    guarded: &'static str,
     concurrency: usize,
     most_waiting: usize,
 }
@@ -40,11 +41,13 @@ enum Granted {
 }
 
 impl Gate {
-    pub(crate) fn new(concurrency: usize, queue: usize) -> Self {
+    /// `guarded` is what callers are told is busy: `tool` or `source`.
+    pub(crate) fn new(guarded: &'static str, concurrency: usize, queue: usize) -> Self {
         let turns = concurrency.clamp(1, usize::MAX / TURN);
         Gate {
             state: AtomicUsize::new(turns * TURN),
             queue: Mutex::default(),
+            guarded,
             concurrency,
             most_waiting: queue,
         }
@@ -56,7 +59,7 @@ impl Gate {
 
     /// A turn, at once or after waiting; while several callers wait, they get turns one after the other.
     /// Dropping the future leaves the queue.
-    pub(super) async fn enter<'a>(
+    pub(crate) async fn enter<'a>(
         &'a self,
         caller: &Arc<str>,
         deadline: Instant,
@@ -79,12 +82,16 @@ impl Gate {
         let mut place = match self.join(caller) {
             Ok(place) => place,
             Err(Some(turn)) => return Ok(turn),
-            Err(None) => return Err(self.busy("too many calls of this tool wait already")),
+            Err(None) => {
+                return Err(self.busy(&format!("too many calls of this {} wait already", self.guarded)));
+            }
         };
         match timeout_at(deadline, &mut place.told).await {
             Ok(Ok(Granted::YourTurn)) => Ok(Turn(self)),
             Ok(Ok(Granted::Displaced)) => {
-                Err(self.busy("too many calls of yours wait for this tool while others want it"))
+                let guarded = self.guarded;
+                Err(self
+                    .busy(&format!("too many calls of yours wait for this {guarded} while others want it")))
             }
             // The gate outlives its queue, so that nobody is forgotten: this is the time limit.
             Ok(Err(_)) | Err(_) => Err(self.busy("no turn came within the time limit of the call")),
@@ -150,7 +157,7 @@ impl Gate {
     fn busy(&self, why: &str) -> Refusal {
         let developer = format!("concurrency = {}, queue = {}", self.concurrency, self.most_waiting);
         Refusal::Busy {
-            message: Message::public(format!("The tool is busy: {why}")).developer(developer),
+            message: Message::public(format!("The {} is busy: {why}", self.guarded)).developer(developer),
             retry_after: RETRY_AFTER,
         }
     }
@@ -158,7 +165,7 @@ impl Gate {
 
 /// A turn, given back when dropped.
 #[derive(Debug)]
-pub(super) struct Turn<'a>(&'a Gate);
+pub(crate) struct Turn<'a>(&'a Gate);
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
@@ -204,7 +211,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_waiting_call_that_is_dropped_or_late_loses_no_turn() {
-        let (gate, a) = (Gate::new(1, 8), caller("a"));
+        let (gate, a) = (Gate::new("tool", 1, 8), caller("a"));
         let turn = gate.enter(&a, later()).await.expect("a turn");
         assert!(gate.enter(&a, Instant::now()).await.is_err(), "the time limit");
         let mut dropped = Box::pin(gate.enter(&a, later()));
@@ -218,7 +225,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_full_queue_without_waiting_leaves_no_mark() {
-        let (gate, a) = (Gate::new(1, 0), caller("a"));
+        let (gate, a) = (Gate::new("tool", 1, 0), caller("a"));
         let turn = gate.enter(&a, later()).await.expect("a turn");
         assert!(gate.enter(&a, later()).await.is_err());
         drop(turn);
@@ -230,7 +237,7 @@ mod tests {
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
     async fn callers_that_give_up_cost_nobody_a_turn() {
         const ROUNDS: u64 = 200;
-        let gate = Arc::new(Gate::new(3, 64));
+        let gate = Arc::new(Gate::new("tool", 3, 64));
         let callers = (0..64u64).map(|number| {
             let gate = Arc::clone(&gate);
             async move {

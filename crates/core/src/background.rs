@@ -1,0 +1,85 @@
+//! What one server runs beside calls, and how it is told to end. The gateway, its sources and its tasks share one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::time::{Instant, sleep, timeout_at};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// The pause before a store that was away is asked again; it doubles.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+/// The longest such pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// Owns every spawned future of a server: none outlives [`Background::end`] unnoticed. Clones share it, and cost no more
+/// than a counter: each recorded call makes one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Background(Arc<Parts>);
+
+#[derive(Debug, Default)]
+struct Parts {
+    running: TaskTracker,
+    /// Set when the server ends. Comes after `closing`, so that calls may finish between the two.
+    stop: CancellationToken,
+    /// Set when the end is announced.
+    closing: CancellationToken,
+}
+
+impl Background {
+    pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.0.running.spawn(work);
+    }
+
+    /// The same from a `drop`, which may come when the runtime has gone; then the work is dropped too.
+    pub(crate) fn spawn_from_drop<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) {
+        if let Ok(runtime) = Handle::try_current() {
+            self.0.running.spawn_on(work, &runtime);
+        }
+    }
+
+    /// Ends when the server does. Children of it can be cancelled alone.
+    pub(crate) fn stop(&self) -> &CancellationToken {
+        &self.0.stop
+    }
+
+    /// Ends when the end is announced.
+    pub(crate) async fn closing(&self) {
+        self.0.closing.cancelled().await;
+    }
+
+    pub(crate) fn announce_closing(&self) {
+        self.0.closing.cancel();
+    }
+
+    pub(crate) fn is_closing(&self) -> bool {
+        self.0.closing.is_cancelled()
+    }
+
+    /// Tells everything to end and waits for it, but not beyond `until`.
+    pub(crate) async fn end(&self, until: Instant) {
+        self.announce_closing();
+        self.0.stop.cancel();
+        self.0.running.close();
+        timeout_at(until, self.0.running.wait()).await.ok();
+    }
+}
+
+/// The pauses of a loop that writes to a store which was away. Without a pause the loop would keep a processor and the
+/// database busy; without an end of the pause at the stop of the server it would delay that stop.
+pub(crate) struct StorePauses(Duration);
+
+impl StorePauses {
+    pub(crate) fn new() -> Self {
+        StorePauses(FIRST_PAUSE)
+    }
+
+    /// Waits, each time twice as long as the time before. False when the server stops, after which nobody should try
+    /// again.
+    pub(crate) async fn wait(&mut self, background: &Background) -> bool {
+        let pause = self.0;
+        self.0 = (pause * 2).min(LONGEST_PAUSE);
+        background.stop().run_until_cancelled(sleep(pause)).await.is_some()
+    }
+}

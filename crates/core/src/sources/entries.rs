@@ -1,0 +1,173 @@
+//! What a source lists, as entries of the catalogue: names, settings, limits and compiled schemas. A tool that cannot be
+//! served costs only itself.
+
+use std::collections::HashSet;
+use std::sync::{Arc, OnceLock};
+
+use super::mount::{Mount, Naming};
+use super::rules::SourceRules;
+use super::source_names::SourceNames;
+use crate::catalog::{Entry, SourceTools, Unserved};
+use crate::delivery::hide;
+use crate::duty_cycle::DutyCycle;
+use crate::names::ToolId;
+use crate::ports::source::Listing;
+use crate::schema_repair::Repaired;
+use crate::tool::Tool;
+
+/// How many tools of one list are logged one by one.
+const MOST_LOGGED: usize = 20;
+
+impl Mount {
+    /// What the source lists, as entries. It may take long: `duty_cycle` pauses between tools.
+    pub(super) fn entries(
+        self: &Arc<Self>,
+        listing: &Listing,
+        rules: &SourceRules,
+        mut duty_cycle: Option<DutyCycle>,
+    ) -> SourceTools {
+        let mut entries = Vec::with_capacity(listing.tools.len());
+        let mut unserved: Vec<Unserved> =
+            listing.unusable.iter().map(|(tool, reason)| self.unserved(tool, reason)).collect();
+        let prefix = (self.naming == Naming::Prefixed).then_some(&*self.toolkit);
+        let (mut names, mut listed) = (SourceNames::new(prefix), HashSet::new());
+        for tool in &listing.tools {
+            let entry = if listed.insert((&tool.name, tool.version)) {
+                self.entry(tool, &mut names, rules)
+            } else {
+                Err("the source lists it twice; the first one is served".to_owned())
+            };
+            match entry {
+                Ok(entry) => entries.push(Arc::new(entry)),
+                Err(reason) => unserved.push(self.unserved(&tool.name, &reason)),
+            }
+            if let Some(duty_cycle) = &mut duty_cycle {
+                duty_cycle.pause();
+            }
+        }
+        self.tools.keep_only(entries.iter().map(|entry: &Arc<Entry>| &entry.id));
+        SourceTools { entries, unserved }
+    }
+
+    fn entry(
+        self: &Arc<Self>,
+        tool: &Tool,
+        names: &mut SourceNames<'_>,
+        rules: &SourceRules,
+    ) -> Result<Entry, String> {
+        let given = names.give(&tool.name);
+        let given = given.ok_or("other tools of the source have every name it could get")?;
+        let id = ToolId { toolkit: self.toolkit.clone(), tool: given.plain.into(), version: tool.version };
+        let own = rules.of_tool(&id, &tool.name);
+        let (allowlist, hidden) = (own.names(), hide(&own.deliver, &tool.input));
+        let concurrency = own.concurrency.unwrap_or(rules.limits.concurrency);
+        let (gate, breaker) = self.tools.limits(&id, concurrency, rules.limits.queue);
+        let Repaired { schema, validator, repairs } =
+            self.tools.compiled(&id, &hidden).map_err(|error| error.to_string())?;
+        let reshaped = !schema.is_same(&tool.input);
+        let tool = Tool { input: schema, ..tool.clone() };
+        Ok(Entry {
+            flat: given.flat.into(),
+            collides_with: given.collides_with,
+            validator,
+            repairs,
+            reshaped,
+            requires: own.requires.unwrap_or_else(|| tool.requires.clone()),
+            hints: tool.hints.overridden_by(own.hints),
+            timeout: own.timeout.unwrap_or(rules.limits.call_timeout),
+            allowlist,
+            gate,
+            breaker,
+            mount: Arc::clone(self),
+            metrics: OnceLock::new(),
+            deliver: own.deliver,
+            tool,
+            id,
+        })
+    }
+
+    fn unserved(&self, tool: &str, reason: &str) -> Unserved {
+        Unserved {
+            source: self.name.clone(),
+            tool: tool.to_owned(),
+            reason: reason.to_owned(),
+            collision: false,
+        }
+    }
+
+    /// Logs what an operator should know of a list: tools that are not served, that have a suffix, whose schema was
+    /// repaired, or that are not given what they require. A list may have thousands, so that only the first of each are logged one by one.
+    pub(super) fn log_listed(&self, SourceTools { entries, unserved }: &SourceTools) {
+        for tool in unserved.iter().take(MOST_LOGGED) {
+            tracing::warn!(source = self.name, tool = tool.tool, "tool is not served: {}", tool.reason);
+        }
+        let collisions = || entries.iter().filter_map(|entry| entry.collision());
+        for collision in collisions().take(MOST_LOGGED) {
+            tracing::warn!(source = self.name, "{collision}");
+        }
+        let repaired = || entries.iter().filter(|entry| !entry.repairs.is_empty());
+        for entry in repaired().take(MOST_LOGGED) {
+            let (tool, repairs) = (&*entry.tool.name, entry.repairs.join("; "));
+            tracing::warn!(source = self.name, tool, "the input schema was repaired: {repairs}");
+        }
+        let withheld = || entries.iter().filter(|entry| !entry.withheld().is_empty());
+        for entry in withheld().take(MOST_LOGGED) {
+            let (tool, names) = (&*entry.tool.name, entry.withheld().join(", "));
+            tracing::warn!(
+                source = self.name,
+                tool,
+                "the tool requires what its source may not be given: {names}"
+            );
+        }
+        let counts = [unserved.len(), collisions().count(), repaired().count(), withheld().count()];
+        let more: usize = counts.iter().map(|count| count.saturating_sub(MOST_LOGGED)).sum();
+        if more > 0 {
+            tracing::warn!(
+                source = self.name,
+                "{more} more tools are not served, have a suffix or a repaired schema, or are not given what they require"
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::BoxFuture;
+    use crate::call::Call;
+    use crate::outcome::Outcome;
+    use crate::ports::source::{Source, SourceError};
+    use crate::progress::Progress;
+    use crate::schema::Schema;
+
+    struct Nothing;
+
+    impl Source for Nothing {
+        fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
+            Box::pin(std::future::pending())
+        }
+
+        fn call<'a>(&'a self, _: &'a Call, _: &'a Progress) -> BoxFuture<'a, Result<Outcome, SourceError>> {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    #[test]
+    fn gates_of_tools_that_are_gone_are_forgotten() {
+        let mount = Arc::new(Mount::new("kit", "Kit", Naming::Prefixed, Arc::new(Nothing)));
+        let entries = |names: &[String]| {
+            let tool =
+                |name: &String| Tool::new(name.as_str(), name, Schema::new(json!({ "type": "object" })));
+            let listing = Listing::from(names.iter().map(tool).collect::<Vec<Tool>>());
+            mount.entries(&listing, &SourceRules::default(), None).entries
+        };
+        let first = entries(&["stays".to_owned()]);
+        for round in 0..50 {
+            let now = entries(&["stays".to_owned(), format!("tool{round}")]);
+            assert!(Arc::ptr_eq(&first[0].gate, &now[0].gate), "its limits hold across lists");
+            assert_eq!(mount.tools.len(), 2);
+        }
+    }
+}
