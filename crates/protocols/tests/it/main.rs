@@ -29,6 +29,7 @@ mod mcp_stdio;
 mod mcp_streams;
 mod mcp_tasks;
 mod mcp_tasks_legacy;
+mod mcp_toolsets;
 mod mcp_updates;
 mod model;
 mod model_forms;

@@ -11,6 +11,7 @@ use toolmux_core::json_text::raw_of;
 use toolmux_core::memory::MemoryStore;
 use toolmux_core::outcome::{Content, Outcome, Output, Retry, ToolError};
 use toolmux_core::ports::source::{Listing, Source, SourceError};
+use toolmux_core::ports::store::Store;
 use toolmux_core::progress::{Progress, Update};
 use toolmux_core::requirements::Requirements;
 use toolmux_core::schema::Schema;
@@ -26,6 +27,7 @@ use crate::oxp::served;
 pub(crate) struct Served {
     pub(crate) url: String,
     pub(crate) gateway: Arc<Gateway>,
+    pub(crate) store: Arc<dyn Store>,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -46,7 +48,8 @@ pub(crate) async fn serve_within(
     settings: Settings,
     sources: Vec<(&str, Arc<dyn Source>)>,
 ) -> Served {
-    let gateway = Gateway::new(settings, Arc::new(MemoryStore::default()));
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let gateway = Gateway::new(settings, Arc::clone(&store));
     for (name, source) in sources {
         gateway.sources().mount(Mount::new(name, name, Naming::Prefixed, source));
     }
@@ -57,7 +60,7 @@ pub(crate) async fn serve_within(
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("as it must be");
     let url = format!("http://{}/mcp", listener.local_addr().expect("as it must be"));
     let task = tokio::spawn(async move { axum::serve(listener, routes).await.expect("as it must be") });
-    Served { url, gateway, task }
+    Served { url, gateway, store, task }
 }
 
 /// Rules under which only `hunter2` is let in.
