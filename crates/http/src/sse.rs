@@ -1,8 +1,11 @@
-//! The only codec of server-sent events.
+//! The only codec of server-sent events, and the head of every answer that is a stream of them.
 
 use std::time::Duration;
 
+use axum::body::Body;
+use axum::response::Response;
 use bytes::{Buf, Bytes, BytesMut};
+use http::{HeaderValue, header};
 
 /// One event as it arrived.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,6 +47,20 @@ pub fn encode_json(event: Option<&str>, id: Option<&str>, json: &str) -> Bytes {
 
 /// A line that keeps a connection alive and means nothing.
 pub const KEEP_ALIVE: &[u8] = b":\n\n";
+
+/// The media type of a stream of events.
+pub const EVENT_STREAM: &str = "text/event-stream";
+
+/// An answer that is a stream of events. Protocols differ in how they write the media type and in what caches may do.
+pub fn response(body: Body, content_type: &'static str, cache_control: &'static str) -> Response {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(cache_control));
+    // Proxies that gather pieces of a body would gather events.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
 
 /// The stream holds an event that is too large.
 #[derive(Debug, thiserror::Error)]

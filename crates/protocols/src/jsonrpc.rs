@@ -186,24 +186,43 @@ impl<'a> Response<'a> {
         Response { both: true, ..self }
     }
 
-    /// The bytes of it. Written by hand: nearly all of it is text that goes on as it came.
+    /// The bytes of it.
     pub fn to_bytes(&self) -> Vec<u8> {
         let result = self.result.map(RawValue::get).or(self.both.then_some("{}"));
-        let mut bytes = Vec::with_capacity(64 + result.map_or(0, str::len));
-        bytes.extend_from_slice(br#"{"jsonrpc":"2.0""#);
-        if let Some(result) = result {
-            bytes.extend_from_slice(br#","result":"#);
-            bytes.extend_from_slice(result.as_bytes());
-        }
-        if self.error.is_some() || self.both {
-            bytes.extend_from_slice(br#","error":"#);
-            serde_json::to_writer(&mut bytes, &self.error).expect("an error of texts is always writable");
-        }
-        bytes.extend_from_slice(br#","id":"#);
-        bytes.extend_from_slice(self.id.map_or("null", RawValue::get).as_bytes());
-        bytes.push(b'}');
-        bytes
+        let error = self.error.as_ref();
+        let error = error.map(|error| serde_json::to_string(error).expect("an error is always writable"));
+        let error = error.as_deref().or(self.both.then_some("null"));
+        let members = [("result", result), ("error", error), ("id", Some(written(self.id)))];
+        write(&members.map(|(name, text)| (name, text.map(str::as_bytes))))
     }
+}
+
+/// The text of an answer with its id first, as MCP shows it: with the text of a result, or an error object.
+pub fn reply(id: Option<&RawValue>, answer: Result<&[u8], &RawValue>) -> Vec<u8> {
+    let (member, text) = match answer {
+        Ok(result) => ("result", result),
+        Err(error) => ("error", error.get().as_bytes()),
+    };
+    write(&[("id", Some(written(id).as_bytes())), (member, Some(text))])
+}
+
+fn written(id: Option<&RawValue>) -> &str {
+    id.map_or("null", RawValue::get)
+}
+
+/// The one writer of answers, with the members in this order. By hand: nearly all of it is text that goes on as it came.
+fn write(members: &[(&str, Option<&[u8]>)]) -> Vec<u8> {
+    let there = || members.iter().filter_map(|(name, text)| Some((name, (*text)?)));
+    let size: usize = there().map(|(name, text)| name.len() + text.len() + r#","":"#.len()).sum();
+    let mut bytes = Vec::with_capacity(size + r#"{"jsonrpc":"2.0"}"#.len());
+    bytes.extend_from_slice(br#"{"jsonrpc":"2.0""#);
+    for (name, text) in there() {
+        for part in [b",\"".as_slice(), name.as_bytes(), b"\":", text] {
+            bytes.extend_from_slice(part);
+        }
+    }
+    bytes.push(b'}');
+    bytes
 }
 
 #[cfg(test)]
@@ -217,6 +236,24 @@ mod tests {
             Err(error) => error.to_string(),
         };
         assert_eq!(told, expect, "{text}");
+    }
+
+    #[test]
+    fn members_of_an_answer_stand_in_the_order_of_their_protocol() {
+        let result: &RawValue = serde_json::from_str("{}").unwrap();
+        let id: Option<&RawValue> = serde_json::from_str("7").ok();
+        let error = || Error { code: 5, message: "no".into(), data: None };
+        let bytes = |text: &str| text.as_bytes().to_vec();
+        assert_eq!(reply(id, Ok(b"[]")), bytes(r#"{"jsonrpc":"2.0","id":7,"result":[]}"#));
+        assert_eq!(reply(None, Err(result)), bytes(r#"{"jsonrpc":"2.0","id":null,"error":{}}"#));
+        let good = Response::result(id, result);
+        assert_eq!(good.to_bytes(), bytes(r#"{"jsonrpc":"2.0","result":{},"id":7}"#));
+        let both = bytes(r#"{"jsonrpc":"2.0","result":{},"error":null,"id":7}"#);
+        assert_eq!(good.with_both_members().to_bytes(), both);
+        let bad = bytes(r#"{"jsonrpc":"2.0","error":{"code":5,"message":"no"},"id":null}"#);
+        assert_eq!(Response::error(None, error()).to_bytes(), bad);
+        let both = bytes(r#"{"jsonrpc":"2.0","result":{},"error":{"code":5,"message":"no"},"id":null}"#);
+        assert_eq!(Response::error(None, error()).with_both_members().to_bytes(), both);
     }
 
     #[test]

@@ -7,14 +7,14 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream::unfold;
+use http::StatusCode;
 use http::request::Parts;
-use http::{HeaderValue, StatusCode, header};
 use tokio::time::{sleep, timeout};
 use toolmux_core::call::Caller;
 use toolmux_core::task::TaskId;
 use toolmux_core::tasks::Follow;
 use toolmux_http::serve::{Web, json};
-use toolmux_http::sse::{KEEP_ALIVE, encode, encode_json};
+use toolmux_http::sse::{KEEP_ALIVE, encode, encode_json, response};
 
 use super::wire;
 
@@ -31,12 +31,7 @@ pub(super) fn stream(follow: Option<Follow>) -> Response {
         Some(follow) => Body::from_stream(unfold(Some(follow), next)),
         None => Body::from(encode(Some("error"), None, wire::NO_SUCH_TASK)),
     };
-    let mut response = Response::new(body);
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    response
+    response(body, "text/event-stream; charset=utf-8", "no-store")
 }
 
 type Piece = (Result<Bytes, Infallible>, Option<Follow>);

@@ -34,7 +34,7 @@ fn params_examples() -> Vec<Vec<u8>> {
 fn params(data: &[u8]) {
     let Ok(raw) = serde_json::from_slice::<&RawValue>(data) else { return };
     let Ok(params) = Params::read(Some(raw)) else { return };
-    let Ok(said) = serde_json::from_str::<Value>(raw.get()) else { return };
+    let Ok(value) = serde_json::from_str::<Value>(raw.get()) else { return };
     let found = [
         ("name", params.name.as_deref()),
         ("uri", params.uri.as_deref()),
@@ -43,14 +43,14 @@ fn params(data: &[u8]) {
         ("taskId", params.task_id.as_deref()),
     ];
     // An array is read as the members in their order.
-    if said.is_object() {
+    if value.is_object() {
         for (name, read) in found {
-            assert_eq!(said[name].as_str(), read, "`{name}` is read otherwise");
+            assert_eq!(value[name].as_str(), read, "`{name}` is read otherwise");
         }
         let arguments = params.arguments.map(|arguments| serde_json::from_str::<Value>(arguments.get()).ok());
-        assert!(arguments.flatten().is_none_or(|arguments| arguments == said["arguments"]));
+        assert!(arguments.flatten().is_none_or(|arguments| arguments == value["arguments"]));
     }
-    let capabilities = Capabilities::new(params.meta().capabilities);
+    let capabilities = Capabilities::new(params.meta.unwrap_or_default().capabilities);
     assert!(!capabilities.opens_urls() || capabilities.answers("elicitation/create"));
     assert!(capabilities.can_be_asked() || !capabilities.answers("roots/list"));
     let _ = capabilities.takes_tasks();
@@ -64,15 +64,15 @@ fn members(data: &[u8]) {
     assert_eq!(serde_json::from_str::<Value>(written.get()).ok(), serde_json::from_str(raw.get()).ok());
     let again = Members::read(&written).expect("what is written is read");
     assert_eq!(again.write().get(), written.get());
-    let Ok(Value::Object(said)) = serde_json::from_str::<Value>(raw.get()) else { return };
+    let Ok(Value::Object(value)) = serde_json::from_str::<Value>(raw.get()) else { return };
     let mut changed = read.clone();
     changed.remove("new");
-    changed.put("new", &said.len());
+    changed.put("new", &value.len());
     let text = changed.write();
     let changed: Value = serde_json::from_str(text.get()).expect("what is written is JSON");
-    assert_eq!(changed["new"], said.len());
+    assert_eq!(changed["new"], value.len());
     assert!(
-        said.iter().filter(|(name, _)| *name != "new").all(|(name, value)| changed[name.as_str()] == *value)
+        value.iter().filter(|(name, _)| *name != "new").all(|(name, value)| changed[name.as_str()] == *value)
     );
     assert!(text.get().len() <= raw.get().len() + 64, "{} bytes for {}", text.get().len(), raw.get().len());
 }
@@ -141,8 +141,8 @@ fn mirrored(data: &[u8]) {
     assert!(HeaderValue::from_str(&written).is_ok(), "{written:?} is no header");
     assert_eq!(mirror::read(&written).as_deref(), Some(&*text));
     let _ = mirror::read(&text);
-    let Ok(said) = serde_json::from_slice::<Value>(data) else { return };
-    let (schema, Some(arguments)) = (&said["schema"], said["arguments"].as_object()) else { return };
+    let Ok(value) = serde_json::from_slice::<Value>(data) else { return };
+    let (schema, Some(arguments)) = (&value["schema"], value["arguments"].as_object()) else { return };
     let headers = mirror::headers(schema, arguments);
     assert_eq!(headers.is_empty(), !mirror::mirrors(schema));
     if mirror::fault(schema).is_none() {

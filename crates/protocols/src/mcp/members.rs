@@ -67,7 +67,7 @@ impl<'a> Members<'a> {
         self.0.is_empty()
     }
 
-    /// The object.
+    /// The object as JSON, its unchanged members as they came.
     pub(super) fn write(&self) -> RawJson {
         RawValue::from_string(self.text_with(&[])).expect("members are texts")
     }

@@ -1,13 +1,16 @@
 //! MCP, both eras: the handshake revisions up to 2025-11-25 and the stateless 2026-07-28.
 //!
-//! Typed where we act, raw where we relay: what an MCP server says reaches an MCP client as it was said.
+//! Typed where we act, raw where we relay: what an MCP server says reaches an MCP client as the server wrote it.
 
 mod client;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzz_targets;
+mod headers;
 mod lines;
 mod members;
+mod methods;
 mod mirror;
+mod notifications;
 mod prompts_and_resources;
 mod revision;
 mod serve;

@@ -30,7 +30,7 @@ pub(super) struct PromptsAndResources<'a> {
 }
 
 impl<'a> PromptsAndResources<'a> {
-    pub(super) fn read(said: &'a Passthrough) -> Self {
-        said.said_by(MCP).and_then(|said| serde_json::from_str(said.get()).ok()).unwrap_or_default()
+    pub(super) fn read(offered: &'a Passthrough) -> Self {
+        offered.said_by(MCP).and_then(|lists| serde_json::from_str(lists.get()).ok()).unwrap_or_default()
     }
 }

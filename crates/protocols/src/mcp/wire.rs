@@ -1,4 +1,4 @@
-//! The bytes of MCP: the members we act on, error codes, and how outcomes, refusals and tools are written.
+//! The bytes of MCP that both sides know: the members of requests that we act on, capabilities, error objects.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -37,6 +37,11 @@ pub(super) const MISSING_CAPABILITY: i64 = -32021;
 pub(super) const UNSUPPORTED_VERSION: i64 = -32022;
 /// By which servers of the handshake era say that the user must open addresses first.
 pub(super) const URL_ELICITATION_REQUIRED: i64 = -32042;
+
+/// What servers ask their clients.
+pub(super) const ELICITATION: &str = "elicitation/create";
+pub(super) const SAMPLING: &str = "sampling/createMessage";
+pub(super) const ROOTS: &str = "roots/list";
 
 /// The members of any request's parameters that we act on.
 #[derive(Debug, Default, Deserialize)]
@@ -91,22 +96,17 @@ impl<'a> Params<'a> {
         serde_json::from_str(params.get())
             .map_err(|error| Fault::new(INVALID_PARAMS, format!("The parameters cannot be read: {error}")))
     }
-
-    pub(super) fn meta(&self) -> &Meta<'a> {
-        static NONE: Meta<'static> = Meta {
-            version: None,
-            capabilities: None,
-            log_level: None,
-            progress_token: None,
-            traceparent: None,
-        };
-        self.meta.as_ref().unwrap_or(&NONE)
-    }
 }
 
 /// What a client declares that it can do.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Capabilities(Option<RawJson>);
+
+impl From<Option<RawJson>> for Capabilities {
+    fn from(declared: Option<RawJson>) -> Self {
+        Capabilities(declared)
+    }
+}
 
 impl Capabilities {
     pub(super) fn new(declared: Option<&RawValue>) -> Self {
@@ -126,9 +126,9 @@ impl Capabilities {
     pub(super) fn answers(&self, method: &str) -> bool {
         let kinds = self.kinds();
         match method {
-            "elicitation/create" => kinds.elicitation.is_some(),
-            "sampling/createMessage" => kinds.sampling.is_some(),
-            "roots/list" => kinds.roots.is_some(),
+            ELICITATION => kinds.elicitation.is_some(),
+            SAMPLING => kinds.sampling.is_some(),
+            ROOTS => kinds.roots.is_some(),
             _ => false,
         }
     }
@@ -140,7 +140,7 @@ impl Capabilities {
             #[serde(borrow, default)]
             url: Option<&'a RawValue>,
         }
-        let modes = self.kinds().elicitation.and_then(|said| serde_json::from_str(said.get()).ok());
+        let modes = self.kinds().elicitation.and_then(|modes| serde_json::from_str(modes.get()).ok());
         modes.is_some_and(|modes: Modes<'_>| modes.url.is_some())
     }
 
@@ -150,8 +150,8 @@ impl Capabilities {
     }
 
     fn kinds(&self) -> Kinds<'_> {
-        let declared = self.0.as_deref().filter(|said| said.get() != "{}");
-        declared.and_then(|said| serde_json::from_str(said.get()).ok()).unwrap_or_default()
+        let declared = self.0.as_deref().filter(|declared| declared.get() != "{}");
+        declared.and_then(|declared| serde_json::from_str(declared.get()).ok()).unwrap_or_default()
     }
 }
 
@@ -225,6 +225,11 @@ impl Fault {
 /// What a request is answered with: the text of the result, or an error.
 pub(super) type Reply = Result<Bytes, Fault>;
 
+/// A result that says nothing but that all went well.
+pub(super) fn empty_result() -> Bytes {
+    Bytes::from_static(b"{}")
+}
+
 /// The text of a result.
 pub(super) fn text_of(result: RawJson) -> Bytes {
     Bytes::from(Box::<str>::from(result).into_boxed_bytes())
@@ -232,12 +237,7 @@ pub(super) fn text_of(result: RawJson) -> Bytes {
 
 /// The text of an answer.
 pub(super) fn reply(id: Option<&RawValue>, reply: &Reply) -> Vec<u8> {
-    let id = id.map_or("null", RawValue::get).as_bytes();
-    let (member, body) = match reply {
-        Ok(result) => (br#","result":"#.as_slice(), &result[..]),
-        Err(fault) => (br#","error":"#.as_slice(), fault.object.get().as_bytes()),
-    };
-    [br#"{"jsonrpc":"2.0","id":"#.as_slice(), id, member, body, b"}"].concat()
+    jsonrpc::reply(id, reply.as_ref().map(|result| &result[..]).map_err(|fault| &*fault.object))
 }
 
 /// Who we are.

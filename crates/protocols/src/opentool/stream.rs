@@ -9,7 +9,6 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
-use http::{HeaderValue, header};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use toolmux_core::BoxFuture;
@@ -20,6 +19,7 @@ use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::{Progress, Update};
 use toolmux_core::refusal::Refusal;
 use toolmux_http::serve::Web;
+use toolmux_http::sse;
 
 use super::wire::{self, DecodedCall, Heard};
 
@@ -55,13 +55,7 @@ pub(super) fn answer(following: Following, held: Option<Reservation>) -> Respons
         let event = following.next().await?;
         Some((Ok::<Bytes, Infallible>(event), (following, held)))
     });
-    let mut response = Response::new(Body::from_stream(events));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // Proxies that gather pieces would gather events.
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    response
+    sse::response(Body::from_stream(events), sse::EVENT_STREAM, "no-store")
 }
 
 impl Following {

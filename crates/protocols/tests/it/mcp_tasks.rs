@@ -16,7 +16,8 @@ use toolmux_core::progress::Progress;
 use toolmux_core::schema::Schema;
 use toolmux_core::secret::Secret;
 use toolmux_core::task::TaskStatus;
-use toolmux_core::tool::Tool;
+use toolmux_core::tool::{TaskSupport, Tool};
+use toolmux_core::toolset::{Pattern, Toolset};
 
 use crate::mcp_client::{ask, events, modern, modern_as, send, text};
 use crate::mcp_fixture::{Kit, Served, serve};
@@ -244,6 +245,48 @@ async fn a_task_is_known_to_its_caller_alone() {
     }
     let (_, answer) = as_caller("alice", "tasks/get", json!({ "taskId": id })).await;
     assert_eq!(answer["result"]["status"], "working");
+}
+
+/// A tool that its source runs as a task alone.
+struct TaskOnly;
+
+impl Source for TaskOnly {
+    fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
+        let mut tool = Tool::new("run", "Runs", Schema::no_parameters());
+        tool.hints.tasks = Some(TaskSupport::Required);
+        Box::pin(std::future::ready(Ok(vec![tool].into())))
+    }
+
+    fn call<'a>(
+        &'a self,
+        _call: &'a Call,
+        _progress: &'a Progress,
+    ) -> BoxFuture<'a, Result<Outcome, SourceError>> {
+        Box::pin(std::future::ready(Ok(Outcome::Returned(Output::value(raw_of(&json!(null)))))))
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_the_caller_may_not_use_is_unknown_whatever_it_supports() {
+    let key = |name: &str, toolset: Option<&str>| ApiKey {
+        name: name.into(),
+        sha256: Secret::new(name).sha256(),
+        toolset: toolset.map(Into::into),
+    };
+    let admission = Admission { keys: vec![key("all", None), key("few", Some("few"))], jwt: None };
+    let toolsets = vec![Toolset { name: "few".into(), tools: vec![Pattern::new("Kit.*")] }];
+    let settings = Settings { admission, toolsets, ..Settings::default() };
+    let served = serve(settings, vec![("Own", Arc::new(TaskOnly)), ("Kit", Arc::new(Kit))]).await;
+    let call = async |key: &str, tool: &str| {
+        let (mut headers, body) = modern("tools/call", json!({ "name": tool }));
+        headers.push(("authorization".to_owned(), format!("Bearer {key}")));
+        ask(&served.url, (headers, body)).await
+    };
+    let (status, body) = call("all", "Own_run").await;
+    assert!(status == 400 && body.contains("-32021"), "{body}");
+    let (status, body) = call("few", "Own_run").await;
+    let (unknown_status, unknown) = call("few", "Own_xyz").await;
+    assert_eq!((status, body), (unknown_status, unknown.replace("Own_xyz", "Own_run")));
 }
 
 #[tokio::test]

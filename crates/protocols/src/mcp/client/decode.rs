@@ -43,19 +43,19 @@ pub(super) fn result(whole: RawJson) -> Called {
     }
     // A result that cannot be read whole still says whether the tool failed: a failure is never told as a success.
     let unreadable = || Parts { is_error: says_error(&whole), ..Parts::default() };
-    let said: Parts = serde_json::from_str(whole.get()).unwrap_or_else(|_| unreadable());
-    if said.result_type.as_deref() == Some("input_required") {
-        return Called::InputRequired { whole, requests: said.input_requests, state: said.request_state };
+    let parts: Parts = serde_json::from_str(whole.get()).unwrap_or_else(|_| unreadable());
+    if parts.result_type.as_deref() == Some("input_required") {
+        return Called::InputRequired { whole, requests: parts.input_requests, state: parts.request_state };
     }
-    let content: Vec<Content> = said.content.unwrap_or_default().into_iter().map(Content::raw).collect();
+    let content: Vec<Content> = parts.content.unwrap_or_default().into_iter().map(Content::raw).collect();
     let texts = || content.iter().filter_map(Content::as_text).collect::<Vec<String>>();
     let extra = Passthrough::of(MCP, whole);
-    if said.is_error {
+    if parts.is_error {
         let texts = texts();
         let text = if texts.is_empty() { "The tool failed".to_owned() } else { texts.join("\n") };
         return Called::Ended(Outcome::Failed(ToolError { content, extra, ..ToolError::new(text) }));
     }
-    let value = said.structured_content.unwrap_or_else(|| match texts() {
+    let value = parts.structured_content.unwrap_or_else(|| match texts() {
         _ if content.is_empty() => raw_of(&Value::Null),
         texts if texts.len() == content.len() => raw_of(&Value::String(texts.join("\n"))),
         _ => to_raw(&content).expect("content is writable"),
@@ -65,7 +65,7 @@ pub(super) fn result(whole: RawJson) -> Called {
 
 fn says_error(result: &RawValue) -> bool {
     Members::read(result)
-        .is_some_and(|members| members.get("isError").is_some_and(|said| said.get() == "true"))
+        .is_some_and(|members| members.get("isError").is_some_and(|value| value.get() == "true"))
 }
 
 /// A result without the name of the software that made it: to our callers that would say who we are.
@@ -92,8 +92,8 @@ pub(super) fn asked(result: &RawValue) -> Option<(Value, Option<String>)> {
         #[serde(default)]
         request_state: Option<String>,
     }
-    let said: Parts = serde_json::from_str(result.get()).ok()?;
-    (said.result_type == "input_required").then_some((said.input_requests, said.request_state))
+    let parts: Parts = serde_json::from_str(result.get()).ok()?;
+    (parts.result_type == "input_required").then_some((parts.input_requests, parts.request_state))
 }
 
 /// `null` is a value like any other.
@@ -103,16 +103,16 @@ fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<R
 
 /// A call that was answered with an error.
 pub(super) fn error(object: RawJson) -> Outcome {
-    let said: Option<jsonrpc::Error<'_>> = serde_json::from_str(object.get()).ok();
-    let asks = said.as_ref().is_some_and(|said| said.code == URL_ELICITATION_REQUIRED);
-    let text = said.map_or_else(|| "The tool failed".to_owned(), |said| said.message.into_owned());
+    let error: Option<jsonrpc::Error<'_>> = serde_json::from_str(object.get()).ok();
+    let asks = error.as_ref().is_some_and(|error| error.code == URL_ELICITATION_REQUIRED);
+    let text = error.map_or_else(|| "The tool failed".to_owned(), |error| error.message.into_owned());
     let extra = if asks { Passthrough::asking } else { Passthrough::of };
     let error = ToolError::from(Message::public(text));
     Outcome::Failed(ToolError { extra: extra(MCP_ERROR, object), ..error })
 }
 
 /// A tool as the server lists it, or its name and why it cannot be used.
-pub(super) fn tool(said: &RawValue) -> Result<Tool, (String, String)> {
+pub(super) fn tool(item: &RawValue) -> Result<Tool, (String, String)> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Listed {
@@ -131,10 +131,10 @@ pub(super) fn tool(said: &RawValue) -> Result<Tool, (String, String)> {
         execution: Value,
     }
     // Readers of JSON take no deeper nesting; what lies below it is open to anything.
-    let read = serde_json::from_str(said.get());
-    let read = read.or_else(|_| serde_json::from_str(&shallow(said.get(), MOST_DEPTH)));
+    let read = serde_json::from_str(item.get());
+    let read = read.or_else(|_| serde_json::from_str(&shallow(item.get(), MOST_DEPTH)));
     let listed: Listed = read.map_err(|error: serde_json::Error| {
-        let value: Value = serde_json::from_str(said.get()).unwrap_or_default();
+        let value: Value = serde_json::from_str(item.get()).unwrap_or_default();
         (value["name"].as_str().unwrap_or("?").to_owned(), error.to_string())
     })?;
     let schema = listed.input_schema.unwrap_or_else(|| Schema::no_parameters().value().clone());
@@ -146,7 +146,7 @@ pub(super) fn tool(said: &RawValue) -> Result<Tool, (String, String)> {
     tool.returns = listed.output_schema.map_or(Returns::Anything, |s| Returns::Matching(Schema::new(s)));
     let tasks = listed.execution["taskSupport"].as_str().map(task_support);
     tool.hints = Hints { tasks, ..listed.annotations.hints() };
-    tool.extra = Passthrough::of(MCP, said.to_owned());
+    tool.extra = Passthrough::of(MCP, item.to_owned());
     Ok(tool)
 }
 
@@ -175,8 +175,8 @@ impl Annotations {
     }
 }
 
-fn task_support(said: &str) -> TaskSupport {
-    match said {
+fn task_support(text: &str) -> TaskSupport {
+    match text {
         "optional" => TaskSupport::Optional,
         "required" => TaskSupport::Required,
         _ => TaskSupport::Forbidden,

@@ -6,9 +6,9 @@ use serde_json::value::RawValue;
 use toolmux_core::json_text::RawJson;
 use toolmux_core::outcome::Outcome;
 
-use super::authorization::TokenWanted;
-use super::decode::{Called, asked, error, result, tool, unsigned};
 use crate::fuzz_targets::{Target, examples};
+use crate::mcp::client::auth::authorization::TokenWanted;
+use crate::mcp::client::decode::{Called, asked, error, result, tool, unsigned};
 use crate::mcp::wire::SERVER_INFO;
 
 pub(crate) const TARGETS: &[Target] = &[
@@ -30,15 +30,15 @@ fn challenge_examples() -> Vec<Vec<u8>> {
 fn challenge(data: &[u8]) {
     let Ok(value) = HeaderValue::from_bytes(data) else { return };
     let headers: HeaderMap = [(header::WWW_AUTHENTICATE, value)].into_iter().collect();
-    let said = String::from_utf8_lossy(data);
+    let value = String::from_utf8_lossy(data);
     for status in [StatusCode::OK, StatusCode::FORBIDDEN, StatusCode::UNAUTHORIZED] {
         let Some(wanted) = TokenWanted::read(status, &headers) else {
             assert_ne!(status, StatusCode::UNAUTHORIZED);
             continue;
         };
         assert_ne!(status, StatusCode::OK);
-        assert!(wanted.metadata.is_none_or(|metadata| said.contains(&metadata)));
-        assert!(wanted.scopes.iter().all(|scope| said.contains(scope)));
+        assert!(wanted.metadata.is_none_or(|metadata| value.contains(&metadata)));
+        assert!(wanted.scopes.iter().all(|scope| value.contains(scope)));
         assert!(wanted.scopes.iter().map(String::len).sum::<usize>() <= data.len());
     }
 }
@@ -50,13 +50,13 @@ fn tool_examples() -> Vec<Vec<u8>> {
     ])
 }
 
-/// A tool is listed under the name that the server gives it, with what it said kept as it came.
+/// A tool is listed under the name that the server gives it, with the item kept as it came.
 fn listed_tool(data: &[u8]) {
     let Ok(raw) = serde_json::from_slice::<RawJson>(data) else { return };
-    let said: Value = serde_json::from_str(raw.get()).unwrap_or_default();
+    let value: Value = serde_json::from_str(raw.get()).unwrap_or_default();
     match tool(&raw) {
         Ok(tool) => {
-            assert!(said.is_null() || !said.is_object() || said["name"] == *tool.name);
+            assert!(value.is_null() || !value.is_object() || value["name"] == *tool.name);
             assert_eq!(tool.extra.said_by(crate::mcp::MCP).map(RawValue::get), Some(raw.get()));
         }
         Err((name, reason)) => assert!(!reason.is_empty() && name.len() <= data.len() + 1),
@@ -72,17 +72,17 @@ fn result_examples() -> Vec<Vec<u8>> {
     ])
 }
 
-/// A failure is never a success, a result keeps what was said, and the name of the software behind us is not passed on.
+/// A failure is never a success, a result is kept as it came, and the name of the software behind us is not passed on.
 fn results(data: &[u8]) {
     let Ok(raw) = serde_json::from_slice::<RawJson>(data) else { return };
-    let Ok(said) = serde_json::from_str::<Value>(raw.get()) else { return };
+    let Ok(value) = serde_json::from_str::<Value>(raw.get()) else { return };
     let asks = asked(&raw).is_some();
     match result(raw.clone()) {
         Called::Ended(Outcome::Returned(output)) => {
-            assert_ne!(said["isError"], true, "a failure is taken as a success");
+            assert_ne!(value["isError"], true, "a failure is taken as a success");
             assert_eq!(output.extra.said_by(crate::mcp::MCP).map(RawValue::get), Some(raw.get()));
         }
-        Called::Ended(Outcome::Failed(_)) => assert_eq!(said["isError"], true),
+        Called::Ended(Outcome::Failed(_)) => assert_eq!(value["isError"], true),
         Called::InputRequired { whole, .. } => assert!(asks && whole.get() == raw.get()),
     }
     assert!(matches!(error(raw.clone()), Outcome::Failed(_)));

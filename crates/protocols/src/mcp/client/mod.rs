@@ -1,30 +1,16 @@
 //! MCP servers as sources: child processes on stdio, streamable HTTP of both eras, and the old HTTP+SSE.
 
-mod authorization;
-mod authorization_remedy;
-mod backoff;
-mod changes;
-mod connecting;
-mod connection;
+mod auth;
+mod connect;
 mod decode;
-mod follow;
+mod exchange;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzz_targets;
-mod greet;
-mod listing;
-mod message_channel;
-mod outgoing;
-mod outgoing_params;
-mod own_lists;
-mod pending_callers;
-mod request_headers;
+mod input_rounds;
+mod legacy_listen;
 mod settings;
 mod source;
-mod sse_line;
-mod stderr;
-mod stdio;
-mod streamable;
-mod subscribed;
+mod transport;
 
 use std::sync::Arc;
 

@@ -1,18 +1,18 @@
 //! What may stand in the table of an MCP source.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use url::Url;
 
-use super::authorization::{Authorization, AuthorizationSetting};
 use crate::child::{ChildSandbox, SandboxSetting};
+use crate::mcp::client::auth::authorization::{Authorization, AuthorizationSetting};
 use crate::registry::{OpenError, Opening, SecretSetting};
 
 /// An MCP server: a command that speaks on its standard streams, or an address.
@@ -67,7 +67,7 @@ pub(super) enum EraSetting {
     /// Ask the server.
     #[default]
     Auto,
-    /// 2026-07-28.
+    /// The stateless 2026-07-28.
     Modern,
     /// With a handshake.
     Legacy,
@@ -116,39 +116,14 @@ pub(super) enum Address {
 
 impl McpSettings {
     pub(super) fn place(self, opening: &Opening<'_>) -> Result<ServerAddress, OpenError> {
-        let secret = |name: &str, setting: &SecretSetting| {
-            let read = (opening.secrets)(setting).map(|secret| secret.expose().to_owned());
-            read.map_err(|why| OpenError::new(format!("`{name}` cannot be read: {why}")))
-        };
-        let address = match (&self.url, self.command.is_empty()) {
+        let address = match (self.url.as_deref(), self.command.is_empty()) {
             (Some(_), true) if self.sandbox.is_on() => {
                 return Err(OpenError::new(
                     "`sandbox` is for a source with a `command`, this one has a `url`",
                 ));
             }
-            (Some(url), true) => {
-                let url: Url = url
-                    .parse()
-                    .map_err(|error| OpenError::new(format!("`url` is not an address: {error}")))?;
-                let mut headers = HeaderMap::new();
-                for (name, value) in &self.headers {
-                    let (name, value) = header(name, &secret(name, value)?)?;
-                    headers.insert(name, value);
-                }
-                let authorization =
-                    self.authorization.map(|setting| Authorization::new(opening.name, &url, setting));
-                Address::Url { url, headers, authorization: authorization.map(Arc::new) }
-            }
-            (None, false) => {
-                let env = self.env.iter().map(|(name, value)| Ok((name.clone(), secret(name, value)?)));
-                Address::Command {
-                    sandbox: self.sandbox.open(opening.folder)?,
-                    env: env.collect::<Result<_, OpenError>>()?,
-                    folder: opening.folder.join(self.folder.unwrap_or_default()),
-                    idle: self.idle_stop_ms.map(Duration::from_millis),
-                    argv: self.command,
-                }
-            }
+            (Some(url), true) => self.at_url(url, opening)?,
+            (None, false) => self.by_command(opening)?,
             (Some(_), false) => {
                 return Err(OpenError::new("an MCP source has a `command` or a `url`, not both"));
             }
@@ -157,18 +132,47 @@ impl McpSettings {
                     .hint("command = [\"mcp-server-time\"], or url = \"http://127.0.0.1:8000/mcp\""));
             }
         };
-        let asked = || {
-            let elicitation = serde_json::json!({ "form": {}, "url": {} });
-            serde_json::json!({ "elicitation": elicitation, "sampling": {}, "roots": {} })
+        let all = || {
+            let elicitation = json!({ "form": {}, "url": {} });
+            json!({ "elicitation": elicitation, "sampling": {}, "roots": {} })
         };
         Ok(ServerAddress {
             address,
             era: self.era,
-            capabilities: self.capabilities.unwrap_or_else(asked),
+            capabilities: self.capabilities.unwrap_or_else(all),
             max_message: self.max_message,
             longest_pause: Duration::from_millis(self.max_restart_pause_ms),
         })
     }
+
+    fn at_url(&self, url: &str, opening: &Opening<'_>) -> Result<Address, OpenError> {
+        let url: Url =
+            url.parse().map_err(|error| OpenError::new(format!("`url` is not an address: {error}")))?;
+        let mut headers = HeaderMap::new();
+        for (name, value) in &self.headers {
+            let (name, value) = header(name, &secret(opening, name, value)?)?;
+            headers.insert(name, value);
+        }
+        let setting = self.authorization.clone();
+        let authorization = setting.map(|setting| Authorization::new(opening.name, &url, setting));
+        Ok(Address::Url { url, headers, authorization: authorization.map(Arc::new) })
+    }
+
+    fn by_command(&self, opening: &Opening<'_>) -> Result<Address, OpenError> {
+        let env = self.env.iter().map(|(name, value)| Ok((name.clone(), secret(opening, name, value)?)));
+        Ok(Address::Command {
+            sandbox: self.sandbox.open(opening.folder)?,
+            env: env.collect::<Result<_, OpenError>>()?,
+            folder: opening.folder.join(self.folder.as_deref().unwrap_or(Path::new(""))),
+            idle: self.idle_stop_ms.map(Duration::from_millis),
+            argv: self.command.clone(),
+        })
+    }
+}
+
+fn secret(opening: &Opening<'_>, name: &str, setting: &SecretSetting) -> Result<String, OpenError> {
+    let read = (opening.secrets)(setting).map(|secret| secret.expose().to_owned());
+    read.map_err(|why| OpenError::new(format!("`{name}` cannot be read: {why}")))
 }
 
 fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), OpenError> {

@@ -3,16 +3,13 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
-use futures_util::future::join_all;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue};
 use serde_json::json;
-use serde_json::value::RawValue;
 use tokio::sync::Notify;
 use toolmux_core::BoxFuture;
-use toolmux_core::arguments::Arguments;
 use toolmux_core::call::Call;
-use toolmux_core::json_text::{RawJson, raw_of};
+use toolmux_core::json_text::raw_of;
 use toolmux_core::outcome::{Outcome, Output, ToolError};
 use toolmux_core::ports::source::{Listing, Relay, Relayed, Source, SourceError};
 use toolmux_core::progress::Progress;
@@ -21,20 +18,20 @@ use toolmux_core::secret::Secret;
 use toolmux_core::tool::Passthrough;
 use toolmux_http::client::credential_headers;
 
-use super::authorization::{AUTHORIZE, Authorization};
-use super::connecting::Connecting;
-use super::connection::{Broken, Channel, Connection, UpstreamRequest};
-use super::decode::{self, Called};
-use super::follow::Following;
-use super::outgoing_params::OutgoingParams;
-use super::own_lists::OwnLists;
-use super::settings::ServerAddress;
-use super::{changes, listing, subscribed};
-use crate::mcp::wire::{Capabilities, INTERNAL_ERROR, Params};
-use crate::mcp::{LISTEN, MCP, mirror};
-
-/// How often a server may ask for more input within one call.
-const MOST_ROUNDS: usize = 16;
+use crate::mcp::client::auth::authorization::{AUTHORIZE, Authorization};
+use crate::mcp::client::auth::own_lists::OwnLists;
+use crate::mcp::client::connect::changes::lists_changed;
+use crate::mcp::client::connect::connecting::Connecting;
+use crate::mcp::client::connect::connection::Connection;
+use crate::mcp::client::connect::listing;
+use crate::mcp::client::decode::{self, Called};
+use crate::mcp::client::exchange::{UpstreamCall, connected, exchange};
+use crate::mcp::client::input_rounds::{self, MOST_ROUNDS};
+use crate::mcp::client::legacy_listen;
+use crate::mcp::client::settings::ServerAddress;
+use crate::mcp::client::transport::{Broken, Following, OutgoingParams};
+use crate::mcp::wire::{Capabilities, Params};
+use crate::mcp::{LISTEN, MCP};
 
 pub(super) struct Upstream {
     place: Arc<ServerAddress>,
@@ -76,12 +73,12 @@ impl Source for Upstream {
             }
             let credentials = bearing(HeaderMap::new(), token);
             let read = async {
-                let connection = self.connected(&credentials).await?;
-                listing::beside(&connection, &credentials).await
+                let connection = connected(&self.connecting, &credentials).await?;
+                listing::prompts_and_resources(&connection, &credentials).await
             };
-            let said = self.unless_refused(read.await, "prompts and resources", grants)?;
-            self.own_lists.keep(owner.sha256(), said.clone());
-            Ok(said)
+            let lists = self.unless_refused(read.await, "prompts and resources", grants)?;
+            self.own_lists.keep(owner.sha256(), lists.clone());
+            Ok(lists)
         })
     }
 
@@ -98,7 +95,7 @@ impl Source for Upstream {
             let following = Following::new(progress, capabilities, &relay.caller);
             let token = self.place.authorization().and_then(|authorization| authorization.token(grants));
             let credentials = bearing(HeaderMap::new(), token);
-            let asking = UpstreamCall {
+            let call = UpstreamCall {
                 method: &relay.method,
                 name,
                 schema: None,
@@ -106,10 +103,10 @@ impl Source for Upstream {
                 following: &following,
             };
             let answer = async {
-                if relay.method == LISTEN && self.is_legacy(&asking).await? {
-                    subscribed::listen(self, &relay.params, &asking).await
+                if relay.method == LISTEN && self.is_legacy(&call).await? {
+                    legacy_listen::listen(&self.connecting, &relay.params, &call).await
                 } else {
-                    self.relayed(&asking, &relay.params).await
+                    input_rounds::relay(&self.connecting, &call, &relay.params).await
                 }
             };
             self.unless_refused(answer.await, &relay.method, grants)
@@ -123,16 +120,6 @@ impl Source for Upstream {
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(self.connecting.close())
     }
-}
-
-/// A request, whichever connection it will go by.
-pub(super) struct UpstreamCall<'a> {
-    pub(super) method: &'a str,
-    pub(super) name: Option<String>,
-    /// Of a tool whose parameters may be mirrored as headers, and its arguments.
-    pub(super) schema: Option<(&'a serde_json::Value, &'a Arguments)>,
-    pub(super) credentials: HeaderMap,
-    pub(super) following: &'a Following<'a>,
 }
 
 impl Upstream {
@@ -188,7 +175,7 @@ impl Upstream {
             Err(Broken::SessionGone) => {
                 self.connecting.forget(&connection);
                 let anew = match credentials {
-                    Some(credentials) => self.connected(credentials).await?,
+                    Some(credentials) => connected(&self.connecting, credentials).await?,
                     None => self.connecting.connected_for_lists().await?,
                 };
                 listing::everything(&anew, credentials).await
@@ -210,17 +197,18 @@ impl Upstream {
             authorization.list_with(token.clone());
         }
         let credentials = bearing(HeaderMap::new(), token);
-        let read =
-            async { self.read_all(self.connected(&credentials).await?, Some(&credentials)).await }.await;
-        let mut listed = self.unless_refused(read, call.tool_name(), call.grants())?;
-        let words = format!("Access was given: {} tools are there now.", listed.0.tools.len());
+        let read = async {
+            let connection = connected(&self.connecting, &credentials).await?;
+            self.read_all(connection, Some(&credentials)).await
+        };
+        let mut listed = self.unless_refused(read.await, call.tool_name(), call.grants())?;
+        let text = format!("Access was given: {} tools are there now.", listed.0.tools.len());
         if !is_kept {
             listed.0.tools.iter_mut().for_each(|tool| authorization.require(tool));
             self.listed.store(Some(Arc::new(listed)));
         }
-        self.relist.notify_one();
-        self.connecting.opened.notify_one();
-        Ok(Outcome::Returned(Output::value(raw_of(&json!(words)))))
+        self.wake();
+        Ok(Outcome::Returned(Output::value(raw_of(&json!(text)))))
     }
 
     /// An answer, or what the server says of the token that it was shown. What it listed may be another then.
@@ -232,16 +220,23 @@ impl Upstream {
     ) -> Result<T, SourceError> {
         match (answer, self.place.authorization()) {
             (Err(Broken::Unauthorized(wanted)), Some(authorization)) => {
-                self.relist.notify_one();
-                self.connecting.opened.notify_one();
+                self.wake();
                 Err(authorization.refused(asked, grants, wanted))
             }
             (answer, _) => Ok(answer?),
         }
     }
 
-    async fn is_legacy(&self, asking: &UpstreamCall<'_>) -> Result<bool, Broken> {
-        Ok(!self.connected(&asking.credentials).await?.greeting.revision.is_modern())
+    /// Has the gateway list again. It waits for one of the two in `wait_for_change`: for a change at the connection, or
+    /// for a connection where there is none. Whichever it is, the permit that is left over only costs one list more.
+    fn wake(&self) {
+        self.relist.notify_one();
+        self.connecting.opened.notify_one();
+    }
+
+    async fn is_legacy(&self, call: &UpstreamCall<'_>) -> Result<bool, Broken> {
+        let connection = connected(&self.connecting, &call.credentials).await?;
+        Ok(!connection.greeting.revision.is_modern())
     }
 
     /// Dropping the future cancels the call at the server.
@@ -255,21 +250,31 @@ impl Upstream {
         }
         let token = authorization.and_then(|authorization| authorization.token(call.grants()));
         let credentials = bearing(credential_headers(call)?, token);
-        let mut told = OutgoingParams::by(call.extra().said_by(MCP))
+        let params = OutgoingParams::by(call.extra().said_by(MCP))
             .with("name", serde_json::to_string(call.tool_name()).expect("a text is writable"))
             .with("arguments", call.arguments().text().get());
-        let following = Following::new(progress, told.capabilities(), call.caller().shared_name());
-        let asking = UpstreamCall {
+        let following = Following::new(progress, params.capabilities(), call.caller().shared_name());
+        let upstream_call = UpstreamCall {
             method: "tools/call",
             name: Some(call.tool_name().to_owned()),
             schema: Some((call.entry().tool.input.value(), call.arguments())),
             credentials,
             following: &following,
         };
+        self.call_in_rounds(call, &upstream_call, params).await
+    }
+
+    /// Sends a call, and sends it again with the caller's answers as often as the server asks for more.
+    async fn call_in_rounds(
+        &self,
+        call: &Call,
+        upstream_call: &UpstreamCall<'_>,
+        mut params: OutgoingParams<'_>,
+    ) -> Result<Outcome, SourceError> {
         for _ in 0..MOST_ROUNDS {
-            let answer = self.exchange(&asking, &told).await;
+            let answer = exchange(&self.connecting, upstream_call, &params).await;
             let answer = self.unless_refused(answer, call.tool_name(), call.grants())?;
-            if let Some(authorization) = authorization {
+            if let Some(authorization) = self.place.authorization() {
                 authorization.used(call.grants());
             }
             let (whole, requests, state) = match answer.map(decode::result) {
@@ -277,13 +282,13 @@ impl Upstream {
                 Ok(Called::Ended(outcome)) => return Ok(outcome),
                 Ok(Called::InputRequired { whole, requests, state }) => (whole, requests, state),
             };
-            if told.is_modern() {
+            if params.is_modern() {
                 // A caller of the same era answers in the same way, with a request of its own.
                 let extra = Passthrough::asking(MCP, whole);
                 return Ok(Outcome::Returned(Output { extra, ..Output::value(raw_of(&json!(null))) }));
             }
-            match answers(&requests, &following).await {
-                Some(answers) => told.answer(&answers, state.as_deref()),
+            match input_rounds::answers(&requests, upstream_call.following).await {
+                Some(answers) => params.answer(&answers, state.as_deref()),
                 None => {
                     return Ok(Outcome::Failed(ToolError::new(
                         "The tool asks for what its caller cannot answer",
@@ -294,46 +299,6 @@ impl Upstream {
         Ok(Outcome::Failed(ToolError::new(format!("The tool asked for input more than {MOST_ROUNDS} times"))))
     }
 
-    /// What a source is asked beside calls. A caller of the server's era answers questions in the same way,
-    /// with a request of its own; any other is asked.
-    async fn relayed(&self, asking: &UpstreamCall<'_>, params: &RawValue) -> Result<Relayed, Broken> {
-        let mut told = OutgoingParams::by(Some(params));
-        for _ in 0..MOST_ROUNDS {
-            let answer = self.exchange(asking, &told).await?;
-            let asked =
-                answer.as_ref().ok().filter(|_| !told.is_modern()).and_then(|result| decode::asked(result));
-            let Some((requests, state)) = asked else { return Ok(answer) };
-            let Some(answers) = answers(&requests, asking.following).await else { break };
-            told.answer(&answers, state.as_deref());
-        }
-        Ok(Err(raw_of(
-            &json!({ "code": INTERNAL_ERROR, "message": "The server asks for what its caller cannot answer" }),
-        )))
-    }
-
-    /// One request and its answer. A session that the server forgot is begun anew, once.
-    pub(super) async fn exchange(
-        &self,
-        asking: &UpstreamCall<'_>,
-        told: &OutgoingParams<'_>,
-    ) -> Result<Relayed, Broken> {
-        let connection = self.connected(&asking.credentials).await?;
-        match once(&connection, asking, told).await {
-            Err(Broken::SessionGone) => {
-                self.connecting.forget(&connection);
-                let anew = async { once(&*self.connected(&asking.credentials).await?, asking, told).await };
-                Box::pin(anew).await
-            }
-            answer => answer,
-        }
-    }
-
-    /// The connection there is, or a new one; many who ask at once wait for the same.
-    pub(super) async fn connected(&self, credentials: &HeaderMap) -> Result<Arc<Connection>, Broken> {
-        let token = credentials.get(AUTHORIZATION);
-        self.connecting.connected(token).await.map_err(Broken::before_call)
-    }
-
     /// Ends when the server tells of changed lists, or ends itself.
     async fn wait_for_change(&self) {
         // A connection that ended must not be held: it may have files open.
@@ -341,7 +306,7 @@ impl Upstream {
             return self.connecting.opened.notified().await;
         };
         tokio::select! {
-            () = changes::told(&connection) => {
+            () = lists_changed(&connection) => {
                 connection.note_list_change();
                 self.own_lists.clear();
             }
@@ -360,45 +325,4 @@ fn bearing(mut headers: HeaderMap, token: Option<HeaderValue>) -> HeaderMap {
         headers.insert(AUTHORIZATION, token);
     }
     headers
-}
-
-async fn once(
-    connection: &Connection,
-    asking: &UpstreamCall<'_>,
-    told: &OutgoingParams<'_>,
-) -> Result<Relayed, Broken> {
-    let id = connection.channel.next_id();
-    let params = told.text(connection.greeting.revision, id, asking.following);
-    let headers = match asking.schema.filter(|_| matches!(connection.channel, Channel::Http(_))) {
-        Some((schema, arguments)) if mirror::mirrors(schema) => mirror::headers(schema, arguments.map()),
-        _ => Vec::new(),
-    };
-    let headers = headers.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-    let ask = UpstreamRequest {
-        id,
-        method: asking.method,
-        params,
-        name: asking.name.as_deref(),
-        headers,
-        credentials: Some(&asking.credentials),
-    };
-    let answer = connection.channel.request(ask, asking.following).await;
-    if answer.is_ok() {
-        connection.answered();
-    }
-    Ok(match answer? {
-        Ok(result) if connection.greeting.revision.is_modern() => Ok(decode::unsigned(result)),
-        answer => answer,
-    })
-}
-
-/// Puts every question to the caller, all at a time; none when one of them cannot be answered.
-async fn answers(requests: &serde_json::Value, following: &Following<'_>) -> Option<RawJson> {
-    let asked = requests.as_object()?.iter().map(async |(key, request)| {
-        let params = request.get("params").map(raw_of);
-        let answer = following.asked(request["method"].as_str()?, params.as_deref()).await.ok()?;
-        Some((key.clone(), serde_json::from_str(answer.get()).ok()?))
-    });
-    let answers: Option<serde_json::Map<_, _>> = join_all(asked).await.into_iter().collect();
-    answers.map(|answers| raw_of(&serde_json::Value::Object(answers)))
 }

@@ -12,10 +12,10 @@ use toolmux_core::json_text::to_raw;
 use toolmux_core::memory::MemoryStore;
 use toolmux_core::secret::Secret;
 
-use super::page::{Freshness, page};
-use super::session::{open, seal};
 use crate::fuzz_targets::{Target, examples};
 use crate::mcp::revision::Revision;
+use crate::mcp::serve::encode::page::{Freshness, page};
+use crate::mcp::serve::request::session_id::{open, seal};
 use crate::mcp::wire::Capabilities;
 
 pub(crate) const TARGETS: &[Target] =
@@ -32,8 +32,8 @@ static CALLERS: LazyLock<[Caller; 2]> = LazyLock::new(|| {
 
 fn session_examples() -> Vec<Vec<u8>> {
     let capabilities = |text: &str| Capabilities::new(serde_json::from_str(text).ok());
-    let said = [r#"{"elicitation":{"url":{}}}"#, "{}", r#"{"roots":{"listChanged":true},"sampling":{}}"#];
-    let ids = said.map(|said| seal(Revision::V2025_06_18, &capabilities(said), &CALLERS[0]));
+    let declared = [r#"{"elicitation":{"url":{}}}"#, "{}", r#"{"roots":{"listChanged":true},"sampling":{}}"#];
+    let ids = declared.map(|declared| seal(Revision::V2025_06_18, &capabilities(declared), &CALLERS[0]));
     ids.iter().filter_map(|id| URL_SAFE_NO_PAD.decode(id).ok()).collect()
 }
 
@@ -64,7 +64,7 @@ fn cursor(data: &[u8]) {
     let cursor = String::from_utf8_lossy(data);
     for cursor in [cursor.to_string(), URL_SAFE_NO_PAD.encode(data)] {
         let items = (0..ITEMS).map(|item| to_raw(&item).expect("a number"));
-        let Ok(bytes) = page("tools", items, Some(&cursor), (Revision::LEGACY, Freshness::Complete)) else {
+        let Ok(bytes) = page("tools", items, Some(&cursor), Revision::LEGACY, Freshness::Complete) else {
             continue;
         };
         let page: Value = serde_json::from_slice(&bytes).expect("a page is JSON");

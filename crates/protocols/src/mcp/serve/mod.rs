@@ -1,45 +1,26 @@
 //! We answer as an MCP server.
 
-mod batch;
-mod bounded_map;
-mod content;
-mod conversation;
 mod encode;
-mod era;
-mod exchange;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzz_targets;
-mod http;
-mod http_sse;
-mod instructions;
-mod listen;
-mod methods;
-mod offers;
-mod page;
-mod protected;
+pub(super) mod methods;
 mod questions;
-mod running;
-mod session;
-mod session_state;
-mod stdio;
-mod stream;
-mod suspended;
-mod tasks;
-mod tools;
-mod update_notifier;
-mod updated;
-mod upstream;
+pub(super) mod request;
+pub(super) mod tasks;
+mod transport;
 
 use std::future::ready;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
+use toolmux_core::example::example_arguments;
 use toolmux_http::serve::{Access, Routes, Served, curl};
 
-use self::http::Server;
-use self::session_state::SessionState;
-pub use self::stdio::serve_streams;
-use toolmux_core::example::example_arguments;
+use self::request::SessionState;
+use self::transport::server::Server;
+pub use self::transport::stdio::serve_streams;
+use self::transport::{http_sse, protected, streamable_http};
+use crate::mcp::methods::TOOLS_CALL;
 
 pub(crate) const SERVED: Served = Served {
     name: "MCP",
@@ -48,7 +29,7 @@ pub(crate) const SERVED: Served = Served {
     try_it: |base, tool| {
         let params =
             serde_json::json!({ "name": tool.flat, "arguments": example_arguments(tool.tool.input.value()) });
-        let body = serde_json::json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        let body = serde_json::json!({ "jsonrpc": "2.0", "id": 1, "method": TOOLS_CALL, "params": params });
         Some(curl::post(&format!("{base}/mcp"), &body))
     },
     client_headers: None,
@@ -68,12 +49,14 @@ fn routes() -> Routes {
     let server = move |web| Server { web, session_state: Arc::clone(&session_state) };
     let (asked, followed, deleted) = (server.clone(), server.clone(), server);
     Routes::default()
-        .post("/mcp", Access::Callers, move |State(web), request: Request| http::post(asked(web), request))
+        .post("/mcp", Access::Callers, move |State(web), request: Request| {
+            streamable_http::post(asked(web), request)
+        })
         .get("/mcp", Access::Callers, move |State(web), request: Request| {
-            ready(http::get(followed(web), request))
+            ready(streamable_http::get(followed(web), request))
         })
         .delete("/mcp", Access::Callers, move |State(web), request: Request| {
-            ready(http::delete(deleted(web), request))
+            ready(streamable_http::delete(deleted(web), request))
         })
         .merge(protected::routes())
 }

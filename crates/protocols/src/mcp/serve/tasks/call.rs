@@ -11,14 +11,15 @@ use toolmux_core::refusal::Refusal;
 use toolmux_core::task::{KEPT, LONGEST_KEPT, TaskId};
 use toolmux_core::tool::TaskSupport;
 
-use super::super::encode;
-use super::super::exchange::Exchange;
-use super::super::update_notifier::UpdateNotifier;
 use super::early;
-use super::shape::{Shown, created};
+use super::shape::{Shown, created, key};
 use super::watch::{Seen, Watch};
 use crate::mcp::MCP;
-use crate::mcp::wire::{Fault, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Params, Reply, TASKS};
+use crate::mcp::serve::encode::refusal::refused as refused_call;
+use crate::mcp::serve::questions::suspended::{answered, answers};
+use crate::mcp::serve::questions::update_notifier::UpdateNotifier;
+use crate::mcp::serve::request::{Exchange, RequestParams};
+use crate::mcp::wire::{Fault, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Reply, TASKS};
 
 /// How long a client of 2026-07-28 that takes tasks waits for a plain result before it gets a task: what is
 /// quick should not cost a second request.
@@ -33,7 +34,7 @@ fn support(entry: &Entry) -> Option<TaskSupport> {
 
 /// How a call becomes a task.
 #[derive(Clone, Copy)]
-pub(in super::super) enum Plan {
+pub(in crate::mcp) enum Plan {
     /// The client asked for a task, to be kept for so long.
     Asked(Duration),
     /// The client takes one if the call is not quick.
@@ -42,9 +43,9 @@ pub(in super::super) enum Plan {
 
 impl Plan {
     /// None for a call that is to be answered as a call.
-    pub(in super::super) fn of(
+    pub(in crate::mcp) fn of(
         exchange: &Exchange,
-        params: &Params<'_>,
+        params: &RequestParams,
         entry: Option<&Entry>,
     ) -> Result<Option<Plan>, Fault> {
         let revision = exchange.peer.revision;
@@ -74,7 +75,7 @@ impl Plan {
 
 /// Runs a call as a task. Dropping the future before the client knows the task cancels it, unless the call
 /// has an id by which it can be asked for again.
-pub(in super::super) async fn call(exchange: &Exchange, mut request: Request, plan: Plan) -> Reply {
+pub(in crate::mcp) async fn call(exchange: &Exchange, mut request: Request, plan: Plan) -> Reply {
     let peer = &exchange.peer;
     let reachable = peer.revision.is_modern() || peer.session.is_some();
     request.answers = reachable && peer.capabilities.can_be_asked();
@@ -105,7 +106,7 @@ async fn create(exchange: &Exchange, id: &TaskId) -> Reply {
 
 /// Where a task was asked for, words that are no task would be taken for a broken answer.
 fn refused(exchange: &Exchange, refusal: &Refusal, plan: Plan) -> Reply {
-    let reply = encode::refused(refusal, &exchange.peer);
+    let reply = refused_call(refusal, &exchange.peer);
     match plan {
         Plan::Asked(_) if reply.is_ok() => Err(Fault::new(INVALID_PARAMS, refusal.message().public)),
         Plan::Asked(_) | Plan::IfSlow => reply,
@@ -121,7 +122,7 @@ pub(super) async fn quick(exchange: &Exchange, id: &TaskId) -> Reply {
     let mut notifier = UpdateNotifier::new(exchange);
     while let Ok(seen) = timeout_at(deadline, watch.next()).await {
         match seen.map_err(|refusal| unavailable(&refusal))? {
-            Some(Seen::Update(update)) => notifier.tell(update).await,
+            Some(Seen::Update(update)) => notifier.notify(update).await,
             Some(Seen::State(task, questions)) => {
                 let shown = Shown::new(exchange, task, questions);
                 if shown.task.status.is_ended() {
@@ -135,6 +136,23 @@ pub(super) async fn quick(exchange: &Exchange, id: &TaskId) -> Reply {
         }
     }
     create(exchange, id).await
+}
+
+/// Goes on with a call. Only the caller it belongs to can, with the same tool. Dropping the future leaves the
+/// task as it is.
+pub(in crate::mcp) async fn resume(id: &TaskId, params: &RequestParams, exchange: &Exchange) -> Reply {
+    let unknown = || Fault::new(INVALID_PARAMS, "The `requestState` is not known or has expired");
+    let shown = shown(exchange, id).await?.ok_or_else(unknown)?;
+    if params.name.as_deref() != Some(&*shown.task.tool) {
+        return Err(unknown());
+    }
+    let answers = answers(params)?;
+    for question in &shown.questions {
+        if let Some(answer) = answers.get(&key(question)) {
+            exchange.gateway.tasks().answer(&shown.task, question.number, Some(answered(answer)));
+        }
+    }
+    quick(exchange, id).await
 }
 
 /// A task of the caller's as it is now.

@@ -7,12 +7,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use toolmux_core::task::TaskId;
 
-use super::super::exchange::Exchange;
-use super::super::suspended::said;
-use super::call::{quick, shown};
-use super::shape::{Shown, key, modern};
+use super::shape::{Shown, modern};
 use crate::mcp::members::Members;
-use crate::mcp::wire::{Fault, INVALID_PARAMS, Params, Reply};
+use crate::mcp::serve::request::Exchange;
 
 /// How long a question waits for its answer; nobody could cancel the task later.
 const PATIENCE: Duration = Duration::from_mins(10);
@@ -21,7 +18,7 @@ const PATIENCE: Duration = Duration::from_mins(10);
 const KIND: &str = "task:";
 
 /// The task that a state of ours stands for, if it is one of these.
-pub(in super::super) fn named(state: &str, exchange: &Exchange) -> Option<TaskId> {
+pub(in crate::mcp) fn named(state: &str, exchange: &Exchange) -> Option<TaskId> {
     state.strip_prefix(&exchange.session_state.mark)?.strip_prefix(KIND).map(TaskId::new)
 }
 
@@ -35,29 +32,12 @@ pub(super) fn asked(exchange: &Exchange, shown: &Shown) -> Bytes {
     modern(result, "input_required")
 }
 
-/// Goes on with a call. Only the caller it belongs to can, with the same tool. Dropping the future leaves the
-/// task as it is.
-pub(in super::super) async fn resume(id: &TaskId, params: &Params<'_>, exchange: &Exchange) -> Reply {
-    let unknown = || Fault::new(INVALID_PARAMS, "The `requestState` is not known or has expired");
-    let shown = shown(exchange, id).await?.ok_or_else(unknown)?;
-    if params.name.as_deref() != Some(&*shown.task.tool) {
-        return Err(unknown());
-    }
-    let answers = params.input_responses.map_or_else(|| Some(Members::default()), Members::read);
-    let answers = answers.ok_or_else(|| Fault::new(INVALID_PARAMS, "`inputResponses` must be an object"))?;
-    for question in &shown.questions {
-        if let Some(answer) = answers.get(&key(question)) {
-            exchange.gateway.tasks().answer(&shown.task, question.number, Some(said(answer)));
-        }
-    }
-    quick(exchange, id).await
-}
-
 /// Cancels a task whose client does not come back.
 fn forget(exchange: &Exchange, id: TaskId, asked: Vec<u64>) {
     let (gateway, caller) = (Arc::clone(&exchange.gateway), exchange.peer.caller.clone());
     exchange.session_state.tasks.spawn(async move {
         tokio::time::sleep(PATIENCE).await;
+        // The client may have answered and have been asked something else since: that question has a time of its own.
         let Ok(Some(task)) = gateway.tasks().find(&caller, &id).await else { return };
         if gateway.tasks().questions(&task).iter().any(|question| asked.contains(&question.number)) {
             gateway.tasks().cancel(&caller, &id).await.ok();

@@ -1,4 +1,5 @@
-//! `tasks/…`: looking at tasks, waiting for them, answering and cancelling them.
+//! `tasks/…`: looking at tasks, waiting for them, answering and cancelling them. Dropping what answers any of these
+//! requests leaves the task as it is.
 
 use std::collections::HashSet;
 
@@ -12,32 +13,19 @@ use toolmux_core::progress::Progress;
 use toolmux_core::task::{Task, TaskId};
 use toolmux_core::tasks::TaskQuestion;
 
-use super::super::exchange::Exchange;
-use super::super::questions::{Binding, put};
-use super::super::suspended::said;
 use super::call::{gone, shown, unavailable};
 use super::shape::{Shown, key, legacy, modern, raw};
 use super::watch::{Seen, Watch};
 use crate::mcp::MCP;
 use crate::mcp::members::Members;
+use crate::mcp::notifications::TASK;
+use crate::mcp::serve::questions::ask::{Binding, put};
+use crate::mcp::serve::questions::suspended::answered;
+use crate::mcp::serve::request::Exchange;
 use crate::mcp::wire::{Fault, INVALID_PARAMS, RELATED_TASK, Reply, TASKS, text_of};
 
-/// Answers what is about tasks. Dropping the future leaves the task as it is.
-pub(in super::super) async fn answer(exchange: &Exchange) -> Reply {
-    let revision = exchange.peer.revision;
-    let known = revision.is_modern() || revision.has_tasks();
-    match exchange.asked.method.as_str() {
-        "tasks/get" if known => get(exchange).await,
-        "tasks/cancel" if known => cancel(exchange).await,
-        "tasks/update" if revision.is_modern() => update(exchange).await,
-        "tasks/result" if revision.has_tasks() => result(exchange).await,
-        "tasks/list" if revision.has_tasks() => list(exchange).await,
-        other => Err(Fault::no_method(other)),
-    }
-}
-
 /// Since 2026-07-28 tasks are only for who says that it knows them.
-pub(in super::super) fn declared(exchange: &Exchange) -> Result<(), Fault> {
+pub(in crate::mcp) fn declared(exchange: &Exchange) -> Result<(), Fault> {
     let peer = &exchange.peer;
     if !peer.revision.is_modern() || peer.capabilities.takes_tasks() {
         return Ok(());
@@ -46,14 +34,14 @@ pub(in super::super) fn declared(exchange: &Exchange) -> Result<(), Fault> {
 }
 
 /// Tells who listens of a task, how it is now and whenever that changes, until it ends.
-pub(in super::super) async fn tell(exchange: &Exchange, id: &TaskId, tag: &RawValue) {
+pub(in crate::mcp) async fn tell(exchange: &Exchange, id: &TaskId, tag: &RawValue) {
     let watch = Watch::open(&exchange.gateway, &exchange.peer.caller, id).await;
     let Ok(Some(mut watch)) = watch else { return };
     while let Ok(Some(seen)) = watch.next().await {
         if let Seen::State(task, questions) = seen {
             let mut params = Shown::new(exchange, task, questions).detailed();
             params.put_raw("_meta", tag.to_owned());
-            exchange.out.notify("notifications/tasks", &params.write()).await;
+            exchange.out.notify(TASK, &params.write()).await;
         }
     }
 }
@@ -70,16 +58,16 @@ fn unknown(id: &str) -> Fault {
     Fault::new(INVALID_PARAMS, format!("There is no task `{id}`, or not any more"))
 }
 
-async fn get(exchange: &Exchange) -> Reply {
-    let shown = named(exchange).await?;
+pub(in crate::mcp) async fn get(exchange: Exchange) -> Reply {
+    let shown = named(&exchange).await?;
     if exchange.peer.revision.is_modern() {
         return Ok(modern(shown.detailed(), "complete"));
     }
     Ok(legacy(&shown.members()))
 }
 
-async fn cancel(exchange: &Exchange) -> Reply {
-    let Shown { task, .. } = named(exchange).await?;
+pub(in crate::mcp) async fn cancel(exchange: Exchange) -> Reply {
+    let Shown { task, .. } = named(&exchange).await?;
     let legacy_peer = !exchange.peer.revision.is_modern();
     if legacy_peer && task.status.is_ended() {
         return Err(Fault::new(INVALID_PARAMS, "The task has ended already"));
@@ -88,27 +76,27 @@ async fn cancel(exchange: &Exchange) -> Reply {
     let cancelled = cancelled.map_err(|refusal| unavailable(&refusal))?;
     let cancelled = cancelled.ok_or_else(|| unknown(task.id.as_str()))?;
     if legacy_peer {
-        return Ok(legacy(&Shown::new(exchange, cancelled, Vec::new()).members()));
+        return Ok(legacy(&Shown::new(&exchange, cancelled, Vec::new()).members()));
     }
     Ok(modern(Members::default(), "complete"))
 }
 
 /// Answers to questions that are not open are left aside.
-async fn update(exchange: &Exchange) -> Reply {
-    let shown = named(exchange).await?;
-    let params = exchange.params()?;
-    let answers = params.input_responses.and_then(Members::read);
+pub(in crate::mcp) async fn update(exchange: Exchange) -> Reply {
+    let shown = named(&exchange).await?;
+    let answers = exchange.params()?.input_responses.as_deref().and_then(Members::read);
     let answers = answers.ok_or_else(|| Fault::new(INVALID_PARAMS, "`inputResponses` must be an object"))?;
     for question in &shown.questions {
         if let Some(answer) = answers.get(&key(question)) {
-            exchange.gateway.tasks().answer(&shown.task, question.number, Some(said(answer)));
+            exchange.gateway.tasks().answer(&shown.task, question.number, Some(answered(answer)));
         }
     }
     Ok(modern(Members::default(), "complete"))
 }
 
 /// Waits for the end; meanwhile the client is asked what the tool asks.
-async fn result(exchange: &Exchange) -> Reply {
+pub(in crate::mcp) async fn result(exchange: Exchange) -> Reply {
+    let exchange = &exchange;
     let id = named(exchange).await?.task.id;
     let watch = Watch::open(&exchange.gateway, &exchange.peer.caller, &id).await;
     let watch = watch.map_err(|refusal| unavailable(&refusal))?;
@@ -159,7 +147,8 @@ async fn ask(exchange: &Exchange, task: Task, question: TaskQuestion) {
 }
 
 /// The caller's tasks, newest first. A cursor is the last task of the page before.
-async fn list(exchange: &Exchange) -> Reply {
+pub(in crate::mcp) async fn list(exchange: Exchange) -> Reply {
+    let exchange = &exchange;
     let (gateway, caller) = (&exchange.gateway, &exchange.peer.caller);
     let before = match exchange.params()?.cursor.as_deref() {
         None => None,

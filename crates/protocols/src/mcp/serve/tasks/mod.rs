@@ -7,6 +7,6 @@ mod methods;
 mod shape;
 mod watch;
 
-pub(super) use self::call::{Plan, call};
-pub(super) use self::early::{named, resume};
-pub(super) use self::methods::{answer, declared, tell};
+pub(in crate::mcp) use self::call::{Plan, call, resume};
+pub(in crate::mcp) use self::early::named;
+pub(in crate::mcp) use self::methods::{cancel, declared, get, list, result, tell, update};

@@ -9,11 +9,12 @@ use toolmux_core::names::ToolRef;
 use toolmux_core::task::{Task, TaskStatus};
 use toolmux_core::tasks::TaskQuestion;
 
-use super::super::encode::{self, Structure};
-use super::super::exchange::Exchange;
-use super::super::questions::RequestedInput;
 use crate::mcp::members::Members;
 use crate::mcp::revision::Revision;
+use crate::mcp::serve::encode::answer::answer;
+use crate::mcp::serve::encode::result::Structure;
+use crate::mcp::serve::questions::ask::RequestedInput;
+use crate::mcp::serve::request::Exchange;
 use crate::mcp::wire::{Reply, our_meta, text_of};
 
 /// How often clients are asked to look.
@@ -36,7 +37,7 @@ impl Shown {
             let catalog = exchange.gateway.catalog();
             let entry = catalog.find(&ToolRef::flat(&task.tool)).map(|place| &**catalog.entry(place));
             let structure = Structure::of(entry, peer.revision);
-            encode::answer(Ok(outcome), structure, peer)
+            answer(Ok(outcome), structure, peer)
         });
         let answerable = |question: &TaskQuestion| {
             RequestedInput::read(question.protocol, &question.asked)
