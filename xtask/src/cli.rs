@@ -9,6 +9,7 @@ use crate::bench;
 use crate::chaos;
 use crate::cost;
 use crate::fuzz;
+use crate::selection::Selection;
 use crate::steps::Step;
 use crate::tidy;
 
@@ -33,7 +34,11 @@ pub(crate) enum Task {
     },
     /// The rules about the source tree that no compiler knows
     #[command(after_help = tidy::RULES)]
-    Tidy,
+    Tidy {
+        /// Print the size and shape of the code in numbers instead
+        #[arg(long)]
+        counts: bool,
+    },
     /// Licences, sources, duplicates and advisories of every dependency (rules: deny.toml)
     Deny,
     /// Follow the pages whose path contains PAGE, as the step `docs` does with all of them
@@ -60,7 +65,7 @@ pub(crate) enum Task {
     Chaos(chaos::Options),
     /// Processor time and memory against the size of hostile input: growth must be linear
     #[command(after_help = cost::list())]
-    Cost(cost::Options),
+    Cost(Selection),
     /// The MCP server on standard streams that scenarios start as a source
     #[command(hide = true)]
     ChaosChild {

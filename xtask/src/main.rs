@@ -11,6 +11,7 @@ mod need;
 mod peers;
 mod process;
 mod sbom;
+mod selection;
 mod steps;
 mod tidy;
 mod workspace;
@@ -33,58 +34,26 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    // Not found beforehand: the servers of benchmarks start without asking cargo.
+    let workspace = Workspace::find;
     match cli.task {
-        Task::Test { steps } => Ok(steps::run(&Workspace::find()?, &steps)),
-        Task::Tidy => {
-            tidy::run(&Workspace::find()?)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Task::Deny => {
-            deny::run(&Workspace::find()?)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Task::Docs { page } => {
-            docs::run(&Workspace::find()?, Some(&page), &mut steps::Tally::default())?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Task::Picture => {
-            docs::picture::draw(&Workspace::find()?)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Task::Reference => {
-            docs::reference::write(&Workspace::find()?)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Task::Sbom => {
-            sbom::run(&Workspace::find()?)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Task::World => {
-            peers::world(&Workspace::find()?)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Task::Fuzz(options) => {
-            fuzz::run(&Workspace::find()?, &options)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Task::Bench(options) => bench::run(&Workspace::find()?, &options),
-        Task::Cost(options) => cost::run(&Workspace::find()?, &options),
-        Task::Chaos(options) => chaos::run(&Workspace::find()?, &options),
-        Task::ChaosChild { runs } => {
-            chaos::child::serve(&runs)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Task::BareAxum { listen } => {
-            bench::bare_axum::serve(listen)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Task::BareMcp { listen } => {
-            bench::bare_mcp::serve(listen)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Task::BareProxy { listen, upstream } => {
-            bench::bare_proxy::serve(listen, upstream)?;
-            Ok(ExitCode::SUCCESS)
-        }
+        Task::Test { steps } => return Ok(steps::run(&workspace()?, &steps)),
+        Task::Bench(options) => return bench::run(&workspace()?, &options),
+        Task::Cost(selection) => return cost::run(&workspace()?, &selection),
+        Task::Chaos(options) => return chaos::run(&workspace()?, &options),
+        Task::Tidy { counts: true } => tidy::count(&workspace()?)?,
+        Task::Tidy { counts: false } => tidy::run(&workspace()?)?,
+        Task::Deny => deny::run(&workspace()?)?,
+        Task::Docs { page } => docs::run(&workspace()?, Some(&page), &mut steps::Tally::default())?,
+        Task::Picture => docs::picture::draw(&workspace()?)?,
+        Task::Reference => docs::reference::write(&workspace()?)?,
+        Task::Sbom => drop(sbom::run(&workspace()?)?),
+        Task::World => peers::world(&workspace()?)?,
+        Task::Fuzz(options) => fuzz::run(&workspace()?, &options)?,
+        Task::ChaosChild { runs } => chaos::child::serve(&runs)?,
+        Task::BareAxum { listen } => bench::bare_axum::serve(listen)?,
+        Task::BareMcp { listen } => bench::bare_mcp::serve(listen)?,
+        Task::BareProxy { listen, upstream } => bench::bare_proxy::serve(listen, upstream)?,
     }
+    Ok(ExitCode::SUCCESS)
 }

@@ -1,26 +1,28 @@
 //! What one call costs: `add(int, int)` in-process, through a worker, and through a worker with 64 calls
 //! under way. Prints the best and the middle of several rounds; a shared machine makes the rest noise.
 
+#[path = "../tests/fixture/compile.rs"]
+mod compile;
+
 use std::hint::black_box;
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use toolmux_dylib_host::Library;
-use toolmux_dylib_host::frame::{Answer, Request};
+use toolmux_dylib_host::frame::{AnswerFrame, RequestFrame};
 use toolmux_dylib_host::hello::{Hello, Profile, Sandbox};
-use toolmux_dylib_host::limits::Limits;
-use toolmux_dylib_host::plan::{Buffer, Direction, Function, Length, Parameter, Pass, Plan, Return, Size};
+use toolmux_dylib_host::limits::WorkerLimits;
+use toolmux_dylib_host::plan::{Buffer, CFunction, CParameter, CReturn, Direction, Length, Pass, Plan, Size};
 use toolmux_dylib_host::scalar::Scalar;
 use toolmux_dylib_host::value::{put_bytes, put_word};
 
-const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixture/fixture.c");
 const ROUNDS: usize = 9;
 const UNDER_WAY: u32 = 64;
 
 fn main() {
-    let plan = plan(&compile());
+    let plan = plan(&compile::compile(Path::new(env!("CARGO_TARGET_TMPDIR"))));
     let mut library = Library::open(&plan).expect("the fixture loads");
     in_process("add in-process", &mut library, 0, &adding());
     in_process("greet in-process", &mut library, 1, &greeting());
@@ -71,7 +73,7 @@ impl Worker {
             .expect("the worker starts");
         let mut worker = Self { child, unread: Vec::new() };
         let json = serde_json::to_vec(hello).expect("a plan is JSON");
-        worker.send(&[Request::Hello { id: 0, json: &json }]);
+        worker.send(&[RequestFrame::Hello { id: 0, json: &json }]);
         worker.receive(1);
         let profile = hello.sandbox.profile;
         println!(
@@ -85,7 +87,7 @@ impl Worker {
     fn one_by_one(&mut self, profile: Profile) {
         let values = adding();
         measure(&format!("add through a worker, {profile:?}"), 10_000, 1, || {
-            self.send(&[Request::Call { id: 1, function: 0, values: &values }]);
+            self.send(&[RequestFrame::Call { id: 1, function: 0, values: &values }]);
             self.receive(1);
         });
     }
@@ -93,7 +95,7 @@ impl Worker {
     fn many_at_once(&mut self, profile: Profile) {
         let values = adding();
         let calls: Vec<_> =
-            (0..UNDER_WAY).map(|id| Request::Call { id, function: 0, values: &values }).collect();
+            (0..UNDER_WAY).map(|id| RequestFrame::Call { id, function: 0, values: &values }).collect();
         self.send(&calls);
         // As each answer arrives its caller asks again: 64 calls are always under way.
         measure(&format!("add, {UNDER_WAY} callers, {profile:?}"), 200, 1000, || {
@@ -108,11 +110,11 @@ impl Worker {
     }
 
     fn end(mut self) {
-        self.send(&[Request::Stop]);
+        self.send(&[RequestFrame::Stop]);
         self.child.wait().expect("the worker ends");
     }
 
-    fn send(&mut self, requests: &[Request<'_>]) {
+    fn send(&mut self, requests: &[RequestFrame<'_>]) {
         let mut bytes = Vec::new();
         for request in requests {
             request.encode(&mut bytes).expect("the frame is small");
@@ -135,9 +137,12 @@ impl Worker {
             let mut end = 0;
             while arrived < most
                 && let Some((answer, length)) =
-                    Answer::decode(&self.unread[end..]).expect("the worker keeps to the protocol")
+                    AnswerFrame::decode(&self.unread[end..]).expect("the worker keeps to the protocol")
             {
-                assert!(matches!(answer, Answer::Ready { .. } | Answer::Result { .. }), "{answer:?}");
+                assert!(
+                    matches!(answer, AnswerFrame::Ready { .. } | AnswerFrame::Result { .. }),
+                    "{answer:?}"
+                );
                 arrived += 1;
                 end += length;
             }
@@ -169,37 +174,26 @@ fn greeting() -> Vec<u8> {
 }
 
 fn plan(library: &Path) -> Plan {
-    let int = || Parameter { name: "x".to_owned(), pass: Pass::Value(Scalar::Int) };
+    let int = || CParameter { name: "x".to_owned(), pass: Pass::Value(Scalar::Int) };
     let text = |direction, size| {
         Pass::Buffer(Buffer { element: Scalar::Char, direction, terminated: true, size, length: Length::Nul })
     };
-    let function = |symbol: &str, parameters| Function {
+    let function = |symbol: &str, parameters| CFunction {
         symbol: symbol.to_owned(),
         parameters,
-        returns: Return::Value(Scalar::Int),
+        returns: CReturn::Value(Scalar::Int),
         fixed_parameters: None,
         errno: false,
     };
     let greet = vec![
-        Parameter { name: "name".to_owned(), pass: text(Direction::In, None) },
-        Parameter { name: "buf".to_owned(), pass: text(Direction::Out, Some(Size::Fixed(64))) },
-        Parameter { name: "cap".to_owned(), pass: Pass::Value(Scalar::UnsignedLong) },
+        CParameter { name: "name".to_owned(), pass: text(Direction::In, None) },
+        CParameter { name: "buf".to_owned(), pass: text(Direction::Out, Some(Size::Fixed(64))) },
+        CParameter { name: "cap".to_owned(), pass: Pass::Value(Scalar::UnsignedLong) },
     ];
     Plan {
         library: library.to_string_lossy().into_owned(),
         generation: 1,
-        limits: Limits::default(),
+        limits: WorkerLimits::default(),
         functions: vec![function("add", vec![int(), int()]), function("greet", greet)],
     }
-}
-
-fn compile() -> PathBuf {
-    let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-fixture.so");
-    let status = Command::new("cc")
-        .args(["-shared", "-fPIC", "-O2", "-w", "-pthread", SOURCE, "-o"])
-        .arg(&library)
-        .status()
-        .expect("a C compiler is installed as `cc`");
-    assert!(status.success());
-    library
 }

@@ -5,7 +5,7 @@ use thiserror::Error;
 /// What kind of failure it was. The numbers are those of FAIL's `arg`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u16)]
-pub enum Fault {
+pub enum CallFault {
     /// No such function, or it was refused at load time.
     UnknownFunction = 1,
     /// The payload of CALL does not fit the plan.
@@ -32,11 +32,11 @@ pub enum Fault {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{text}")]
 pub struct CallError {
-    pub fault: Fault,
+    pub fault: CallFault,
     pub text: String,
 }
 
-impl Fault {
+impl CallFault {
     const ALL: [Self; 10] = [
         Self::UnknownFunction,
         Self::Malformed,
@@ -93,10 +93,10 @@ mod tests {
 
     #[test]
     fn every_number_leads_back_to_its_fault() {
-        for fault in Fault::ALL {
-            assert_eq!(Fault::from_number(fault.number()), Some(fault));
+        for fault in CallFault::ALL {
+            assert_eq!(CallFault::from_number(fault.number()), Some(fault));
         }
-        assert_eq!(Fault::from_number(0), None);
-        assert_eq!(Fault::from_number(11), None);
+        assert_eq!(CallFault::from_number(0), None);
+        assert_eq!(CallFault::from_number(11), None);
     }
 }

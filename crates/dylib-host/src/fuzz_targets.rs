@@ -9,11 +9,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::Library;
-use crate::fault::Fault;
-use crate::frame::{Answer, Crash, Request};
+use crate::fault::CallFault;
+use crate::frame::{AnswerFrame, Crash, RequestFrame};
 use crate::hello::{Abi, Degree, Enforced, Hello, Profile, Readiness, Ready, Sandbox};
-use crate::limits::Limits;
-use crate::plan::{Buffer, By, Direction, Function, Length, Measure, Parameter, Pass, Plan, Return, Size};
+use crate::limits::WorkerLimits;
+use crate::plan::{Buffer, By, CFunction, CParameter, CReturn, Direction, Length, Measure, Pass, Plan, Size};
 use crate::scalar::Scalar;
 use crate::value::{Reader, put_bytes, put_errno, put_word};
 
@@ -40,17 +40,18 @@ fn frame_examples() -> Vec<Vec<u8>> {
         all.push(frame);
     };
     let crash = Crash { signal: 11, address: 0xdead_beef, parameter: Some(1) };
-    for request in
-        [Request::Hello { id: 0, json: b"{}" }, Request::Call { id: 7, function: 1, values: b"12345678" }]
-    {
+    for request in [
+        RequestFrame::Hello { id: 0, json: b"{}" },
+        RequestFrame::Call { id: 7, function: 1, values: b"12345678" },
+    ] {
         add(&|out| request.encode(out).expect("a short frame"));
     }
-    add(&|out| Request::Stop.encode(out).expect("a short frame"));
+    add(&|out| RequestFrame::Stop.encode(out).expect("a short frame"));
     for answer in [
-        Answer::Ready { id: 0, json: b"{}" },
-        Answer::Result { id: 7, values: b"\x02\0\0\0ab" },
-        Answer::Fail { id: 7, fault: Fault::BadHandle, text: "no" },
-        Answer::Crash { id: 7, crash },
+        AnswerFrame::Ready { id: 0, json: b"{}" },
+        AnswerFrame::Result { id: 7, values: b"\x02\0\0\0ab" },
+        AnswerFrame::Fail { id: 7, fault: CallFault::BadHandle, text: "no" },
+        AnswerFrame::Crash { id: 7, crash },
     ] {
         add(&|out| answer.encode(out).expect("a short frame"));
     }
@@ -59,21 +60,21 @@ fn frame_examples() -> Vec<Vec<u8>> {
 
 /// What is decoded is encoded as the same bytes, a frame never ends behind its input, and one that is cut is waited for.
 fn frames(data: &[u8]) {
-    if let Ok(Some((request, end))) = Request::decode(data) {
+    if let Ok(Some((request, end))) = RequestFrame::decode(data) {
         let mut again = Vec::new();
         request.encode(&mut again).expect("it was decoded");
         // STOP has no use for its id.
-        assert!(matches!(request, Request::Stop) || data[..end] == again[..], "{request:?}");
-        assert_eq!(Request::decode(&again), Ok(Some((request, end))));
-        assert_eq!(Request::decode(&data[..end - 1]), Ok(None));
+        assert!(matches!(request, RequestFrame::Stop) || data[..end] == again[..], "{request:?}");
+        assert_eq!(RequestFrame::decode(&again), Ok(Some((request, end))));
+        assert_eq!(RequestFrame::decode(&data[..end - 1]), Ok(None));
     }
-    if let Ok(Some((answer, end))) = Answer::decode(data) {
+    if let Ok(Some((answer, end))) = AnswerFrame::decode(data) {
         let mut again = Vec::new();
         answer.encode(&mut again).expect("it was decoded");
         // Numbers of parameters that cannot be are one number only where they are written.
-        assert!(matches!(answer, Answer::Crash { .. }) || data[..end] == again[..], "{answer:?}");
-        assert_eq!(Answer::decode(&again), Ok(Some((answer, end))));
-        assert_eq!(Answer::decode(&data[..end - 1]), Ok(None));
+        assert!(matches!(answer, AnswerFrame::Crash { .. }) || data[..end] == again[..], "{answer:?}");
+        assert_eq!(AnswerFrame::decode(&again), Ok(Some((answer, end))));
+        assert_eq!(AnswerFrame::decode(&data[..end - 1]), Ok(None));
     }
 }
 
@@ -130,7 +131,7 @@ fn values(data: &[u8]) {
 
 /// Functions of the C library: `labs`, `strlen`, and `swab`, which swaps the bytes of each pair.
 fn plan() -> Plan {
-    let named = |name: &str, pass| Parameter { name: name.to_owned(), pass };
+    let named = |name: &str, pass| CParameter { name: name.to_owned(), pass };
     let buffer = |direction, size| {
         Pass::Buffer(Buffer {
             element: Scalar::UnsignedChar,
@@ -147,7 +148,7 @@ fn plan() -> Plan {
         size: None,
         length: Length::Nul,
     };
-    let function = |symbol: &str, parameters, returns| Function {
+    let function = |symbol: &str, parameters, returns| CFunction {
         symbol: symbol.to_owned(),
         parameters,
         returns,
@@ -163,11 +164,11 @@ fn plan() -> Plan {
     Plan {
         library: "libc.so.6".to_owned(),
         generation: 1,
-        limits: Limits::default(),
+        limits: WorkerLimits::default(),
         functions: vec![
-            function("labs", vec![named("x", Pass::Value(Scalar::Long))], Return::Value(Scalar::Long)),
-            function("strlen", vec![named("s", Pass::Buffer(text))], Return::Value(Scalar::UnsignedLong)),
-            function("swab", swab, Return::Void),
+            function("labs", vec![named("x", Pass::Value(Scalar::Long))], CReturn::Value(Scalar::Long)),
+            function("strlen", vec![named("s", Pass::Buffer(text))], CReturn::Value(Scalar::UnsignedLong)),
+            function("swab", swab, CReturn::Void),
         ],
     }
 }

@@ -1,7 +1,6 @@
 //! Starts a program in a sandbox: this process gives up what the program must not have, and becomes the program. So it
 //! keeps its process id, its group and its pipes, and whoever started it notices no difference.
 
-use std::error::Error;
 use std::ffi::{CString, OsString};
 use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -9,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::{env, ptr};
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error as ErrorEnum;
+use thiserror::Error;
 
+use crate::error_chain;
 use crate::hello::Degree;
 use crate::sandbox::{
     count_own_processes, give_up_capabilities, program_filters, restrict_program_calls,
@@ -59,7 +59,7 @@ pub struct Held {
     pub landlock: i32,
 }
 
-#[derive(Debug, ErrorEnum)]
+#[derive(Debug, Error)]
 enum LaunchError {
     #[error("`{ARGUMENT}` is only for toolmux itself")]
     Description(#[source] serde_json::Error),
@@ -89,7 +89,7 @@ pub fn run() -> ! {
             i32::from(writeln!(io::stdout(), "{told}").is_err())
         }
         Err(error) => {
-            let _ = writeln!(io::stderr(), "{mark}{}", chain(&error));
+            let _ = writeln!(io::stderr(), "{mark}{}", error_chain(&error));
             FAILED
         }
     };
@@ -142,16 +142,4 @@ fn become_program(path: &CString, words: &[CString]) -> io::Error {
         libc::execvp(path.as_ptr(), pointers.as_ptr());
     }
     io::Error::last_os_error()
-}
-
-/// The message and all its causes, in one line.
-fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }

@@ -6,6 +6,7 @@
 mod call;
 pub mod denial;
 mod environment;
+mod error_chain;
 pub mod fault;
 pub mod frame;
 #[cfg(any(test, fuzzing))]
@@ -22,4 +23,5 @@ pub mod worker;
 
 pub use call::Library;
 pub use environment::remove_variables;
-pub use load::{LoadError, loadable_names};
+pub use error_chain::error_chain;
+pub use load::{LibraryError, loadable_names};

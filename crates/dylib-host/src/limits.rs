@@ -6,7 +6,7 @@ const MIB: u64 = 1 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Limits {
+pub struct WorkerLimits {
     /// Bytes of one string that the library returned.
     pub text: u64,
     /// Bytes of all output buffers of one call, and of one array that the library returned.
@@ -19,7 +19,7 @@ pub struct Limits {
     pub handles: usize,
 }
 
-impl Default for Limits {
+impl Default for WorkerLimits {
     fn default() -> Self {
         Self { text: MIB, outputs: 16 * MIB, memory: 1024 * MIB, descriptors: 64, handles: 1024 }
     }

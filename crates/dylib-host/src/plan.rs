@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::Limits;
+use crate::limits::WorkerLimits;
 use crate::scalar::Scalar;
 
 /// Most parameters a function may have.
@@ -18,16 +18,16 @@ pub struct Plan {
     pub library: String,
     /// Stands in the upper half of every handle, so that handles of an earlier worker are refused.
     pub generation: u32,
-    pub limits: Limits,
+    pub limits: WorkerLimits,
     /// Called by their index.
-    pub functions: Vec<Function>,
+    pub functions: Vec<CFunction>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Function {
+pub struct CFunction {
     pub symbol: String,
-    pub parameters: Vec<Parameter>,
-    pub returns: Return,
+    pub parameters: Vec<CParameter>,
+    pub returns: CReturn,
     /// Parameters before `...` of a variadic function.
     pub fixed_parameters: Option<usize>,
     /// Ends every RESULT with the `errno` that the call left behind, and with what the sandbox refused meanwhile.
@@ -35,7 +35,7 @@ pub struct Function {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Parameter {
+pub struct CParameter {
     /// Only to word errors.
     pub name: String,
     pub pass: Pass,
@@ -138,12 +138,12 @@ pub struct Pointee {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Return {
-    /// RESULT: nothing.
+pub enum CReturn {
+    /// RESULT has no value.
     Void,
     /// RESULT: a scalar.
     Value(Scalar),
-    /// RESULT: bytes.
+    /// RESULT: the bytes pointed to.
     Pointer(Pointee),
     /// RESULT: a handle.
     Handle { tag: String },
@@ -152,11 +152,11 @@ pub enum Return {
 impl Plan {
     /// Every symbol that the library itself must export for the plan to work.
     pub(crate) fn symbols(&self) -> HashSet<&str> {
-        self.functions.iter().flat_map(Function::symbols).collect()
+        self.functions.iter().flat_map(CFunction::symbols).collect()
     }
 }
 
-impl Function {
+impl CFunction {
     fn symbols(&self) -> impl Iterator<Item = &str> {
         let indirect = self.parameters.iter().filter_map(|parameter| match &parameter.pass {
             Pass::Indirect(pointee) => Some(pointee),
@@ -167,8 +167,8 @@ impl Function {
             | Pass::NewHandle { .. } => None,
         });
         let returned = match &self.returns {
-            Return::Pointer(pointee) => Some(pointee),
-            Return::Void | Return::Value(_) | Return::Handle { .. } => None,
+            CReturn::Pointer(pointee) => Some(pointee),
+            CReturn::Void | CReturn::Value(_) | CReturn::Handle { .. } => None,
         };
         let frees = indirect.chain(returned).filter_map(|pointee| pointee.free.as_deref());
         frees.chain([self.symbol.as_str()])

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-use crate::Target;
+use crate::FuzzTarget;
 use crate::mutation::case;
 use crate::random::Random;
 
@@ -21,7 +21,7 @@ const INPUT: &str = "TOOLMUX_FUZZ_INPUT";
 const CORPUS: &str = "TOOLMUX_FUZZ_CORPUS";
 
 /// Tries every target, each with its examples first; panics with the first case that fails.
-pub fn hold(targets: &[Target]) {
+pub fn hold(targets: &[FuzzTarget]) {
     let manifest = fs::read_to_string(MANIFEST).expect("fuzz/Cargo.toml can be read");
     for target in targets {
         let name = target.0;
@@ -37,7 +37,7 @@ pub fn hold(targets: &[Target]) {
     }
 }
 
-fn run(target: &Target) {
+fn run(target: &FuzzTarget) {
     let number = |variable| env::var(variable).ok().and_then(|text| text.parse::<u64>().ok());
     let until = number(SECONDS).map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let examples = (target.1)();
@@ -56,7 +56,7 @@ fn run(target: &Target) {
     }
 }
 
-fn check(target: &Target, input: &[u8]) {
+fn check(target: &FuzzTarget, input: &[u8]) {
     let _shown = Shown { name: target.0, input };
     (target.2)(input);
 }

@@ -11,4 +11,4 @@ pub use self::harness::hold;
 
 /// A target: its name, valid examples of its input, and the check of its invariants, which panics when one does not
 /// hold. A tuple, so that crates can list their targets without a dependency on this one when `cargo fuzz` builds them.
-pub type Target = (&'static str, fn() -> Vec<Vec<u8>>, fn(&[u8]));
+pub type FuzzTarget = (&'static str, fn() -> Vec<Vec<u8>>, fn(&[u8]));

@@ -34,14 +34,15 @@ pub const SERVED: &[Served] = &[
     operations::SERVED,
 ];
 
-/// Where tools come from.
+/// Where tools come from. An address that several kinds may answer is the first of them that lists tools: what keeps
+/// more of a tool stands before what keeps less.
 pub const SOURCES: &[SourceKind] = &[
     command::SOURCE,
     opendyn::SOURCE,
-    opentool::SOURCE,
     oxp::SOURCE,
-    ats::SOURCE,
     mcp::SOURCE,
+    opentool::SOURCE,
+    ats::SOURCE,
     workflow::SOURCE,
 ];
 

@@ -1,6 +1,9 @@
 //! What a call of a C function costs: in this process, through a worker, with many callers, after a crash,
 //! and with Python's ctypes beside it. `cargo bench -p toolmux --bench opendyn`.
 
+#[path = "../../dylib-host/tests/fixture/compile.rs"]
+mod compile;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -22,7 +25,6 @@ use toolmux_protocols::registry::Opening;
 const CALLS: usize = 20_000;
 const CALLERS: usize = 64;
 const CRASHES: usize = 4;
-const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../dylib-host/tests/fixture/fixture.c");
 const PYTHON: &str = r"
 import ctypes, json, sys, time
 add = ctypes.CDLL(sys.argv[1]).add
@@ -41,7 +43,7 @@ measure('ctypes, JSON to JSON', through_json)
 fn main() -> anyhow::Result<()> {
     toolmux::become_worker_if_asked();
     let folder = tempfile::tempdir()?;
-    let library = compile(folder.path())?;
+    let library = compile::compile(folder.path());
     direct(&library)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     // Servers call from tasks on the runtime's own threads, and so does this.
@@ -50,16 +52,6 @@ fn main() -> anyhow::Result<()> {
     let python = Command::new("python3").args(["-c", PYTHON]).arg(&library).output()?;
     print!("{}", String::from_utf8_lossy(&python.stdout));
     Ok(())
-}
-
-fn compile(folder: &Path) -> anyhow::Result<PathBuf> {
-    let library = folder.join("fixture.so");
-    let compiled = Command::new("cc")
-        .args(["-shared", "-fPIC", "-O2", "-w", "-pthread", SOURCE, "-o"])
-        .arg(&library)
-        .status()?;
-    anyhow::ensure!(compiled.success(), "the fixture does not compile");
-    Ok(library)
 }
 
 fn document() -> Value {

@@ -4,7 +4,7 @@
 /// A client of ATS servers: start a task, follow it, cancel it.
 pub mod ats {
     pub use toolmux_protocols::ats::{
-        AtsClient as Client, AtsError, Followed, ListedTool, MissingToken, ParameterFault, RefusalDocument,
+        AtsClient as Client, AtsError, AtsTool, Followed, MissingToken, ParameterFault, RefusalDocument,
         TaskDocument, TaskError,
     };
 }
@@ -12,15 +12,15 @@ pub mod ats {
 /// A client of OpenTool servers, and OpenTool documents.
 pub mod opentool {
     pub use toolmux_protocols::opentool::{
-        Client, ClientError, Events, Function, FunctionCall, Info, LoadError, OpenTool, Parameter,
-        Properties, Reference, Return, Schema, Server, StreamEvent, Tool, ToolException, ToolReturn,
-        ToolSource, Type, Typed, check,
+        Client, ClientError, DocumentServer, Events, Function, FunctionCall, FunctionSchema, Info, LoadError,
+        OpenTool, OpenToolInterface, Parameter, Properties, Reference, Return, StreamEvent, ToolException,
+        ToolReturn, ToolSource, Type, Typed, check,
     };
 }
 
 /// A client of OXP servers: list, call with retries, wait for a user's decision.
 pub mod oxp {
     pub use toolmux_protocols::oxp::{
-        Answered, ListedTool, OxpClient as Client, OxpError, Patience, ToolCall, ToolList, Waited,
+        Answered, OxpClient as Client, OxpError, OxpTool, Patience, ToolCall, ToolList, Waited,
     };
 }

@@ -109,7 +109,7 @@ pub trait ToolFn<Parameters>: Send + Sync + 'static {
     /// The running function.
     type Running: Future<Output = Result<Self::Output, ToolError>> + Send + 'static;
 
-    /// Starts it.
+    /// Starts the function on its input.
     fn start(&self, input: Self::Input, call: &Call, progress: &Progress) -> Self::Running;
 }
 

@@ -59,7 +59,6 @@ impl Toolkit {
         self
     }
 
-    /// The name.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 
 /// An answer that takes longer is a server that hangs.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A request, and the piece that the body of a good answer contains.
 pub(crate) struct Exchange {
@@ -71,8 +71,8 @@ impl Exchange {
 
     /// Asks once over a connection of its own.
     pub(crate) fn ask(&self, address: SocketAddr) -> anyhow::Result<()> {
-        let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        let mut stream = TcpStream::connect_timeout(&address, ANSWER_TIMEOUT)?;
+        stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
         stream.write_all(&self.request)?;
         let mut received = Vec::new();
         let mut part = [0; 4096];

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 const LARGEST: usize = 64 << 20;
 
 /// Longer than any outage of a scenario: a request without an answer after this is unanswered.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_mins(1);
 
 #[derive(Clone)]
 pub(crate) struct HttpClient {
@@ -50,9 +50,9 @@ impl HttpClient {
         body: impl Into<Body>,
     ) -> Result<Reply, Broken> {
         let request = request.body(body.into()).map_err(|error| Broken::Unanswered(error.to_string()))?;
-        match timeout(PATIENCE, self.exchange(request)).await {
+        match timeout(ANSWER_TIMEOUT, self.exchange(request)).await {
             Ok(reply) => reply,
-            Err(_) => Err(Broken::Unanswered(format!("no answer within {PATIENCE:?}"))),
+            Err(_) => Err(Broken::Unanswered(format!("no answer within {ANSWER_TIMEOUT:?}"))),
         }
     }
 

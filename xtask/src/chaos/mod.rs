@@ -27,7 +27,7 @@ mod upstream;
 
 use std::env;
 use std::num::NonZeroU64;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::pin::Pin;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -41,6 +41,7 @@ use self::scenarios::SCENARIOS;
 pub(crate) use self::slope::slope;
 use crate::bench::run_optimised;
 use crate::bench::server::Program;
+use crate::selection::Selection;
 use crate::steps::Tally;
 use crate::workspace::Workspace;
 
@@ -63,18 +64,8 @@ pub(crate) struct Options {
     /// Small figures, as in `cargo xtask test`
     #[arg(long)]
     short: bool,
-    /// Print the table for docs/operations.md at the end
-    #[arg(long)]
-    markdown: bool,
-    /// Say what there is, and run nothing
-    #[arg(long)]
-    list: bool,
-    /// The toolmux to try; when absent, it and the clients are built in the release profile
-    #[arg(long, value_name = "FILE")]
-    binary: Option<PathBuf>,
-    /// Scenarios to run; all of them when none is named
-    #[arg(value_name = "NAME")]
-    names: Vec<String>,
+    #[command(flatten)]
+    selection: Selection,
 }
 
 pub(crate) fn list() -> String {
@@ -86,17 +77,18 @@ pub(crate) fn list() -> String {
 }
 
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<ExitCode> {
-    if options.list {
+    if options.selection.list {
         println!("{}", list());
         return Ok(ExitCode::SUCCESS);
     }
-    let chosen = choose(&options.names)?;
+    let chosen = choose(&options.selection.names)?;
+    let binary = options.selection.binary()?;
     // A debug build of the clients and the upstream would be what limits the load.
-    if cfg!(debug_assertions) && options.binary.is_none() {
+    if cfg!(debug_assertions) && binary.is_none() {
         return run_optimised(workspace);
     }
-    let toolmux = match &options.binary {
-        Some(binary) => binary.canonicalize().with_context(|| format!("no `{}`", binary.display()))?,
+    let toolmux = match binary {
+        Some(binary) => binary,
         None => Program::Binary { package: "toolmux", name: "toolmux" }.build(workspace)?,
     };
     let size = if options.short { Size::Short } else { Size::Full };
@@ -107,7 +99,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
     };
     let chosen: Vec<_> = chosen.into_iter().map(|scenario| (scenario, seconds(scenario))).collect();
     let rows = campaign(&chosen, &toolmux, size)?;
-    if options.markdown {
+    if options.selection.markdown {
         println!("\n{}", markdown(&rows, size));
     }
     let tally = tally(&rows);

@@ -16,7 +16,7 @@ use super::place::Skip;
 use super::tmpfs::Tmpfs;
 use crate::process;
 
-const PATIENCE: Duration = Duration::from_mins(1);
+const START_TIMEOUT: Duration = Duration::from_mins(1);
 
 pub(crate) struct Postgres {
     binaries: PathBuf,
@@ -80,7 +80,7 @@ impl Postgres {
     /// Starts it, once more if need be: after `kill -9` the old backends must have left first.
     pub(crate) async fn resume(&mut self) -> anyhow::Result<()> {
         let start = Instant::now();
-        while start.elapsed() < PATIENCE {
+        while start.elapsed() < START_TIMEOUT {
             if self.process.as_mut().is_none_or(|process| process.ended().is_ok_and(|ended| ended.is_some()))
             {
                 self.process = Some(self.launch()?);
@@ -92,7 +92,7 @@ impl Postgres {
         }
         let log = fs::read_to_string(self.log()).unwrap_or_default();
         let last: Vec<&str> = log.lines().rev().take(3).collect();
-        bail!("PostgreSQL did not start within {PATIENCE:?}: {}", last.join(" | "))
+        bail!("PostgreSQL did not start within {START_TIMEOUT:?}: {}", last.join(" | "))
     }
 
     fn launch(&self) -> anyhow::Result<Owned> {

@@ -18,7 +18,7 @@ const MOST: usize = 2_000;
 const CLIENTS: usize = 8;
 
 /// For all of them together.
-const PATIENCE: Duration = Duration::from_secs(15);
+const RESEND_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// How often an id is sent that the server cannot look up just now.
 const ATTEMPTS: usize = 40;
@@ -50,7 +50,7 @@ pub(crate) async fn resend(base: &str, tool: &'static str, ledger: &Arc<Ledger>)
         }
     };
     // What is not answered by then is not asked for any more.
-    let _ = timeout(PATIENCE, all).await;
+    let _ = timeout(RESEND_TIMEOUT, all).await;
     format!("{sent} good ids sent again")
 }
 

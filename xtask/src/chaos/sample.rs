@@ -12,7 +12,7 @@ use crate::bench::usage::resident;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held {
-    /// In mebibytes.
+    /// Resident memory in mebibytes.
     pub(crate) rss: f64,
     pub(crate) descriptors: usize,
     pub(crate) threads: usize,

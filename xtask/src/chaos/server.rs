@@ -15,8 +15,8 @@ use super::owned::{Owned, User};
 use super::place::Place;
 use super::protocol::Protocol;
 
-/// How long a start or an orderly end may take, on a busy machine and with a debug build.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// How long a start, or an orderly end, may take, on a busy machine and with a debug build.
+const START_TIMEOUT: Duration = Duration::from_mins(1);
 
 pub(crate) struct Toolmux {
     binary: PathBuf,
@@ -94,8 +94,8 @@ impl Toolmux {
             if let Some(status) = process.ended()? {
                 bail!("`{}` ended with {status}: {}", self.name, tail(&self.log()));
             }
-            if start.elapsed() > PATIENCE {
-                bail!("`{}` was not ready within {PATIENCE:?}: {}", self.name, tail(&self.log()));
+            if start.elapsed() > START_TIMEOUT {
+                bail!("`{}` was not ready within {START_TIMEOUT:?}: {}", self.name, tail(&self.log()));
             }
             sleep(Duration::from_millis(10)).await;
         }
@@ -104,17 +104,17 @@ impl Toolmux {
     /// Until so many tools are listed, for scenarios that are not about starting.
     pub(crate) async fn until_listed(&self, tools: usize) -> anyhow::Result<()> {
         let (client, start) = (HttpClient::new(), Instant::now());
-        while start.elapsed() < PATIENCE {
+        while start.elapsed() < START_TIMEOUT {
             let listed = Protocol::Ats.list(&client, &self.base()).await;
             if listed.is_ok_and(|listed| listed >= tools) {
                 return Ok(());
             }
             sleep(Duration::from_millis(10)).await;
         }
-        bail!("`{}` did not list {tools} tools within {PATIENCE:?}: {}", self.name, tail(&self.log()))
+        bail!("`{}` did not list {tools} tools within {START_TIMEOUT:?}: {}", self.name, tail(&self.log()))
     }
 
-    /// `kill -9`.
+    /// Kills it as `kill -9` does.
     pub(crate) fn kill(&mut self) -> anyhow::Result<()> {
         self.process.take().context("the server does not run")?.kill()
     }
@@ -123,7 +123,7 @@ impl Toolmux {
     pub(crate) async fn terminate(&mut self) -> anyhow::Result<()> {
         let mut process = self.process.take().context("the server does not run")?;
         process.signal(Signal::TERM);
-        process.until_ended(PATIENCE).await?;
+        process.until_ended(START_TIMEOUT).await?;
         Ok(())
     }
 }

@@ -71,6 +71,15 @@ impl Steady {
         Ok(Self { upstream, servers, ledger, targets, running, load: setup.load, before })
     }
 
+    /// Kills the first server and starts it again; waits until calls are good.
+    pub(crate) async fn kill_and_restart(&mut self, report: &mut Report) -> anyhow::Result<()> {
+        self.servers[0].kill()?;
+        self.servers[0].start()?;
+        self.servers[0].until_ready().await?;
+        self.until_good(report, Instant::now()).await;
+        Ok(())
+    }
+
     /// Waits until calls are good again; how long that took since `fault_over`.
     pub(crate) async fn until_good(&self, report: &mut Report, fault_over: Instant) {
         match self.running.until_good_since(fault_over, RECOVERY).await {

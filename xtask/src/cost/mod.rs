@@ -10,7 +10,7 @@ mod server;
 mod upstream;
 mod usage;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -21,6 +21,7 @@ use self::growth::Growth;
 use self::server::Server;
 use self::upstream::Upstream;
 use self::usage::{Cost, Watched};
+use crate::selection::Selection;
 use crate::workspace::Workspace;
 
 /// How often the smallest size is doubled.
@@ -55,22 +56,6 @@ enum Input {
     File { arguments: &'static [&'static str], name: &'static str, text: fn(usize) -> String },
 }
 
-#[derive(clap::Args)]
-pub(crate) struct Options {
-    /// Print a table in Markdown at the end
-    #[arg(long)]
-    markdown: bool,
-    /// Say what there is, and run nothing
-    #[arg(long)]
-    list: bool,
-    /// The toolmux to measure; when absent, the one that the tests build
-    #[arg(long, value_name = "FILE")]
-    binary: Option<PathBuf>,
-    /// Cases to run, by the beginning of their name; all of them when none is named
-    #[arg(value_name = "NAME")]
-    names: Vec<String>,
-}
-
 /// What a case showed.
 struct Measured {
     case: &'static Case,
@@ -83,25 +68,26 @@ pub(crate) fn list() -> String {
     ["Cases:".to_owned()].into_iter().chain(cases().map(line)).collect::<Vec<_>>().join("\n")
 }
 
-pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<ExitCode> {
-    if options.list {
+pub(crate) fn run(workspace: &Workspace, selection: &Selection) -> anyhow::Result<ExitCode> {
+    if selection.list {
         println!("{}", list());
         return Ok(ExitCode::SUCCESS);
     }
     let chosen: Vec<&Case> = cases()
         .filter(|case| {
-            options.names.is_empty() || options.names.iter().any(|name| case.name.starts_with(name.as_str()))
+            selection.names.is_empty()
+                || selection.names.iter().any(|name| case.name.starts_with(name.as_str()))
         })
         .collect();
     if chosen.is_empty() {
         bail!("no case has such a name\nhint: cargo xtask cost --list says what there is");
     }
-    let toolmux = match &options.binary {
-        Some(binary) => binary.canonicalize().with_context(|| format!("no `{}`", binary.display()))?,
+    let toolmux = match selection.binary()? {
+        Some(binary) => binary,
         None => workspace.debug_program()?,
     };
     let measured = measure_all(&toolmux, &chosen)?;
-    if options.markdown {
+    if selection.markdown {
         println!("\n| case | sizes | processor | memory | verdict |\n|---|---|---|---|---|");
         for one in &measured {
             println!("{}", one.row());

@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use tempfile::TempDir;
 
 /// How long a start or an answer may take, on a busy machine and with a debug build.
-const PATIENCE: Duration = Duration::from_mins(2);
+const ANSWER_TIMEOUT: Duration = Duration::from_mins(2);
 
 pub(super) struct Server {
     child: Child,
@@ -30,13 +30,13 @@ impl Server {
         command.env("RUST_LOG", "error").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let server = Self { child: command.spawn()?, address, _folder: folder };
         let start = Instant::now();
-        while start.elapsed() < PATIENCE {
+        while start.elapsed() < ANSWER_TIMEOUT {
             if server.send(&get("/health")).is_ok_and(|answer| answer.starts_with(b"HTTP/1.1 200")) {
                 return Ok(server);
             }
             sleep(Duration::from_millis(20));
         }
-        bail!("the server was not ready within {PATIENCE:?}")
+        bail!("the server was not ready within {ANSWER_TIMEOUT:?}")
     }
 
     pub(super) fn pid(&self) -> u32 {
@@ -46,7 +46,7 @@ impl Server {
     /// Sends a request and reads the answer to its end.
     pub(super) fn send(&self, request: &[u8]) -> anyhow::Result<Vec<u8>> {
         let mut stream = TcpStream::connect(self.address)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
         // A server that refuses early closes while we still write; its answer can be read all the same.
         stream.write_all(request).ok();
         let mut answer = Vec::new();
@@ -98,10 +98,10 @@ pub(super) fn run_on(
         {
             cost = super::Cost { cpu, memory };
         }
-        if start.elapsed() > PATIENCE {
+        if start.elapsed() > ANSWER_TIMEOUT {
             child.kill()?;
             child.wait()?;
-            bail!("`toolmux {}` did not end within {PATIENCE:?}", arguments.join(" "));
+            bail!("`toolmux {}` did not end within {ANSWER_TIMEOUT:?}", arguments.join(" "));
         }
         sleep(Duration::from_millis(2));
     }

@@ -17,7 +17,7 @@ use super::expected;
 use super::place::Place;
 
 /// For one command, or for a server to say that it is ready.
-const PATIENCE: Duration = Duration::from_secs(90);
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(90);
 /// For everything that was started to end in peace.
 const FAREWELL: Duration = Duration::from_secs(15);
 const POLL: Duration = Duration::from_millis(20);
@@ -78,8 +78,8 @@ impl Shell {
             if ready(&text) {
                 return Ok(text);
             }
-            if start.elapsed() > PATIENCE {
-                bail!("it did not begin as expected within {PATIENCE:?}, but said:\n{text}");
+            if start.elapsed() > COMMAND_TIMEOUT {
+                bail!("it did not begin as expected within {COMMAND_TIMEOUT:?}, but said:\n{text}");
             }
             thread::sleep(POLL);
         }
@@ -103,8 +103,10 @@ impl Shell {
     }
 
     fn status(&mut self) -> anyhow::Result<i32> {
-        let line =
-            self.statuses.recv_timeout(PATIENCE).with_context(|| format!("no end within {PATIENCE:?}"))?;
+        let line = self
+            .statuses
+            .recv_timeout(COMMAND_TIMEOUT)
+            .with_context(|| format!("no end within {COMMAND_TIMEOUT:?}"))?;
         Ok(line.trim().parse()?)
     }
 

@@ -12,6 +12,8 @@ pub(crate) struct RustFile {
     pub(crate) functions: Vec<Function>,
     /// Lines of items under `#[cfg(test)]` or a test attribute.
     pub(crate) test_lines: Vec<RangeInclusive<usize>>,
+    /// What is written `pub`, and not `pub(crate)` or the like.
+    pub(crate) public_items: Vec<PublicItem>,
     /// Names of `#[cfg(test)] mod name;`, whose text is in another file.
     pub(crate) test_modules: Vec<String>,
 }
@@ -19,6 +21,13 @@ pub(crate) struct RustFile {
 pub(crate) struct Token {
     pub(crate) text: String,
     pub(crate) line: usize,
+}
+
+pub(crate) struct PublicItem {
+    pub(crate) name: String,
+    pub(crate) line: usize,
+    /// A struct, enum, union, trait or type alias.
+    pub(crate) is_type: bool,
 }
 
 pub(crate) struct Function {
@@ -42,6 +51,7 @@ impl RustFile {
             tokens: Vec::new(),
             functions: Vec::new(),
             test_lines: Vec::new(),
+            public_items: Vec::new(),
             test_modules: Vec::new(),
         };
         file.visit_file(&syntax);
@@ -63,6 +73,13 @@ impl RustFile {
         self.functions.push(Function { name: signature.ident.to_string(), lines, starts_paused });
     }
 
+    fn add_public(&mut self, visibility: &syn::Visibility, name: &syn::Ident, kind: Kind) {
+        if matches!(visibility, syn::Visibility::Public(_)) {
+            let line = name.span().start().line;
+            self.public_items.push(PublicItem { name: name.to_string(), line, is_type: kind == Kind::Type });
+        }
+    }
+
     fn add_test_lines(&mut self, attributes: &[syn::Attribute], item: &impl Spanned) {
         if attributes.iter().any(marks_test) {
             self.test_lines.push(item.span().start().line..=item.span().end().line);
@@ -70,7 +87,29 @@ impl RustFile {
     }
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Type,
+    Other,
+}
+
 impl<'ast> Visit<'ast> for RustFile {
+    fn visit_item(&mut self, item: &'ast syn::Item) {
+        match item {
+            syn::Item::Struct(item) => self.add_public(&item.vis, &item.ident, Kind::Type),
+            syn::Item::Enum(item) => self.add_public(&item.vis, &item.ident, Kind::Type),
+            syn::Item::Union(item) => self.add_public(&item.vis, &item.ident, Kind::Type),
+            syn::Item::Trait(item) => self.add_public(&item.vis, &item.ident, Kind::Type),
+            syn::Item::Type(item) => self.add_public(&item.vis, &item.ident, Kind::Type),
+            syn::Item::Fn(item) => self.add_public(&item.vis, &item.sig.ident, Kind::Other),
+            syn::Item::Const(item) => self.add_public(&item.vis, &item.ident, Kind::Other),
+            syn::Item::Static(item) => self.add_public(&item.vis, &item.ident, Kind::Other),
+            syn::Item::Mod(item) => self.add_public(&item.vis, &item.ident, Kind::Other),
+            _ => {}
+        }
+        visit::visit_item(self, item);
+    }
+
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
         self.add_test_lines(&item.attrs, item);
         if item.content.is_none() && item.attrs.iter().any(marks_test) {
@@ -92,6 +131,7 @@ impl<'ast> Visit<'ast> for RustFile {
 
     fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
         self.add_test_lines(&item.attrs, item);
+        self.add_public(&item.vis, &item.sig.ident, Kind::Other);
         self.add_function(&item.attrs, &item.sig, &item.block);
         visit::visit_impl_item_fn(self, item);
     }

@@ -4,8 +4,8 @@
 use super::arena::Arena;
 use super::function::{Function, Returned, Step};
 use super::handles::Handles;
-use crate::fault::{CallError, Fault};
-use crate::limits::Limits;
+use crate::fault::{CallError, CallFault};
+use crate::limits::WorkerLimits;
 use crate::plan::{Buffer, By, Direction, MAX_PARAMETERS, Measure, Size};
 use crate::scalar::Scalar;
 use crate::value::{Reader, ValueError};
@@ -55,7 +55,7 @@ impl Arguments {
                 Step::Buffer(Buffer { direction: Direction::In | Direction::InOut, element, .. }) => {
                     let bytes = reader.bytes().map_err(malformed)?;
                     if bytes.is_some_and(|bytes| bytes.len() % element.size() != 0) {
-                        return Err(function.about(Fault::Malformed, index, "ends inside an element"));
+                        return Err(function.about(CallFault::Malformed, index, "ends inside an element"));
                     }
                     self.given[index] = bytes.map(|bytes| Span::inside(payload, bytes));
                 }
@@ -77,7 +77,7 @@ impl Arguments {
         &mut self,
         function: &Function,
         arena: &mut Arena,
-        limits: &Limits,
+        limits: &WorkerLimits,
         payload: &[u8],
     ) -> Result<(), CallError> {
         let mut outputs = 0;
@@ -90,7 +90,7 @@ impl Arguments {
                     outputs += if buffer.direction == Direction::In { 0 } else { room as u64 };
                     if outputs > limits.outputs {
                         let what = format!("makes the outputs larger than {} bytes", limits.outputs);
-                        return Err(function.about(Fault::OutOfRange, index, &what));
+                        return Err(function.about(CallFault::OutOfRange, index, &what));
                     }
                     self.place_buffer(function, arena, (index, buffer, room), payload)?;
                 }
@@ -137,12 +137,12 @@ impl Arguments {
         let elements = match (buffer.direction, size) {
             (Direction::In, Some(exact)) if exact != content && self.given[index].is_some() => {
                 let what = format!("must have exactly {exact} elements, it has {content}");
-                return Err(function.about(Fault::OutOfRange, index, &what));
+                return Err(function.about(CallFault::OutOfRange, index, &what));
             }
             (Direction::InOut, Some(capacity)) if capacity < content + terminator => {
                 let what =
                     format!("has room for {capacity} elements, its content needs {}", content + terminator);
-                return Err(function.about(Fault::OutOfRange, index, &what));
+                return Err(function.about(CallFault::OutOfRange, index, &what));
             }
             (Direction::In, _) | (_, None) => content + terminator,
             (_, Some(capacity)) => capacity,
@@ -168,7 +168,7 @@ impl Arguments {
         // Beyond 2^53 the arithmetic is not exact, and no buffer is that large.
         if !(0.0..9e15).contains(&elements) {
             let what = format!("cannot have {elements} elements");
-            return Err(function.about(Fault::OutOfRange, index, &what));
+            return Err(function.about(CallFault::OutOfRange, index, &what));
         }
         Ok(Some(elements as u64))
     }
@@ -222,7 +222,7 @@ impl Arguments {
                     "has {count} elements, more than the type of `{}` can say",
                     function.names[index]
                 );
-                return Err(function.about(Fault::OutOfRange, *of, &what));
+                return Err(function.about(CallFault::OutOfRange, *of, &what));
             }
             match by {
                 By::Value => self.words[index] = count,
@@ -255,7 +255,7 @@ impl Arguments {
         room: usize,
     ) -> Result<*mut u8, CallError> {
         let start = arena.place(index, room).map_err(|error| {
-            function.about(Fault::NoMemory, index, &format!("needs {room} bytes: {error}"))
+            function.about(CallFault::NoMemory, index, &format!("needs {room} bytes: {error}"))
         })?;
         self.words[index] = start as u64;
         self.room[index] = room;
@@ -271,5 +271,5 @@ impl Span {
 }
 
 fn malformed(error: ValueError) -> CallError {
-    Fault::Malformed.because(error.to_string())
+    CallFault::Malformed.because(error.to_string())
 }

@@ -8,7 +8,7 @@ use libffi::middle::{Cif, Type};
 use super::function::{Free, Function, Pointee, Returned, Step};
 use super::handles::Handles;
 use crate::hello::Readiness;
-use crate::plan::{self, Buffer, By, Direction, Length, MAX_PARAMETERS, Measure, Pass, Return, Size};
+use crate::plan::{self, Buffer, By, CReturn, Direction, Length, MAX_PARAMETERS, Measure, Pass, Size};
 use crate::scalar::{Class, Scalar};
 
 /// Finds the code of a function that the library file exports itself.
@@ -17,7 +17,7 @@ pub(super) trait Symbols {
 }
 
 pub(super) fn compile(
-    function: &plan::Function,
+    function: &plan::CFunction,
     symbols: &impl Symbols,
     handles: &mut Handles,
 ) -> Result<Function, Readiness> {
@@ -29,10 +29,10 @@ pub(super) fn compile(
         .map(|parameter| step(&parameter.pass, symbols, handles))
         .collect::<Result<_, _>>()?;
     let returns = match &function.returns {
-        Return::Void => Returned::Void,
-        Return::Value(scalar) => Returned::Value(*scalar),
-        Return::Pointer(pointee) => Returned::Pointer(resolve(pointee, symbols)?),
-        Return::Handle { tag } => Returned::Handle(handles.tag(tag)),
+        CReturn::Void => Returned::Void,
+        CReturn::Value(scalar) => Returned::Value(*scalar),
+        CReturn::Pointer(pointee) => Returned::Pointer(resolve(pointee, symbols)?),
+        CReturn::Handle { tag } => Returned::Handle(handles.tag(tag)),
     };
     let new_handles = steps.iter().filter(|step| matches!(step, Step::NewHandle { .. })).count();
     Ok(Function {
@@ -77,7 +77,7 @@ fn find_free(symbols: &impl Symbols, name: &str) -> Result<Free, Readiness> {
     find(symbols, name).map(|code| unsafe { std::mem::transmute::<*mut c_void, Free>(code) })
 }
 
-fn prepare(function: &plan::Function) -> Result<Cif, Readiness> {
+fn prepare(function: &plan::CFunction) -> Result<Cif, Readiness> {
     let arguments = function.parameters.iter().map(|parameter| match parameter.pass {
         Pass::Value(scalar) | Pass::Length { scalar, by: By::Value, .. } => ffi_type(scalar),
         Pass::Buffer(_)
@@ -87,9 +87,9 @@ fn prepare(function: &plan::Function) -> Result<Cif, Readiness> {
         | Pass::NewHandle { .. } => Type::pointer(),
     });
     let result = match function.returns {
-        Return::Void => Type::void(),
-        Return::Value(scalar) => ffi_type(scalar),
-        Return::Pointer(_) | Return::Handle { .. } => Type::pointer(),
+        CReturn::Void => Type::void(),
+        CReturn::Value(scalar) => ffi_type(scalar),
+        CReturn::Pointer(_) | CReturn::Handle { .. } => Type::pointer(),
     };
     let prepared = match function.fixed_parameters {
         Some(fixed) => Cif::try_new_variadic(arguments, fixed, result),
@@ -113,7 +113,7 @@ fn ffi_type(scalar: Scalar) -> Type {
     }
 }
 
-fn check(function: &plan::Function) -> Result<(), String> {
+fn check(function: &plan::CFunction) -> Result<(), String> {
     if function.parameters.len() > MAX_PARAMETERS {
         return Err(format!("it has more than {MAX_PARAMETERS} parameters"));
     }
@@ -122,14 +122,14 @@ fn check(function: &plan::Function) -> Result<(), String> {
     }
     check_variadic(function)?;
     match &function.returns {
-        Return::Pointer(pointee) => {
+        CReturn::Pointer(pointee) => {
             check_pointee(function, pointee).map_err(|what| format!("the return {what}"))
         }
-        Return::Void | Return::Value(_) | Return::Handle { .. } => Ok(()),
+        CReturn::Void | CReturn::Value(_) | CReturn::Handle { .. } => Ok(()),
     }
 }
 
-fn check_pass(function: &plan::Function, pass: &Pass) -> Result<(), String> {
+fn check_pass(function: &plan::CFunction, pass: &Pass) -> Result<(), String> {
     match pass {
         Pass::Value(_) | Pass::Handle { .. } | Pass::NewHandle { .. } => Ok(()),
         Pass::Buffer(buffer) => check_buffer(function, buffer),
@@ -142,7 +142,7 @@ fn check_pass(function: &plan::Function, pass: &Pass) -> Result<(), String> {
     }
 }
 
-fn check_buffer(function: &plan::Function, buffer: &Buffer) -> Result<(), String> {
+fn check_buffer(function: &plan::CFunction, buffer: &Buffer) -> Result<(), String> {
     match buffer.direction {
         Direction::In => {}
         Direction::Out if buffer.size.is_none() => return Err("is an output without a size".to_owned()),
@@ -154,7 +154,7 @@ fn check_buffer(function: &plan::Function, buffer: &Buffer) -> Result<(), String
     check_size(function, buffer.size)
 }
 
-fn check_pointee(function: &plan::Function, pointee: &plan::Pointee) -> Result<(), String> {
+fn check_pointee(function: &plan::CFunction, pointee: &plan::Pointee) -> Result<(), String> {
     if pointee.length == Length::All && pointee.size.is_none() {
         return Err("points to memory of unknown size".to_owned());
     }
@@ -162,7 +162,7 @@ fn check_pointee(function: &plan::Function, pointee: &plan::Pointee) -> Result<(
     check_size(function, pointee.size)
 }
 
-fn check_size(function: &plan::Function, size: Option<Size>) -> Result<(), String> {
+fn check_size(function: &plan::CFunction, size: Option<Size>) -> Result<(), String> {
     let Some(Size::Of { measure, times, .. }) = size else { return Ok(()) };
     if !times.is_finite() {
         return Err("has a size that is not finite".to_owned());
@@ -179,11 +179,11 @@ fn check_size(function: &plan::Function, size: Option<Size>) -> Result<(), Strin
     if known { Ok(()) } else { Err("takes its size from what is neither an integer nor an input".to_owned()) }
 }
 
-fn check_length(function: &plan::Function, element: Scalar, length: Length) -> Result<(), String> {
+fn check_length(function: &plan::CFunction, element: Scalar, length: Length) -> Result<(), String> {
     let counted = match length {
         Length::All => true,
         Length::Nul => element.size() == 1,
-        Length::Return => matches!(function.returns, Return::Value(scalar) if is_count(scalar)),
+        Length::Return => matches!(function.returns, CReturn::Value(scalar) if is_count(scalar)),
         Length::Parameter(index) => match function.parameters.get(index).map(|parameter| &parameter.pass) {
             Some(Pass::Value(scalar) | Pass::Length { scalar, .. }) => is_count(*scalar),
             Some(Pass::Buffer(buffer)) => is_count(buffer.element),
@@ -194,7 +194,7 @@ fn check_length(function: &plan::Function, element: Scalar, length: Length) -> R
 }
 
 /// C promotes what follows `...`, so smaller types cannot arrive there.
-fn check_variadic(function: &plan::Function) -> Result<(), String> {
+fn check_variadic(function: &plan::CFunction) -> Result<(), String> {
     let Some(fixed) = function.fixed_parameters else { return Ok(()) };
     let Some(variable) = function.parameters.get(fixed..) else {
         return Err("it has fewer parameters than are fixed".to_owned());

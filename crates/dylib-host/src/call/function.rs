@@ -6,7 +6,7 @@ use libffi::low::CodePtr;
 use libffi::middle::Cif;
 
 use super::handles::Tag;
-use crate::fault::{CallError, Fault};
+use crate::fault::{CallError, CallFault};
 use crate::plan::{Buffer, By, Length, Size};
 use crate::scalar::Scalar;
 
@@ -55,7 +55,7 @@ pub(super) struct Pointee {
 
 impl Function {
     /// A failure that names the parameter it is about, or the return value.
-    pub(super) fn about(&self, fault: Fault, index: impl Into<Option<usize>>, what: &str) -> CallError {
+    pub(super) fn about(&self, fault: CallFault, index: impl Into<Option<usize>>, what: &str) -> CallError {
         match index.into() {
             Some(index) => fault.because(format!("`{}` {what}", self.names[index])),
             None => fault.because(format!("the return value {what}")),

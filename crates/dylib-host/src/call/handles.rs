@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::fault::{CallError, Fault};
+use crate::fault::{CallError, CallFault};
 
 /// A kind of object, by its place in the list of kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -58,7 +58,8 @@ impl Handles {
         if self.open.len() + count <= self.limit && self.last.checked_add(count as u32).is_some() {
             return Ok(());
         }
-        Err(Fault::TooManyHandles.because(format!("{} objects are open, close some first", self.open.len())))
+        Err(CallFault::TooManyHandles
+            .because(format!("{} objects are open, close some first", self.open.len())))
     }
 
     /// A handle for an object that the library returned. An object that is open already keeps its handle.
@@ -102,7 +103,7 @@ impl Handles {
 
     fn bad(&self, handle: u64, tag: Tag, what: &str) -> CallError {
         let (generation, id) = (handle >> 32, handle as u32);
-        Fault::BadHandle.because(format!("the handle `{}#{generation}.{id}` {what}", self.tags[tag.0]))
+        CallFault::BadHandle.because(format!("the handle `{}#{generation}.{id}` {what}", self.tags[tag.0]))
     }
 }
 
@@ -130,7 +131,7 @@ mod tests {
         let (db, statement) = (handles.tag("db"), handles.tag("statement"));
         let handle = handles.open(db, 0x1000);
         let error = handles.address(statement, handle).unwrap_err();
-        assert_eq!(error, Fault::BadHandle.because("the handle `statement#3.1` is a `db`"));
+        assert_eq!(error, CallFault::BadHandle.because("the handle `statement#3.1` is a `db`"));
         let error = handles.address(db, 2 << 32 | 1).unwrap_err();
         assert_eq!(error.text, "the handle `db#2.1` was lost when the library was restarted");
     }
@@ -163,6 +164,6 @@ mod tests {
         let tag = handles.tag("db");
         assert_eq!(handles.make_room(2), Ok(()));
         handles.open(tag, 0x1000);
-        assert_eq!(handles.make_room(2).unwrap_err().fault, Fault::TooManyHandles);
+        assert_eq!(handles.make_room(2).unwrap_err().fault, CallFault::TooManyHandles);
     }
 }

@@ -14,17 +14,17 @@ use super::compile::{Symbols, compile};
 use super::function::{Function, Step};
 use super::handles::Handles;
 use super::results::Results;
-use crate::fault::{CallError, Fault};
+use crate::fault::{CallError, CallFault};
 use crate::hello::Readiness;
-use crate::limits::Limits;
-use crate::load::{LoadError, exported, locate};
+use crate::limits::WorkerLimits;
+use crate::load::{LibraryError, exported, locate};
 use crate::plan::{MAX_PARAMETERS, Plan};
 
 /// A library in this process. It is never unloaded: its threads and exit handlers may outlive us.
 #[derive(Debug)]
 pub struct Library {
     functions: Vec<Result<Function, Readiness>>,
-    limits: Limits,
+    limits: WorkerLimits,
     handles: Handles,
     arena: Arena,
     arguments: Arguments,
@@ -39,17 +39,17 @@ unsafe impl Send for Library {}
 impl Library {
     /// Loads the library into this process and prepares its functions. Its constructors run here: only
     /// for libraries that may take this process down.
-    pub fn open(plan: &Plan) -> Result<Self, LoadError> {
+    pub fn open(plan: &Plan) -> Result<Self, LibraryError> {
         Self::open_file(&locate(&plan.library)?, plan)
     }
 
-    pub(crate) fn open_file(path: &Path, plan: &Plan) -> Result<Self, LoadError> {
+    pub(crate) fn open_file(path: &Path, plan: &Plan) -> Result<Self, LibraryError> {
         let wanted = plan.symbols();
         let own = exported(path, &wanted)?;
         let flags = RTLD_NOW | RTLD_LOCAL | libc::RTLD_NODELETE;
         // SAFETY: loading runs foreign code; whoever opens a library accepts that, see above.
         let loaded = unsafe { Loaded::open(Some(path), flags) }
-            .map_err(|source| LoadError::Refused { path: path.to_owned(), source })?;
+            .map_err(|source| LibraryError::Refused { path: path.to_owned(), source })?;
         let mut handles = Handles::new(plan.generation, plan.limits.handles);
         let symbols = Own { own, loaded: &loaded };
         let functions =
@@ -74,7 +74,7 @@ impl Library {
     /// which is left as it was if the call fails.
     pub fn call(&mut self, function: usize, input: &[u8], output: &mut Vec<u8>) -> Result<(), CallError> {
         let Some(Ok(function)) = self.functions.get(function) else {
-            return Err(Fault::UnknownFunction.because(format!("no function {function} can be called")));
+            return Err(CallFault::UnknownFunction.because(format!("no function {function} can be called")));
         };
         self.arguments.read(function, &self.handles, input)?;
         self.handles.make_room(function.opens)?;

@@ -8,8 +8,8 @@ use super::arena::Arena;
 use super::arguments::Arguments;
 use super::function::{Function, Pointee, Returned, Step};
 use super::handles::Handles;
-use crate::fault::{CallError, Fault};
-use crate::limits::Limits;
+use crate::fault::{CallError, CallFault};
+use crate::limits::WorkerLimits;
 use crate::plan::{Buffer, By, Direction, Length};
 use crate::sandbox::denials;
 use crate::scalar::Scalar;
@@ -19,7 +19,7 @@ use crate::value::{ValueError, put_bytes, put_errno, put_word};
 pub(super) struct Results<'a> {
     pub(super) function: &'a Function,
     pub(super) arguments: &'a Arguments,
-    pub(super) limits: &'a Limits,
+    pub(super) limits: &'a WorkerLimits,
     /// The 8 bytes of the return value.
     pub(super) returned: u64,
     pub(super) errno: i32,
@@ -33,7 +33,7 @@ impl Results<'_> {
             let index = placed.trailing_zeros() as usize;
             if !arena.is_intact(index) {
                 let what = "was written in front of its start";
-                return Err(self.function.about(Fault::MemorySmashed, index, what));
+                return Err(self.function.about(CallFault::MemorySmashed, index, what));
             }
             placed &= placed - 1;
         }
@@ -142,7 +142,7 @@ impl Results<'_> {
         if bytes > self.limits.outputs {
             let limit = self.limits.outputs;
             return Err(self.function.about(
-                Fault::TooLong,
+                CallFault::TooLong,
                 index,
                 &format!("has {bytes} bytes, more than {limit}"),
             ));
@@ -158,7 +158,7 @@ impl Results<'_> {
         let length = unsafe { libc::strnlen(address as *const libc::c_char, bound) };
         if length as u64 > limit {
             return Err(self.function.about(
-                Fault::TooLong,
+                CallFault::TooLong,
                 index,
                 &format!("has no end within {limit} bytes"),
             ));
@@ -208,7 +208,7 @@ impl Results<'_> {
 
     fn lie(&self, index: Option<usize>, reported: u64, capacity: u64) -> CallError {
         let what = format!("holds {capacity} elements, the library reported {reported}");
-        self.function.about(Fault::BadLength, index, &what)
+        self.function.about(CallFault::BadLength, index, &what)
     }
 }
 
@@ -218,10 +218,10 @@ fn put_denials(output: &mut Vec<u8>) -> Result<(), CallError> {
     if denials.is_empty() {
         return put(output, None);
     }
-    let json = serde_json::to_vec(&denials).map_err(|error| Fault::TooLong.because(error.to_string()))?;
+    let json = serde_json::to_vec(&denials).map_err(|error| CallFault::TooLong.because(error.to_string()))?;
     put(output, Some(&json))
 }
 
 fn put(output: &mut Vec<u8>, bytes: Option<&[u8]>) -> Result<(), CallError> {
-    put_bytes(output, bytes).map_err(|error: ValueError| Fault::TooLong.because(error.to_string()))
+    put_bytes(output, bytes).map_err(|error: ValueError| CallFault::TooLong.because(error.to_string()))
 }

@@ -3,16 +3,16 @@
 
 use super::Decoded;
 use super::header::{FrameError, Kind, Raw, begin, finish};
-use crate::fault::Fault;
+use crate::fault::CallFault;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer<'a> {
+pub enum AnswerFrame<'a> {
     /// JSON of [`Ready`](crate::hello::Ready).
     Ready { id: u32, json: &'a [u8] },
     /// The values of one result, see [`value`](crate::value).
     Result { id: u32, values: &'a [u8] },
     /// The call, or the loading when it answers HELLO, did not succeed.
-    Fail { id: u32, fault: Fault, text: &'a str },
+    Fail { id: u32, fault: CallFault, text: &'a str },
     /// Last words of the signal handler.
     Crash { id: u32, crash: Crash },
 }
@@ -26,7 +26,7 @@ pub struct Crash {
     pub parameter: Option<usize>,
 }
 
-impl<'a> Answer<'a> {
+impl<'a> AnswerFrame<'a> {
     pub fn decode(bytes: &'a [u8]) -> Decoded<Self> {
         let Some((raw, end)) = Raw::decode(bytes)? else { return Ok(None) };
         Ok(Some((Self::from_raw(raw)?, end)))
@@ -58,7 +58,7 @@ impl<'a> Answer<'a> {
             READY => raw.no_arg().map(|()| Self::Ready { id: raw.id, json: raw.payload }),
             RESULT => raw.no_arg().map(|()| Self::Result { id: raw.id, values: raw.payload }),
             FAIL => {
-                let fault = Fault::from_number(raw.arg).ok_or(raw.bad_arg())?;
+                let fault = CallFault::from_number(raw.arg).ok_or(raw.bad_arg())?;
                 let text = str::from_utf8(raw.payload).map_err(|_| raw.bad_payload())?;
                 Ok(Self::Fail { id: raw.id, fault, text })
             }
@@ -110,10 +110,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn check(answer: Answer<'_>) {
+    fn check(answer: AnswerFrame<'_>) {
         let mut bytes = Vec::new();
         answer.encode(&mut bytes).unwrap();
-        assert_eq!(Answer::decode(&bytes), Ok(Some((answer, bytes.len()))));
+        assert_eq!(AnswerFrame::decode(&bytes), Ok(Some((answer, bytes.len()))));
     }
 
     #[test]
@@ -121,30 +121,30 @@ mod tests {
         for parameter in [None, Some(3)] {
             let crash = Crash { signal: 11, address: 0xdead_beef, parameter };
             let mut bytes = Vec::new();
-            Answer::Crash { id: 7, crash }.encode(&mut bytes).unwrap();
+            AnswerFrame::Crash { id: 7, crash }.encode(&mut bytes).unwrap();
             assert_eq!(crash.frame(7)[..], bytes[..]);
-            check(Answer::Crash { id: 7, crash });
+            check(AnswerFrame::Crash { id: 7, crash });
         }
     }
 
     #[test]
     fn a_fault_without_a_number_of_ours_is_refused() {
         let fail = [8, 0, 0, 0, 0, 0, 0, 0, 5, 0, 99, 0];
-        assert_eq!(Answer::decode(&fail), Err(FrameError::Arg { kind: 5, arg: 99 }));
+        assert_eq!(AnswerFrame::decode(&fail), Err(FrameError::Arg { kind: 5, arg: 99 }));
     }
 
     #[test]
     fn requests_are_not_answers() {
         let call = [8, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0];
-        assert_eq!(Answer::decode(&call), Err(FrameError::Kind(3)));
+        assert_eq!(AnswerFrame::decode(&call), Err(FrameError::Kind(3)));
     }
 
     proptest! {
         #[test]
         fn answers_are_decoded_as_they_were_encoded(id: u32, values: Vec<u8>, text: String) {
-            check(Answer::Ready { id, json: &values });
-            check(Answer::Result { id, values: &values });
-            check(Answer::Fail { id, fault: Fault::BadHandle, text: &text });
+            check(AnswerFrame::Ready { id, json: &values });
+            check(AnswerFrame::Result { id, values: &values });
+            check(AnswerFrame::Fail { id, fault: CallFault::BadHandle, text: &text });
         }
 
         #[test]
@@ -154,10 +154,10 @@ mod tests {
             arg in 0..12u8,
             payload: Vec<u8>,
         ) {
-            let _ = Answer::decode(&bytes);
+            let _ = AnswerFrame::decode(&bytes);
             let mut framed = vec![8 + payload.len() as u8, 0, 0, 0, 1, 0, 0, 0, kind, 0, arg, 0];
             framed.extend(&payload);
-            let _ = Answer::decode(&framed);
+            let _ = AnswerFrame::decode(&framed);
         }
     }
 }

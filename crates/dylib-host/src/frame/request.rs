@@ -4,7 +4,7 @@ use super::Decoded;
 use super::header::{FrameError, Kind, Raw, begin, finish};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Request<'a> {
+pub enum RequestFrame<'a> {
     /// JSON of [`Hello`](crate::hello::Hello); the first frame and only that.
     Hello { id: u32, json: &'a [u8] },
     /// The values of one call, see [`value`](crate::value).
@@ -13,7 +13,7 @@ pub enum Request<'a> {
     Stop,
 }
 
-impl<'a> Request<'a> {
+impl<'a> RequestFrame<'a> {
     pub fn decode(bytes: &'a [u8]) -> Decoded<Self> {
         let Some((raw, end)) = Raw::decode(bytes)? else { return Ok(None) };
         Ok(Some((Self::from_raw(raw)?, end)))
@@ -50,47 +50,47 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn check(request: Request<'_>) {
+    fn check(request: RequestFrame<'_>) {
         let mut bytes = Vec::new();
         request.encode(&mut bytes).unwrap();
         for cut in 0..bytes.len() {
-            assert_eq!(Request::decode(&bytes[..cut]), Ok(None));
+            assert_eq!(RequestFrame::decode(&bytes[..cut]), Ok(None));
         }
         bytes.push(0xee);
-        assert_eq!(Request::decode(&bytes), Ok(Some((request, bytes.len() - 1))));
+        assert_eq!(RequestFrame::decode(&bytes), Ok(Some((request, bytes.len() - 1))));
     }
 
     #[test]
     fn stop_carries_nothing() {
-        check(Request::Stop);
+        check(RequestFrame::Stop);
         let stop_with_payload = [9, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 1];
-        assert_eq!(Request::decode(&stop_with_payload), Err(FrameError::Payload { kind: 7, length: 1 }));
+        assert_eq!(RequestFrame::decode(&stop_with_payload), Err(FrameError::Payload { kind: 7, length: 1 }));
         let stop_with_arg = [8, 0, 0, 0, 0, 0, 0, 0, 7, 0, 5, 0];
-        assert_eq!(Request::decode(&stop_with_arg), Err(FrameError::Arg { kind: 7, arg: 5 }));
+        assert_eq!(RequestFrame::decode(&stop_with_arg), Err(FrameError::Arg { kind: 7, arg: 5 }));
     }
 
     #[test]
     fn answers_are_not_requests() {
         let ready = [8, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0];
-        assert_eq!(Request::decode(&ready), Err(FrameError::Kind(2)));
+        assert_eq!(RequestFrame::decode(&ready), Err(FrameError::Kind(2)));
     }
 
     #[test]
     fn impossible_lengths_are_refused_before_the_rest_arrives() {
-        assert_eq!(Request::decode(&[7, 0, 0, 0]), Err(FrameError::Length(7)));
-        assert_eq!(Request::decode(&[1, 0, 0, 4]), Err(FrameError::Length((64 << 20) + 1)));
+        assert_eq!(RequestFrame::decode(&[7, 0, 0, 0]), Err(FrameError::Length(7)));
+        assert_eq!(RequestFrame::decode(&[1, 0, 0, 4]), Err(FrameError::Length((64 << 20) + 1)));
     }
 
     proptest! {
         #[test]
         fn requests_are_decoded_as_they_were_encoded(id: u32, function: u16, values: Vec<u8>) {
-            check(Request::Hello { id, json: &values });
-            check(Request::Call { id, function, values: &values });
+            check(RequestFrame::Hello { id, json: &values });
+            check(RequestFrame::Call { id, function, values: &values });
         }
 
         #[test]
         fn any_bytes_are_decoded_without_panic(bytes: Vec<u8>) {
-            let _ = Request::decode(&bytes);
+            let _ = RequestFrame::decode(&bytes);
         }
     }
 }

@@ -1,13 +1,12 @@
 //! Why a library as a whole cannot be used.
 
-use std::error::Error as _;
 use std::io;
 use std::path::PathBuf;
 
 use thiserror::Error;
 
 #[derive(Debug, Error)]
-pub enum LoadError {
+pub enum LibraryError {
     #[error("no library `{0}` where the system looks for libraries")]
     NotFound(String),
     #[error("cannot read the library `{}`", path.display())]
@@ -24,20 +23,6 @@ pub enum LoadError {
     Sandbox(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("cannot prepare the worker")]
     Worker(#[source] io::Error),
-}
-
-impl LoadError {
-    /// The message and all its causes: a pipe carries one line, not a chain.
-    pub(crate) fn chain(&self) -> String {
-        let mut text = self.to_string();
-        let mut cause = self.source();
-        while let Some(error) = cause {
-            text.push_str(": ");
-            text.push_str(&error.to_string());
-            cause = error.source();
-        }
-        text
-    }
 }
 
 fn naming(target: Option<&str>) -> String {

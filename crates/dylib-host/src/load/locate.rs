@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::error::LoadError;
+use super::error::LibraryError;
 use super::loader_cache;
 
 const LOADER_CACHE: &str = "/etc/ld.so.cache";
@@ -12,9 +12,9 @@ const LOADER_CACHE: &str = "/etc/ld.so.cache";
 const FOLDERS: [&str; 5] = ["/lib", "/usr/lib", "/lib64", "/usr/lib64", "/usr/local/lib"];
 
 /// The file that `library` means. A name with a slash is a path; any other is looked up as the loader would.
-pub(crate) fn locate(library: &str) -> Result<PathBuf, LoadError> {
+pub(crate) fn locate(library: &str) -> Result<PathBuf, LibraryError> {
     let path = if library.contains('/') { PathBuf::from(library) } else { look_up(library)? };
-    path.canonicalize().map_err(|source| LoadError::Unreadable { path, source })
+    path.canonicalize().map_err(|source| LibraryError::Unreadable { path, source })
 }
 
 /// Every folder that may hold a library which another one needs.
@@ -31,10 +31,13 @@ pub fn loadable_names() -> Vec<String> {
     cached().into_iter().map(|entry| entry.name).collect()
 }
 
-fn look_up(name: &str) -> Result<PathBuf, LoadError> {
+fn look_up(name: &str) -> Result<PathBuf, LibraryError> {
     let indexed = cached().into_iter().filter(|entry| entry.name == name).map(|entry| entry.path);
     let in_folders = FOLDERS.iter().map(|folder| Path::new(folder).join(name));
-    indexed.chain(in_folders).find(|path| path.is_file()).ok_or_else(|| LoadError::NotFound(name.to_owned()))
+    indexed
+        .chain(in_folders)
+        .find(|path| path.is_file())
+        .ok_or_else(|| LibraryError::NotFound(name.to_owned()))
 }
 
 fn cached() -> Vec<loader_cache::Entry> {

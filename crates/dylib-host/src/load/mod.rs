@@ -5,7 +5,7 @@ mod loader_cache;
 mod locate;
 mod symbols;
 
-pub use error::LoadError;
+pub use error::LibraryError;
 pub use locate::loadable_names;
 pub(crate) use locate::{locate, system_folders};
 pub(crate) use symbols::exported;

@@ -8,15 +8,15 @@ use std::path::Path;
 
 use object::{Architecture, Object, ObjectKind, ObjectSymbol, ReadCache, SymbolKind};
 
-use super::error::LoadError;
+use super::error::LibraryError;
 
 /// Those of the `wanted` functions that the file defines. Fails on files that this machine cannot load.
-pub(crate) fn exported<'a>(path: &Path, wanted: &HashSet<&'a str>) -> Result<HashSet<&'a str>, LoadError> {
-    let unreadable = |source| LoadError::Unreadable { path: path.to_owned(), source };
+pub(crate) fn exported<'a>(path: &Path, wanted: &HashSet<&'a str>) -> Result<HashSet<&'a str>, LibraryError> {
+    let unreadable = |source| LibraryError::Unreadable { path: path.to_owned(), source };
     let cache = ReadCache::new(File::open(path).map_err(unreadable)?);
     let Ok(object) = object::File::parse(&cache) else { return Err(not_a_library(path)) };
     if object.kind() != ObjectKind::Dynamic {
-        return Err(LoadError::NotALibrary(path.to_owned()));
+        return Err(LibraryError::NotALibrary(path.to_owned()));
     }
     check_architecture(path, object.architecture())?;
     Ok(object
@@ -26,7 +26,7 @@ pub(crate) fn exported<'a>(path: &Path, wanted: &HashSet<&'a str>) -> Result<Has
         .collect())
 }
 
-fn check_architecture(path: &Path, found: Architecture) -> Result<(), LoadError> {
+fn check_architecture(path: &Path, found: Architecture) -> Result<(), LibraryError> {
     let needed = std::env::consts::ARCH;
     let fits = match needed {
         "x86_64" => found == Architecture::X86_64,
@@ -39,18 +39,18 @@ fn check_architecture(path: &Path, found: Architecture) -> Result<(), LoadError>
     if fits {
         Ok(())
     } else {
-        Err(LoadError::WrongArchitecture { path, found: format!("{found:?}"), needed })
+        Err(LibraryError::WrongArchitecture { path, found: format!("{found:?}"), needed })
     }
 }
 
 /// `libm.so` and `libc.so` of a development package are texts for the linker that name the library.
-fn not_a_library(path: &Path) -> LoadError {
+fn not_a_library(path: &Path) -> LibraryError {
     let mut head = Vec::new();
     let _ = File::open(path).and_then(|file| file.take(4096).read_to_end(&mut head));
     let head = String::from_utf8_lossy(&head);
     let Some((_, group)) = head.split_once("GROUP").or_else(|| head.split_once("INPUT")) else {
-        return LoadError::NotALibrary(path.to_owned());
+        return LibraryError::NotALibrary(path.to_owned());
     };
     let target = group.split([' ', '(', ')']).find(|word| word.contains(".so")).map(str::to_owned);
-    LoadError::LinkerScript { path: path.to_owned(), target }
+    LibraryError::LinkerScript { path: path.to_owned(), target }
 }

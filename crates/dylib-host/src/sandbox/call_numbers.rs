@@ -76,7 +76,7 @@ const STARTING: &[c_long] = &[libc::SYS_execve, libc::SYS_execveat];
 /// Leaving the group that the server kills, and the namespaces that the server is in.
 const LEAVING: &[c_long] = &[libc::SYS_unshare, libc::SYS_setns, libc::SYS_setsid, libc::SYS_setpgid];
 
-/// The network.
+/// Calls that reach the network.
 const SOCKETS: &[c_long] = &[
     libc::SYS_socket,
     libc::SYS_socketpair,

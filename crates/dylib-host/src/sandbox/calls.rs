@@ -9,10 +9,10 @@ use super::call_numbers::{COMPUTING, COMPUTING_OLD, DENIED, FCNTLS, IOCTLS};
 use super::filter::{self, all, allowing, int, long, one_of, trapping, unconditional};
 use super::traps::observing;
 use crate::hello::{Degree, Profile};
-use crate::load::LoadError;
+use crate::load::LibraryError;
 
 /// For every thread, before any code of the library runs.
-pub(crate) fn restrict_calls_of_loading(profile: Profile) -> Result<(), LoadError> {
+pub(crate) fn restrict_calls_of_loading(profile: Profile) -> Result<(), LibraryError> {
     match profile {
         Profile::Off => Ok(()),
         Profile::Pure | Profile::Deny => applied(deny()),
@@ -20,7 +20,7 @@ pub(crate) fn restrict_calls_of_loading(profile: Profile) -> Result<(), LoadErro
 }
 
 /// For every thread, the one that watches the pipe among them, before the first call.
-pub(crate) fn restrict_calls(profile: Profile) -> Result<Degree, LoadError> {
+pub(crate) fn restrict_calls(profile: Profile) -> Result<Degree, LibraryError> {
     match profile {
         Profile::Off => Ok(Degree::Not),
         Profile::Deny => Ok(Degree::Fully),
@@ -28,9 +28,9 @@ pub(crate) fn restrict_calls(profile: Profile) -> Result<Degree, LoadError> {
     }
 }
 
-fn applied(filters: Result<Vec<BpfProgram>, Error>) -> Result<(), LoadError> {
+fn applied(filters: Result<Vec<BpfProgram>, Error>) -> Result<(), LibraryError> {
     let applied = filters.and_then(|filters| filter::apply(&filters));
-    applied.map_err(|error| LoadError::Sandbox(Box::new(error)))
+    applied.map_err(|error| LibraryError::Sandbox(Box::new(error)))
 }
 
 fn pure() -> Result<Vec<BpfProgram>, Error> {
@@ -50,6 +50,8 @@ fn deny() -> Result<Vec<BpfProgram>, Error> {
     rules.insert(libc::SYS_prlimit64, vec![all([long(2, SeccompCmpOp::Ne, 0)?])?]);
     rules.insert(libc::SYS_ioctl, one_of(1, IOCTLS)?);
     rules.insert(libc::SYS_fcntl, one_of(1, FCNTLS)?);
+    // The kernel asks all of them about every call, and the strictest answer counts: their order does not matter, and none
+    // can allow what another refuses.
     Ok(vec![
         trapping(rules)?,
         observing()?,

@@ -9,7 +9,7 @@ use landlock::{
 };
 
 use crate::hello::{Degree, Profile, Sandbox};
-use crate::load::{LoadError, system_folders};
+use crate::load::{LibraryError, system_folders};
 
 pub(super) const RULES: ABI = ABI::V6;
 
@@ -17,11 +17,11 @@ pub(super) const RULES: ABI = ABI::V6;
 const ALWAYS_READABLE: [&str; 5] =
     ["/etc/ld.so.cache", "/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"];
 
-pub(crate) fn restrict_files(sandbox: &Sandbox, library: &Path) -> Result<Degree, LoadError> {
+pub(crate) fn restrict_files(sandbox: &Sandbox, library: &Path) -> Result<Degree, LibraryError> {
     match sandbox.profile {
         Profile::Off => Ok(Degree::Not),
         Profile::Pure | Profile::Deny => {
-            enforce(sandbox, library).map_err(|error| LoadError::Sandbox(Box::new(error)))
+            enforce(sandbox, library).map_err(|error| LibraryError::Sandbox(Box::new(error)))
         }
     }
 }
@@ -36,6 +36,7 @@ fn enforce(sandbox: &Sandbox, library: &Path) -> Result<Degree, RulesetError> {
         .create()?
         .add_rules(path_beneath_rules(readable(sandbox, library), reading))?
         .add_rules(path_beneath_rules(&sandbox.writable, writing()))?
+        // Not to be undone: neither this process nor what it starts can leave it.
         .restrict_self()?;
     Ok(degree(&status.ruleset))
 }

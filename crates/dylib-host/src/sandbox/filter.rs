@@ -16,6 +16,7 @@ pub(super) type Rules = BTreeMap<c_long, Vec<SeccompRule>>;
 
 /// Applies filters to every thread of this process, and to whatever it becomes or starts.
 pub(super) fn apply(filters: &[BpfProgram]) -> Result<(), Error> {
+    // All threads in one step, or none: one that was left out could do for the library what the filters refuse it.
     filters.iter().try_for_each(|filter| apply_filter_all_threads(filter))
 }
 

@@ -76,6 +76,7 @@ pub(crate) fn restrict_program_files(
     let reading = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Execute;
     let writing: BitFlags<AccessFs> = writing() | AccessFs::Execute;
     let ruleset = Ruleset::default()
+        // What a kernel must have is an error where it does not; what newer ones have on top is taken where it is.
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(REQUIRED))?
         .set_compatibility(CompatLevel::BestEffort)

@@ -3,8 +3,8 @@
 
 use std::{fs, io};
 
-use crate::limits::Limits;
-use crate::load::LoadError;
+use crate::limits::WorkerLimits;
+use crate::load::LibraryError;
 
 /// The number of a resource.
 pub(super) type Resource = libc::__rlimit_resource_t;
@@ -17,11 +17,12 @@ pub(crate) fn addresses() -> u64 {
 }
 
 /// The memory is the library's: `own` is what the worker had before it.
-pub(crate) fn restrict_resources(limits: &Limits, own: u64) -> Result<(), LoadError> {
+pub(crate) fn restrict_resources(limits: &WorkerLimits, own: u64) -> Result<(), LibraryError> {
+    // Addresses, not resident memory, which the kernel does not limit by process. Those of the worker are not the library's.
     set(libc::RLIMIT_AS, limits.memory.saturating_add(own))
         .and_then(|()| set(libc::RLIMIT_NOFILE, limits.descriptors))
         .and_then(|()| set(libc::RLIMIT_CORE, 0))
-        .map_err(LoadError::Worker)
+        .map_err(LibraryError::Worker)
 }
 
 /// Sets both the limit and the one up to which it can be raised.

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 
 use crate::call::Library;
-use crate::fault::{CallError, Fault};
-use crate::frame::{Answer, FrameError, Kind, MAX_LENGTH, Request, begin, finish};
+use crate::fault::{CallError, CallFault};
+use crate::frame::{AnswerFrame, FrameError, Kind, MAX_LENGTH, RequestFrame, begin, finish};
 use crate::hello::{Hello, Ready};
 
 const CHUNK: usize = 64 << 10;
@@ -48,9 +48,9 @@ impl Requests {
     }
 
     /// The next frame; nothing when the server has closed the pipe.
-    pub(super) fn next(&mut self) -> Result<Option<Request<'_>>, Broken> {
+    pub(super) fn next(&mut self) -> Result<Option<RequestFrame<'_>>, Broken> {
         let frame = loop {
-            if let Some((_, length)) = Request::decode(&self.bytes[self.start..self.end])? {
+            if let Some((_, length)) = RequestFrame::decode(&self.bytes[self.start..self.end])? {
                 let start = self.start;
                 self.start += length;
                 break start..self.start;
@@ -59,16 +59,17 @@ impl Requests {
                 return Ok(None);
             }
         };
-        Ok(Request::decode(&self.bytes[frame])?.map(|(request, _)| request))
+        // Decoded once more: a frame of the loop would borrow the buffer that `fill` changes.
+        Ok(RequestFrame::decode(&self.bytes[frame])?.map(|(request, _)| request))
     }
 
     pub(super) fn hello(&mut self) -> Result<Option<(u32, Hello)>, Broken> {
         match self.next()? {
             None => Ok(None),
-            Some(Request::Hello { id, json }) => {
+            Some(RequestFrame::Hello { id, json }) => {
                 serde_json::from_slice(json).map(|hello| Some((id, hello))).map_err(Broken::Hello)
             }
-            Some(Request::Call { .. } | Request::Stop) => Err(Broken::Order),
+            Some(RequestFrame::Call { .. } | RequestFrame::Stop) => Err(Broken::Order),
         }
     }
 
@@ -122,12 +123,12 @@ impl Answers {
 
     pub(super) fn ready(&mut self, id: u32, ready: &Ready) -> Result<(), Broken> {
         let json = serde_json::to_vec(ready).map_err(|error| Broken::Pipe(error.into()))?;
-        Answer::Ready { id, json: &json }.encode(&mut self.bytes)?;
+        AnswerFrame::Ready { id, json: &json }.encode(&mut self.bytes)?;
         self.flush()
     }
 
     pub(super) fn load_failed(&mut self, id: u32, text: &str) -> Result<(), Broken> {
-        self.fail(id, &Fault::LoadFailed.because(text))
+        self.fail(id, &CallFault::LoadFailed.because(text))
     }
 
     /// Makes the call and answers it. Returns the fault if it failed.
@@ -135,14 +136,15 @@ impl Answers {
         &mut self,
         library: &mut Library,
         (id, function, values): (u32, u16, &[u8]),
-    ) -> Result<Option<Fault>, Broken> {
+    ) -> Result<Option<CallFault>, Broken> {
         let start = begin(&mut self.bytes, id, Kind::Result, 0);
         let called = library.call(usize::from(function), values, &mut self.bytes).and_then(|()| {
-            finish(&mut self.bytes, start).map_err(|error| Fault::TooLong.because(error.to_string()))
+            finish(&mut self.bytes, start).map_err(|error| CallFault::TooLong.because(error.to_string()))
         });
         match called {
             Ok(()) => self.flush().map(|()| None),
             Err(error) => {
+                // What the call wrote of its result must not be sent in front of the fault.
                 self.bytes.clear();
                 self.fail(id, &error)?;
                 Ok(Some(error.fault))
@@ -151,7 +153,7 @@ impl Answers {
     }
 
     fn fail(&mut self, id: u32, error: &CallError) -> Result<(), Broken> {
-        Answer::Fail { id, fault: error.fault, text: &error.text }.encode(&mut self.bytes)?;
+        AnswerFrame::Fail { id, fault: error.fault, text: &error.text }.encode(&mut self.bytes)?;
         self.flush()
     }
 

@@ -29,6 +29,8 @@ static CALL: AtomicU32 = AtomicU32::new(0);
 
 /// Notes which call runs, so that the handler can name it.
 pub(super) fn set_call(id: u32) {
+    // Relaxed: a thread that the library started may see an older id. The server does not rely on it, it blames the
+    // oldest call without an answer.
     CALL.store(id, Ordering::Relaxed);
 }
 
@@ -51,6 +53,8 @@ fn install(signal: c_int) -> io::Result<()> {
     // SAFETY: all zeroes is a valid `sigaction`: no flags, an empty mask.
     let mut action: libc::sigaction = unsafe { mem::zeroed() };
     action.sa_sigaction = on_signal as *const () as usize;
+    // On a stack of its own, as the fault may be that the other is full. Reset and not deferred, so that a fault inside
+    // the handler, and the signal that it raises at its end, kill the process at once.
     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESETHAND | libc::SA_NODEFER;
     // SAFETY: the handler has the signature that SA_SIGINFO asks for and only makes calls that are
     // allowed in a signal handler.

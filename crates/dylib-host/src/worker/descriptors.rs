@@ -45,6 +45,8 @@ fn replace_standard() -> io::Result<()> {
     Ok(())
 }
 
+/// A descriptor that was inherited may be a pipe of another worker, which would not notice that the server hung up as
+/// long as this process holds a copy.
 fn close_others(kept: Descriptors) {
     let (low, high) = (kept.requests.min(kept.answers), kept.requests.max(kept.answers));
     close_range(3, low - 1);

@@ -22,6 +22,7 @@ pub(super) fn leave(ending: Ending) -> ! {
 pub(super) fn end(ending: Ending) -> ! {
     // SAFETY: none of the calls touches memory. Group 0 is ours alone if we lead it.
     unsafe {
+        // In a group that another process leads, whoever started us would be killed too.
         if libc::getpgrp() == libc::getpid() {
             libc::kill(0, libc::SIGKILL);
         }

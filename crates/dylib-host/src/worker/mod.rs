@@ -11,8 +11,9 @@ use std::convert::Infallible;
 use std::io::{self, Write};
 
 use crate::call::Library;
+use crate::error_chain;
 use crate::hello::{Abi, Enforced, Hello, Ready};
-use crate::load::{LoadError, locate};
+use crate::load::{LibraryError, locate};
 use crate::sandbox::{
     addresses, answer_traps, restrict_calls, restrict_calls_of_loading, restrict_files, restrict_resources,
 };
@@ -46,7 +47,7 @@ fn work() -> Result<Infallible, Broken> {
             end(ending)
         }
         Err(error) => {
-            answers.load_failed(id, &error.chain())?;
+            answers.load_failed(id, &error_chain(&error))?;
             leave(Ending::Unfit)
         }
     }
@@ -58,17 +59,20 @@ fn complain(broken: &Broken) {
 
 /// The order matters: no code of the library runs before landlock, the rlimits and the filter for loading, and none but
 /// the loading before the last filter. The handler of trapped calls comes before the filters that trap. The rlimits come before the filters, which forbid to set them.
-fn prepare(hello: &Hello, descriptors: Descriptors) -> Result<(Library, Ready), LoadError> {
+fn prepare(hello: &Hello, descriptors: Descriptors) -> Result<(Library, Ready), LibraryError> {
     let plan = &hello.plan;
     let path = locate(&plan.library)?;
+    // While `/proc` can be read.
     let own = addresses();
+    // Landlock holds for this thread and those that it starts: the one that watches the pipe comes after it.
     let files = restrict_files(&hello.sandbox, &path)?;
-    hang_up::watch(descriptors.requests).map_err(LoadError::Worker)?;
+    hang_up::watch(descriptors.requests).map_err(LibraryError::Worker)?;
     restrict_resources(&plan.limits, own)?;
     answer_traps(hello.sandbox.profile, crash::on_signal)?;
     restrict_calls_of_loading(hello.sandbox.profile)?;
     let library = Library::open_file(&path, plan)?;
-    crash::report_to(descriptors.answers, library.ranges()).map_err(LoadError::Worker)?;
+    // After the loading: a constructor may have replaced the handlers.
+    crash::report_to(descriptors.answers, library.ranges()).map_err(LibraryError::Worker)?;
     let system_calls = restrict_calls(hello.sandbox.profile)?;
     let enforced = Enforced { files, system_calls };
     let ready = Ready { functions: library.readiness(), abi: Abi::HOST, enforced };

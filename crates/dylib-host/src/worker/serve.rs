@@ -5,8 +5,8 @@ use super::channel::{Answers, Broken, Requests};
 use super::crash;
 use super::ending::Ending;
 use crate::call::Library;
-use crate::fault::Fault;
-use crate::frame::Request;
+use crate::fault::CallFault;
+use crate::frame::RequestFrame;
 use crate::sandbox::forget_denials;
 
 /// Serves until there is a reason to end.
@@ -17,14 +17,15 @@ pub(super) fn serve(
 ) -> Result<Ending, Broken> {
     while let Some(request) = requests.next()? {
         let (id, function, values) = match request {
-            Request::Call { id, function, values } => (id, function, values),
-            Request::Stop => return Ok(Ending::Stopped),
-            Request::Hello { .. } => return Err(Broken::Order),
+            RequestFrame::Call { id, function, values } => (id, function, values),
+            RequestFrame::Stop => return Ok(Ending::Stopped),
+            RequestFrame::Hello { .. } => return Err(Broken::Order),
         };
         crash::set_call(id);
+        // Before the call, not after it: a thread that an earlier call left running may be refused something at any time.
         forget_denials();
         let fault = answers.call(&mut library, (id, function, values))?;
-        if fault.is_some_and(Fault::ends_worker) {
+        if fault.is_some_and(CallFault::ends_worker) {
             // Calls that wait in the pipe must not meet a library in this state: they are sent again to
             // the next worker.
             return Ok(Ending::Unfit);

@@ -2,7 +2,7 @@
 
 use toolmux_dylib_host::frame::Crash;
 use toolmux_dylib_host::hello::Profile;
-use toolmux_dylib_host::plan::{Function, Length, Pass, Return};
+use toolmux_dylib_host::plan::{CFunction, CReturn, Length, Pass};
 use toolmux_dylib_host::scalar::Scalar;
 
 use crate::plans::{A_INT, INT, Values, function, hello, output, plan};
@@ -11,7 +11,7 @@ use crate::worker::{Reply, Worker};
 const PROFILES: [Profile; 3] = [Profile::Pure, Profile::Deny, Profile::Off];
 
 #[track_caller]
-fn check(function: &Function, values: &Values, signal: i32, address: Option<u64>) {
+fn check(function: &CFunction, values: &Values, signal: i32, address: Option<u64>) {
     for profile in PROFILES {
         let mut worker = Worker::start(&hello(plan(vec![function.clone()]), profile));
         let reply = worker.call(0, values);
@@ -26,19 +26,19 @@ fn check(function: &Function, values: &Values, signal: i32, address: Option<u64>
 
 #[test]
 fn a_segmentation_fault_says_where() {
-    check(&function("segv", &[], Return::Void), &Values::none(), libc::SIGSEGV, Some(16));
+    check(&function("segv", &[], CReturn::Void), &Values::none(), libc::SIGSEGV, Some(16));
 }
 
 #[test]
 fn a_wild_write_says_where() {
     let address = ("address", Pass::Value(Scalar::UnsignedLong));
-    let function = function("wild_write", &[address], Return::Void);
+    let function = function("wild_write", &[address], CReturn::Void);
     check(&function, &Values::none().word(0x1234_5000), libc::SIGSEGV, Some(0x1234_5000));
 }
 
 #[test]
 fn abort_is_a_crash_without_an_address() {
-    check(&function("do_abort", &[], Return::Void), &Values::none(), libc::SIGABRT, Some(0));
+    check(&function("do_abort", &[], CReturn::Void), &Values::none(), libc::SIGABRT, Some(0));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn a_plain_signal_ends_the_worker_without_last_words() {
 
 #[test]
 fn the_guilty_call_is_the_oldest_without_an_answer() {
-    let functions = vec![function("counter", &[], INT), function("segv", &[], Return::Void)];
+    let functions = vec![function("counter", &[], INT), function("segv", &[], CReturn::Void)];
     let mut worker = Worker::start(&hello(plan(functions), Profile::Pure));
     let calls = worker.begin_all([0, 0, 1, 0]);
     assert_eq!(worker.reply(calls[0]), Reply::Values(Values::none().int(1).0));

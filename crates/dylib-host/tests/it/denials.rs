@@ -7,7 +7,7 @@ use libc::{EACCES, EFAULT, ENOENT, EPERM};
 use tempfile::TempDir;
 use toolmux_dylib_host::denial::Denial;
 use toolmux_dylib_host::hello::{Hello, Profile, Sandbox};
-use toolmux_dylib_host::plan::Function;
+use toolmux_dylib_host::plan::CFunction;
 use toolmux_dylib_host::value::Reader;
 
 use crate::plans::{INT, PATH, Values, function, hello, plan};
@@ -39,7 +39,7 @@ impl Library {
         }
         let with_path = WITH_PATH.iter().map(|name| function(name, &[PATH], INT));
         let without = WITHOUT.iter().map(|name| function(name, &[], INT));
-        let functions = with_path.chain(without).map(|function| Function { errno: true, ..function });
+        let functions = with_path.chain(without).map(|function| CFunction { errno: true, ..function });
         let sandbox = Sandbox { profile, readable: vec![folder.path().join("listed")], writable: Vec::new() };
         let hello = Hello { sandbox, ..hello(plan(functions.collect()), profile) };
         Self { worker: Worker::start(&hello), folder }

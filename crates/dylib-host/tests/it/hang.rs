@@ -1,7 +1,7 @@
 //! Functions that never return: the server kills the group, nothing is left.
 
 use toolmux_dylib_host::hello::Profile;
-use toolmux_dylib_host::plan::Return;
+use toolmux_dylib_host::plan::CReturn;
 
 use crate::plans::{INT, Values, function, hello, plan};
 use crate::worker::{Reply, Worker};
@@ -9,7 +9,7 @@ use crate::worker::{Reply, Worker};
 #[track_caller]
 fn check(symbol: &str) {
     for profile in [Profile::Pure, Profile::Deny, Profile::Off] {
-        let mut worker = Worker::start(&hello(plan(vec![function(symbol, &[], Return::Void)]), profile));
+        let mut worker = Worker::start(&hello(plan(vec![function(symbol, &[], CReturn::Void)]), profile));
         worker.begin(0, &Values::none());
         worker.wait_until_inside();
         worker.kill_group();

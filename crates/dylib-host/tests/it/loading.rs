@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use toolmux_dylib_host::fault::Fault;
+use toolmux_dylib_host::fault::CallFault;
 use toolmux_dylib_host::hello::{Abi, Degree, Enforced, Profile, Readiness};
-use toolmux_dylib_host::plan::{By, Direction, Function, Length, Pass, Plan, Return};
+use toolmux_dylib_host::plan::{By, CFunction, CReturn, Direction, Length, Pass, Plan};
 use toolmux_dylib_host::scalar::Scalar::{Char, Double, Float, Int};
-use toolmux_dylib_host::{Library, LoadError};
+use toolmux_dylib_host::{Library, LibraryError};
 
 use crate::fixture;
 use crate::plans::{
@@ -22,7 +22,7 @@ fn check_failed(library: &Path, text: &str) {
     let plan = Plan { library: library.to_str().unwrap().to_owned(), ..plan(Vec::new()) };
     let mut worker = Worker::spawn();
     let reply = worker.hello(&hello(plan.clone(), Profile::Pure));
-    let Reply::Failed(Fault::LoadFailed, told) = reply else { panic!("{reply:?}") };
+    let Reply::Failed(CallFault::LoadFailed, told) = reply else { panic!("{reply:?}") };
     assert!(told.contains(text), "{told}");
     assert_eq!(worker.wait_for_code(), Some(71));
     assert!(Library::open(&plan).is_err());
@@ -105,7 +105,7 @@ fn a_function_of_another_library_is_not_one_of_this() {
     assert_eq!(ready.functions, expected);
     let refused = worker.call(0, &Values::none());
     let text = "no function 0 can be called".to_owned();
-    assert_eq!(refused, Reply::Failed(Fault::UnknownFunction, text));
+    assert_eq!(refused, Reply::Failed(CallFault::UnknownFunction, text));
     assert_eq!(worker.result(3, &Values::none()), Values::none().int(1).0);
 }
 
@@ -114,7 +114,7 @@ fn a_plan_that_cannot_be_called_is_refused_with_its_reason() {
     let float = ("x", Pass::Value(Float));
     let sized_by = |parameter| ("x", buffer(Char, Direction::Out, Some(size_from(parameter)), Length::All));
     let of = |parameters: &[(&str, Pass)]| function("add", parameters, INT);
-    let variadic = |fixed, parameter: &(&str, Pass)| Function {
+    let variadic = |fixed, parameter: &(&str, Pass)| CFunction {
         fixed_parameters: Some(fixed),
         ..of(&[A_INT, parameter.clone()])
     };
@@ -145,7 +145,7 @@ fn a_plan_that_cannot_be_called_is_refused_with_its_reason() {
 
 #[test]
 fn a_void_function_may_have_no_parameters_at_all() {
-    let mut library = Library::open(&plan(vec![function("free_count", &[], Return::Void)])).unwrap();
+    let mut library = Library::open(&plan(vec![function("free_count", &[], CReturn::Void)])).unwrap();
     let mut output = Vec::new();
     library.call(0, &[], &mut output).unwrap();
     assert!(output.is_empty());
@@ -154,5 +154,5 @@ fn a_void_function_may_have_no_parameters_at_all() {
 #[test]
 fn an_unreadable_library_says_why() {
     let error = Library::open(&Plan { library: "/".to_owned(), ..plan(Vec::new()) }).unwrap_err();
-    assert!(matches!(error, LoadError::NotALibrary(_)), "{error:?}");
+    assert!(matches!(error, LibraryError::NotALibrary(_)), "{error:?}");
 }

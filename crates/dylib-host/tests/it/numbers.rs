@@ -3,7 +3,7 @@
 
 use toolmux_dylib_host::Library;
 use toolmux_dylib_host::hello::Profile;
-use toolmux_dylib_host::plan::{By, Direction, Function, Length, Pass, Plan, Return, Size};
+use toolmux_dylib_host::plan::{By, CFunction, CReturn, Direction, Length, Pass, Plan, Size};
 use toolmux_dylib_host::scalar::{Class, Scalar};
 
 use crate::plans::{
@@ -18,7 +18,7 @@ struct Both {
 }
 
 impl Both {
-    fn open(functions: Vec<Function>) -> Self {
+    fn open(functions: Vec<CFunction>) -> Self {
         let plan: Plan = plan(functions);
         Self { library: Library::open(&plan).unwrap(), worker: Worker::start(&hello(plan, Profile::Pure)) }
     }
@@ -35,7 +35,7 @@ fn name(scalar: Scalar) -> String {
     serde_json::to_value(scalar).unwrap().as_str().unwrap().to_owned()
 }
 
-fn of_type(scalar: Scalar) -> Vec<Function> {
+fn of_type(scalar: Scalar) -> Vec<CFunction> {
     let name = name(scalar);
     let value = Pass::Value(scalar);
     let wide = if scalar.class() == Class::Float { Scalar::Double } else { Scalar::UnsignedLongLong };
@@ -43,19 +43,19 @@ fn of_type(scalar: Scalar) -> Vec<Function> {
     let as_many = buffer(scalar, Direction::Out, Some(size_of(0)), Length::All);
     let count = ("n", length(0, Scalar::Int, By::Value));
     vec![
-        function(&format!("id_{name}"), &[("x", value.clone())], Return::Value(scalar)),
-        function(&format!("in_{name}"), &[("x", one)], Return::Value(scalar)),
+        function(&format!("id_{name}"), &[("x", value.clone())], CReturn::Value(scalar)),
+        function(&format!("in_{name}"), &[("x", one)], CReturn::Value(scalar)),
         function(
             &format!("out_{name}"),
             &[("x", output(scalar, 1, Length::All)), ("v", value)],
-            Return::Void,
+            CReturn::Void,
         ),
         function(
             &format!("dbl_{name}"),
             &[("in", input(scalar)), count.clone(), ("out", as_many)],
-            Return::Void,
+            CReturn::Void,
         ),
-        function(&format!("sum_{name}"), &[("in", input(scalar)), count], Return::Value(wide)),
+        function(&format!("sum_{name}"), &[("in", input(scalar)), count], CReturn::Value(wide)),
     ]
 }
 
@@ -141,7 +141,7 @@ fn variadic_functions_get_what_follows_the_dots() {
     let of = |symbol, scalar, returns| {
         let x = ("x", Pass::Value(scalar));
         let parameters = [A_INT, x.clone(), x.clone(), x];
-        Function { fixed_parameters: Some(1), ..function(symbol, &parameters, Return::Value(returns)) }
+        CFunction { fixed_parameters: Some(1), ..function(symbol, &parameters, CReturn::Value(returns)) }
     };
     let mut both =
         Both::open(vec![of("vsum", Scalar::Int, Scalar::Long), of("vsumd", Scalar::Double, Scalar::Double)]);
@@ -154,9 +154,9 @@ fn floats_keep_their_width() {
     let float = Scalar::Float;
     let operand = Pass::Value(float);
     let mut both = Both::open(vec![
-        function("mulf", &[("a", operand.clone()), ("b", operand)], Return::Value(float)),
-        function("nan_", &[], Return::Value(Scalar::Double)),
-        function("inf_", &[A_INT], Return::Value(Scalar::Double)),
+        function("mulf", &[("a", operand.clone()), ("b", operand)], CReturn::Value(float)),
+        function("nan_", &[], CReturn::Value(Scalar::Double)),
+        function("inf_", &[A_INT], CReturn::Value(Scalar::Double)),
     ]);
     both.check(0, &Values::none().float(0.1).float(3.0), &Values::none().float(0.1_f32 * 3.0));
     both.check(2, &Values::none().int(1), &Values::none().double(f64::INFINITY));
@@ -169,7 +169,7 @@ fn floats_keep_their_width() {
 fn pointers_to_numbers_are_read_after_the_call() {
     let swapped = buffer(Scalar::Int, Direction::InOut, Some(Size::Fixed(1)), Length::All);
     let mut both = Both::open(vec![
-        function("swap_int", &[("a", swapped.clone()), ("b", swapped)], Return::Void),
+        function("swap_int", &[("a", swapped.clone()), ("b", swapped)], CReturn::Void),
         function("in_int", &[("x", input(Scalar::Int))], INT),
     ]);
     both.check(0, &Values::none().ints(&[7]).ints(&[-9]), &Values::none().ints(&[-9]).ints(&[7]));
@@ -178,7 +178,7 @@ fn pointers_to_numbers_are_read_after_the_call() {
 
 #[test]
 fn errno_is_zero_unless_the_call_set_it() {
-    let mut both = Both::open(vec![Function { errno: true, ..function("set_errno", &[A_INT], INT) }]);
+    let mut both = Both::open(vec![CFunction { errno: true, ..function("set_errno", &[A_INT], INT) }]);
     both.check(0, &Values::none().int(17), &Values::none().int(-1).errno(17).null());
     both.check(0, &Values::none().int(0), &Values::none().int(0).errno(0).null());
 }

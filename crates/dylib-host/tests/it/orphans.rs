@@ -5,9 +5,9 @@ use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
-use toolmux_dylib_host::frame::Request;
+use toolmux_dylib_host::frame::RequestFrame;
 use toolmux_dylib_host::hello::{Hello, Profile};
-use toolmux_dylib_host::plan::{Function, Return};
+use toolmux_dylib_host::plan::{CFunction, CReturn};
 
 use crate::plans::{A_INT, INT, Values, function, hello, plan};
 use crate::worker::{Reply, Worker, pipe};
@@ -17,8 +17,8 @@ const PROFILES: [Profile; 3] = [Profile::Pure, Profile::Deny, Profile::Off];
 fn frames(hello: &Hello) -> Vec<u8> {
     let json = serde_json::to_vec(hello).unwrap();
     let mut bytes = Vec::new();
-    Request::Hello { id: 0, json: &json }.encode(&mut bytes).unwrap();
-    Request::Call { id: 1, function: 0, values: &[] }.encode(&mut bytes).unwrap();
+    RequestFrame::Hello { id: 0, json: &json }.encode(&mut bytes).unwrap();
+    RequestFrame::Call { id: 1, function: 0, values: &[] }.encode(&mut bytes).unwrap();
     bytes
 }
 
@@ -26,7 +26,7 @@ fn frames(hello: &Hello) -> Vec<u8> {
 fn a_worker_in_an_endless_loop_ends_when_the_pipe_is_closed() {
     for profile in PROFILES {
         for symbol in ["spin", "hang", "block_sigs_spin"] {
-            let mut worker = Worker::start(&hello(plan(vec![function(symbol, &[], Return::Void)]), profile));
+            let mut worker = Worker::start(&hello(plan(vec![function(symbol, &[], CReturn::Void)]), profile));
             worker.begin(0, &Values::none());
             worker.wait_until_inside();
             worker.close_requests();
@@ -44,7 +44,7 @@ fn a_worker_in_an_endless_loop_ends_when_its_server_is_killed() {
         let mut server = Command::new("cat").stdin(for_cat).stdout(to_worker).spawn().unwrap();
         let mut worker = Command::new(env!("CARGO_BIN_EXE_dyn-worker"));
         let (mut worker, mut stderr) = spawn(worker.stdin(requests));
-        to_cat.write_all(&frames(&hello(plan(vec![function("spin", &[], Return::Void)]), profile))).unwrap();
+        to_cat.write_all(&frames(&hello(plan(vec![function("spin", &[], CReturn::Void)]), profile))).unwrap();
         std::io::Read::read_exact(&mut stderr, &mut [0; 7]).unwrap();
         server.kill().unwrap();
         assert_eq!(server.wait().unwrap().signal(), Some(libc::SIGKILL));
@@ -62,7 +62,7 @@ fn a_worker_whose_library_hangs_while_loading_ends_with_its_server() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dyn-worker"));
     let mut worker = Worker::spawn_by(command.env("FIXTURE_HANG_ON_LOAD", "1"));
     let json = serde_json::to_vec(&hello(plan(Vec::new()), Profile::Pure)).unwrap();
-    worker.request(Request::Hello { id: 0, json: &json });
+    worker.request(RequestFrame::Hello { id: 0, json: &json });
     worker.wait_until_inside();
     worker.close_requests();
     worker.wait();
@@ -77,7 +77,7 @@ fn a_worker_that_was_never_greeted_ends_with_its_server() {
 
 #[test]
 fn a_stopped_and_continued_worker_still_watches_the_pipe() {
-    let mut worker = Worker::start(&hello(plan(vec![function("spin", &[], Return::Void)]), Profile::Pure));
+    let mut worker = Worker::start(&hello(plan(vec![function("spin", &[], CReturn::Void)]), Profile::Pure));
     worker.begin(0, &Values::none());
     worker.wait_until_inside();
     worker.signal(libc::SIGSTOP);
@@ -86,8 +86,8 @@ fn a_stopped_and_continued_worker_still_watches_the_pipe() {
     worker.wait();
 }
 
-fn leaving_a_child() -> Vec<Function> {
-    vec![function("fork_bomb_one", &[], INT), function("do_exit", &[A_INT], Return::Void)]
+fn leaving_a_child() -> Vec<CFunction> {
+    vec![function("fork_bomb_one", &[], INT), function("do_exit", &[A_INT], CReturn::Void)]
 }
 
 #[test]

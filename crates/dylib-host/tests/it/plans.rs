@@ -1,9 +1,9 @@
 //! Plans in few words, and the plan of the whole fixture library.
 
 use toolmux_dylib_host::hello::{Hello, Profile, Sandbox};
-use toolmux_dylib_host::limits::Limits;
+use toolmux_dylib_host::limits::WorkerLimits;
 use toolmux_dylib_host::plan::{
-    Buffer, By, Direction, Function, Length, Measure, Parameter, Pass, Plan, Pointee, Return, Size,
+    Buffer, By, CFunction, CParameter, CReturn, Direction, Length, Measure, Pass, Plan, Pointee, Size,
 };
 use toolmux_dylib_host::scalar::Scalar::{
     self, Char, Double, Float, Int, Long, LongLong, Short, UnsignedChar,
@@ -12,9 +12,9 @@ use toolmux_dylib_host::value::{put_bytes, put_word};
 
 use crate::fixture;
 
-pub(crate) fn function(symbol: &str, parameters: &[(&str, Pass)], returns: Return) -> Function {
-    let parameter = |(name, pass): &(&str, Pass)| Parameter { name: (*name).to_owned(), pass: pass.clone() };
-    Function {
+pub(crate) fn function(symbol: &str, parameters: &[(&str, Pass)], returns: CReturn) -> CFunction {
+    let parameter = |(name, pass): &(&str, Pass)| CParameter { name: (*name).to_owned(), pass: pass.clone() };
+    CFunction {
         symbol: symbol.to_owned(),
         parameters: parameters.iter().map(parameter).collect(),
         returns,
@@ -68,16 +68,16 @@ pub(crate) fn pointee(element: Scalar, size: Option<Size>, length: Length, free:
     Pointee { element, size, length, free: free.map(str::to_owned) }
 }
 
-pub(crate) fn string(free: Option<&str>) -> Return {
-    Return::Pointer(pointee(Char, None, Length::Nul, free))
+pub(crate) fn string(free: Option<&str>) -> CReturn {
+    CReturn::Pointer(pointee(Char, None, Length::Nul, free))
 }
 
 /// A plan of the fixture library.
-pub(crate) fn plan(functions: Vec<Function>) -> Plan {
+pub(crate) fn plan(functions: Vec<CFunction>) -> Plan {
     Plan {
         library: fixture::library().to_str().unwrap().to_owned(),
         generation: 1,
-        limits: Limits::default(),
+        limits: WorkerLimits::default(),
         functions,
     }
 }
@@ -133,12 +133,12 @@ impl Values {
     }
 }
 
-pub(crate) const INT: Return = Return::Value(Int);
+pub(crate) const INT: CReturn = CReturn::Value(Int);
 pub(crate) const A_INT: (&str, Pass) = ("a", Pass::Value(Int));
 pub(crate) const PATH: (&str, Pass) = ("path", text_in());
 
 /// `add`, `mix12` and `mix20`: how arguments reach C.
-pub(crate) fn passing() -> Vec<Function> {
+pub(crate) fn passing() -> Vec<CFunction> {
     let value = Pass::Value;
     let unsigned = UnsignedChar;
     let mix12 =
@@ -147,7 +147,7 @@ pub(crate) fn passing() -> Vec<Function> {
     mix20.extend([Float, Short, Float, Char]);
     let of = |symbol, scalars: &[Scalar]| {
         let parameters: Vec<_> = scalars.iter().map(|scalar| ("x", value(*scalar))).collect();
-        function(symbol, &parameters, Return::Value(Double))
+        function(symbol, &parameters, CReturn::Value(Double))
     };
     vec![function("add", &[A_INT, ("b", value(Int))], INT), of("mix12", &mix12), of("mix20", &mix20)]
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use toolmux_dylib_host::Library;
-use toolmux_dylib_host::plan::{By, Direction, Length, Pass, Return};
+use toolmux_dylib_host::plan::{By, CReturn, Direction, Length, Pass};
 use toolmux_dylib_host::scalar::Scalar;
 
 use crate::plans::{Values, buffer, function, input, length, passing, plan, size_of, text_in};
@@ -10,7 +10,7 @@ use crate::plans::{Values, buffer, function, input, length, passing, plan, size_
 fn library() -> Library {
     let long = Scalar::LongLong;
     let mut functions = passing();
-    functions.push(function("id_long_long", &[("x", Pass::Value(long))], Return::Value(long)));
+    functions.push(function("id_long_long", &[("x", Pass::Value(long))], CReturn::Value(long)));
     functions.push(function(
         "dbl_short",
         &[
@@ -18,9 +18,9 @@ fn library() -> Library {
             ("n", length(0, Scalar::Int, By::Value)),
             ("out", buffer(Scalar::Short, Direction::Out, Some(size_of(0)), Length::All)),
         ],
-        Return::Void,
+        CReturn::Void,
     ));
-    functions.push(function("is_null", &[("s", text_in())], Return::Value(Scalar::Int)));
+    functions.push(function("is_null", &[("s", text_in())], CReturn::Value(Scalar::Int)));
     Library::open(&plan(functions)).unwrap()
 }
 

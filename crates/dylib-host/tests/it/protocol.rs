@@ -1,9 +1,9 @@
 //! Broken frames and payloads end or refuse; they never confuse a worker.
 
-use toolmux_dylib_host::fault::Fault;
-use toolmux_dylib_host::frame::Request;
+use toolmux_dylib_host::fault::CallFault;
+use toolmux_dylib_host::frame::RequestFrame;
 use toolmux_dylib_host::hello::Profile;
-use toolmux_dylib_host::plan::{Pass, Return};
+use toolmux_dylib_host::plan::{CReturn, Pass};
 use toolmux_dylib_host::scalar::Scalar;
 
 use crate::plans::{INT, Values, function, hello, input, passing, plan};
@@ -32,10 +32,10 @@ fn a_broken_frame_ends_the_worker() {
 #[test]
 fn hello_comes_first_and_once() {
     let mut call = Vec::new();
-    Request::Call { id: 1, function: 0, values: &[] }.encode(&mut call).unwrap();
+    RequestFrame::Call { id: 1, function: 0, values: &[] }.encode(&mut call).unwrap();
     check_broken(Worker::spawn(), &call, "must be HELLO");
     let mut hello = Vec::new();
-    Request::Hello { id: 0, json: b"{}" }.encode(&mut hello).unwrap();
+    RequestFrame::Hello { id: 0, json: b"{}" }.encode(&mut hello).unwrap();
     check_broken(start(), &hello, "must be HELLO");
     check_broken(Worker::spawn(), &hello, "missing field");
 }
@@ -44,7 +44,7 @@ fn hello_comes_first_and_once() {
 fn a_payload_that_does_not_fit_the_plan_is_refused() {
     let mut functions = passing();
     functions.push(function("in_int", &[("x", input(Scalar::Int))], INT));
-    functions.push(function("out_int", &[("x", Pass::Value(Scalar::Int))], Return::Void));
+    functions.push(function("out_int", &[("x", Pass::Value(Scalar::Int))], CReturn::Void));
     let mut worker = Worker::start(&hello(plan(functions), Profile::Pure));
     let cases = [
         (0, Values::none().int(1), "the payload ends inside a value"),
@@ -53,10 +53,10 @@ fn a_payload_that_does_not_fit_the_plan_is_refused() {
         (3, Values(vec![200, 0, 0, 0, 1]), "the payload ends inside a value"),
     ];
     for (function, values, text) in cases {
-        assert_eq!(worker.call(function, &values), Reply::Failed(Fault::Malformed, text.to_owned()));
+        assert_eq!(worker.call(function, &values), Reply::Failed(CallFault::Malformed, text.to_owned()));
     }
     let unknown = worker.call(99, &Values::none());
-    assert!(matches!(unknown, Reply::Failed(Fault::UnknownFunction, _)), "{unknown:?}");
+    assert!(matches!(unknown, Reply::Failed(CallFault::UnknownFunction, _)), "{unknown:?}");
     assert_eq!(worker.result(0, &Values::none().int(1).int(2)), Values::none().int(3).0);
 }
 
@@ -66,7 +66,7 @@ fn frames_arrive_in_any_pieces() {
     let mut bytes = Vec::new();
     for id in 1..=3 {
         let values = Values::none().int(i64::from(id)).int(10).0;
-        Request::Call { id, function: 0, values: &values }.encode(&mut bytes).unwrap();
+        RequestFrame::Call { id, function: 0, values: &values }.encode(&mut bytes).unwrap();
     }
     for piece in bytes.chunks(5) {
         worker.send(piece);

@@ -2,7 +2,7 @@
 
 use toolmux_dylib_host::Library;
 use toolmux_dylib_host::hello::{Profile, Readiness};
-use toolmux_dylib_host::plan::{By, Direction, Function, Length, Measure, Pass, Plan, Return, Size};
+use toolmux_dylib_host::plan::{By, CFunction, CReturn, Direction, Length, Measure, Pass, Plan, Size};
 use toolmux_dylib_host::scalar::Scalar::{Char, Double, Int, Long, UnsignedChar, UnsignedInt, UnsignedLong};
 use toolmux_dylib_host::value::Reader;
 
@@ -12,7 +12,7 @@ use crate::plans::{
 };
 use crate::worker::Worker;
 
-fn start(library: &str, functions: Vec<Function>) -> Worker {
+fn start(library: &str, functions: Vec<CFunction>) -> Worker {
     let mut worker = Worker::spawn();
     let ready = worker.greet(&hello(Plan { library: library.to_owned(), ..plan(functions) }, Profile::Pure));
     assert!(ready.functions.iter().all(|function| *function == Readiness::Callable), "{ready:?}");
@@ -20,7 +20,7 @@ fn start(library: &str, functions: Vec<Function>) -> Worker {
 }
 
 /// A worker, unless this system lacks the library.
-fn start_if_present(library: &str, functions: Vec<Function>) -> Option<Worker> {
+fn start_if_present(library: &str, functions: Vec<CFunction>) -> Option<Worker> {
     let plan = Plan { library: library.to_owned(), ..plan(Vec::new()) };
     match Library::open(&plan) {
         Ok(_) => Some(start(library, functions)),
@@ -34,7 +34,7 @@ fn start_if_present(library: &str, functions: Vec<Function>) -> Option<Worker> {
 #[test]
 fn libm_computes() {
     let x = || ("x", Pass::Value(Double));
-    let double = Return::Value(Double);
+    let double = CReturn::Value(Double);
     let mut worker = start(
         "libm.so.6",
         vec![
@@ -42,8 +42,8 @@ fn libm_computes() {
             // Chosen by the processor at load time: the symbol leads to a resolver, not to the code.
             function("sin", &[x()], double.clone()),
             function("frexp", &[x(), ("exp", output(Int, 1, Length::All))], double.clone()),
-            function("lround", &[x()], Return::Value(UnsignedLong)),
-            Function { errno: true, ..function("log", &[x()], double) },
+            function("lround", &[x()], CReturn::Value(UnsignedLong)),
+            CFunction { errno: true, ..function("log", &[x()], double) },
         ],
     );
     let of = |value: f64| Values::none().double(value);
@@ -57,7 +57,7 @@ fn libm_computes() {
 #[test]
 fn libc_works_on_text() {
     let text = ("s", text_in());
-    let format = Function {
+    let format = CFunction {
         fixed_parameters: Some(3),
         ..function(
             "snprintf",
@@ -74,7 +74,7 @@ fn libc_works_on_text() {
     let mut worker = start(
         "libc.so.6",
         vec![
-            function("strlen", std::slice::from_ref(&text), Return::Value(UnsignedLong)),
+            function("strlen", std::slice::from_ref(&text), CReturn::Value(UnsignedLong)),
             function("strdup", &[text], string(Some("free"))),
             function("toupper", &[("c", Pass::Value(Int))], INT),
             format,
@@ -96,7 +96,7 @@ fn libc_swaps_bytes_from_one_buffer_to_another() {
             ("to", buffer(Char, Direction::Out, Some(size_of(0)), Length::All)),
             ("n", length(0, Long, By::Value)),
         ],
-        Return::Void,
+        CReturn::Void,
     );
     let mut worker = start("libc.so.6", vec![swab]);
     assert_eq!(worker.result(0, &Values::none().bytes(b"abcd")), Values::none().bytes(b"badc").0);
@@ -121,7 +121,7 @@ fn zlib_compresses_and_restores() {
         ("len", length(1, UnsignedInt, By::Value)),
     ];
     let functions = vec![
-        function("crc32", &seeded, Return::Value(UnsignedLong)),
+        function("crc32", &seeded, CReturn::Value(UnsignedLong)),
         coded("compress", bound),
         coded("uncompress", Size::Fixed(1 << 16)),
     ];
@@ -179,7 +179,7 @@ fn libcrypto_hashes_and_finds_random_bytes_in_the_purest_sandbox() {
         ("md", output(UnsignedChar, 32, Length::All)),
     ];
     let random = [("buf", output(UnsignedChar, 16, Length::All)), ("num", length(0, Int, By::Value))];
-    let functions = vec![function("SHA256", &hashed, Return::Void), function("RAND_bytes", &random, INT)];
+    let functions = vec![function("SHA256", &hashed, CReturn::Void), function("RAND_bytes", &random, INT)];
     let Some(mut worker) = start_if_present("libcrypto.so.3", functions) else { return };
     let digest = worker.result(0, &Values::none().bytes(b"abc"));
     assert_eq!(digest[4..8], [0xba, 0x78, 0x16, 0xbf]);

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use toolmux_dylib_host::fault::Fault;
+use toolmux_dylib_host::fault::CallFault;
 use toolmux_dylib_host::hello::Profile;
-use toolmux_dylib_host::limits::Limits;
-use toolmux_dylib_host::plan::{Direction, Length, Pass, Plan, Return};
+use toolmux_dylib_host::limits::WorkerLimits;
+use toolmux_dylib_host::plan::{CReturn, Direction, Length, Pass, Plan};
 use toolmux_dylib_host::scalar::Scalar;
 
 use crate::plans::{A_INT, INT, Values, buffer, function, hello, plan, size_from};
@@ -18,7 +18,7 @@ const MALLOC_DEBUG: [&str; 2] =
 /// Which of these many bytes a library gets, one after the other, when it may take `memory`.
 fn check(memory: u64, wanted: [i64; 3], expect: [bool; 3]) {
     let leak = function("leak", &[("bytes", Pass::Value(Scalar::UnsignedLong))], INT);
-    let limits = Limits { memory, ..Limits::default() };
+    let limits = WorkerLimits { memory, ..WorkerLimits::default() };
     let mut worker = Worker::start(&hello(Plan { limits, ..plan(vec![leak]) }, Profile::Pure));
     let got = wanted.map(|bytes| worker.result(0, &Values::none().int(bytes)) == Values::none().int(1).0);
     assert_eq!(got, expect, "of {memory}");
@@ -26,7 +26,7 @@ fn check(memory: u64, wanted: [i64; 3], expect: [bool; 3]) {
 
 #[test]
 fn memory_ends_at_the_limit_and_the_worker_goes_on() {
-    check(Limits::default().memory, [800 << 20, 400 << 20, 1000], [true, false, true]);
+    check(WorkerLimits::default().memory, [800 << 20, 400 << 20, 1000], [true, false, true]);
 }
 
 #[test]
@@ -37,11 +37,11 @@ fn what_the_worker_itself_takes_is_not_the_library_s() {
 #[test]
 fn a_buffer_that_finds_no_memory_is_refused_before_the_call() {
     let out = ("x", buffer(Scalar::Char, Direction::Out, Some(size_from(1)), Length::All));
-    let functions = vec![function("out_char", &[out, A_INT], Return::Void)];
-    let limits = Limits { memory: 64 << 20, outputs: 1 << 30, ..Limits::default() };
+    let functions = vec![function("out_char", &[out, A_INT], CReturn::Void)];
+    let limits = WorkerLimits { memory: 64 << 20, outputs: 1 << 30, ..WorkerLimits::default() };
     let mut worker = Worker::start(&hello(Plan { limits, ..plan(functions) }, Profile::Pure));
     let reply = worker.call(0, &Values::none().int(100 << 20));
-    assert!(matches!(reply, Reply::Failed(Fault::NoMemory, _)), "{reply:?}");
+    assert!(matches!(reply, Reply::Failed(CallFault::NoMemory, _)), "{reply:?}");
     assert!(matches!(worker.call(0, &Values::none().int(1000)), Reply::Values(_)));
 }
 
@@ -56,7 +56,7 @@ fn descriptors_end_at_the_limit() {
 
 #[test]
 fn an_overrun_heap_is_found_only_with_the_checking_allocator() {
-    let functions = || vec![function("smash_heap", &[A_INT], Return::Void)];
+    let functions = || vec![function("smash_heap", &[A_INT], CReturn::Void)];
     let Some(debug) = MALLOC_DEBUG.iter().find(|path| Path::new(path).exists()) else { return };
     let mut command = Command::new(env!("CARGO_BIN_EXE_dyn-worker"));
     let mut worker = Worker::spawn_by(command.env("LD_PRELOAD", debug).env("MALLOC_CHECK_", "3"));

@@ -9,7 +9,7 @@ use std::process::Command;
 use libc::{EACCES, EPERM};
 use tempfile::TempDir;
 use toolmux_dylib_host::hello::{Hello, Profile, Sandbox};
-use toolmux_dylib_host::plan::{Function, Plan};
+use toolmux_dylib_host::plan::{CFunction, Plan};
 
 use crate::fixture;
 use crate::plans::{A_INT, INT, PATH, Values, function, hello, plan};
@@ -54,7 +54,7 @@ impl Place {
     }
 
     fn hello(&self, profile: Profile) -> Hello {
-        let functions: Vec<Function> = vec![
+        let functions: Vec<CFunction> = vec![
             function("try_open", &[PATH], INT),
             function("try_write", &[PATH], INT),
             function("try_chmod", &[PATH], INT),

@@ -1,15 +1,15 @@
 //! Strings in, out, returned and allocated by the library.
 
-use toolmux_dylib_host::fault::Fault;
+use toolmux_dylib_host::fault::CallFault;
 use toolmux_dylib_host::hello::Profile;
-use toolmux_dylib_host::limits::Limits;
-use toolmux_dylib_host::plan::{Direction, Function, Length, Pass, Plan, Return, Size};
+use toolmux_dylib_host::limits::WorkerLimits;
+use toolmux_dylib_host::plan::{CFunction, CReturn, Direction, Length, Pass, Plan, Size};
 use toolmux_dylib_host::scalar::Scalar;
 
 use crate::plans::{A_INT, INT, Values, function, hello, plan, pointee, string, text, text_in};
 use crate::worker::{Reply, Worker};
 
-fn start(functions: Vec<Function>) -> Worker {
+fn start(functions: Vec<CFunction>) -> Worker {
     Worker::start(&hello(plan(functions), Profile::Pure))
 }
 
@@ -50,21 +50,21 @@ fn a_string_behind_an_out_parameter_is_copied_and_freed() {
 #[test]
 fn a_string_without_end_is_too_long_and_the_worker_goes_on() {
     let unterminated = function("unterminated", &[], string(None));
-    let sized = Return::Pointer(pointee(Scalar::Char, Some(Size::Fixed(5)), Length::Nul, None));
+    let sized = CReturn::Pointer(pointee(Scalar::Char, Some(Size::Fixed(5)), Length::Nul, None));
     let mut worker = start(vec![unterminated, function("unterminated", &[], sized)]);
     let text = "the return value has no end within 1048576 bytes".to_owned();
-    assert_eq!(worker.call(0, &Values::none()), Reply::Failed(Fault::TooLong, text));
+    assert_eq!(worker.call(0, &Values::none()), Reply::Failed(CallFault::TooLong, text));
     assert_eq!(worker.result(1, &Values::none()), Values::none().bytes(b"xxxxx").0);
 }
 
 #[test]
 fn the_limit_of_a_string_is_the_last_length_that_passes() {
     let functions = vec![function("heap_str", &[("s", text_in())], string(Some("heap_free")))];
-    let limits = Limits { text: 6, ..Limits::default() };
+    let limits = WorkerLimits { text: 6, ..WorkerLimits::default() };
     let mut worker = Worker::start(&hello(Plan { limits, ..plan(functions) }, Profile::Pure));
     assert_eq!(worker.result(0, &Values::none().bytes(b"abcd")), Values::none().bytes(b"<abcd>").0);
     let longer = worker.call(0, &Values::none().bytes(b"abcde"));
-    assert!(matches!(longer, Reply::Failed(Fault::TooLong, _)), "{longer:?}");
+    assert!(matches!(longer, Reply::Failed(CallFault::TooLong, _)), "{longer:?}");
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn a_string_is_edited_in_place() {
         function(
             "append",
             &[("text", text(Direction::InOut, Some(Size::Fixed(8)))), ("more", text_in())],
-            Return::Void,
+            CReturn::Void,
         ),
     ]);
     assert_eq!(worker.result(0, &Values::none().bytes(b"abc")), Values::none().int(3).bytes(b"ABC").0);
@@ -83,5 +83,5 @@ fn a_string_is_edited_in_place() {
     assert_eq!(appended, Values::none().bytes(b"abcdefg").0);
     let text = "`text` has room for 8 elements, its content needs 9".to_owned();
     let refused = worker.call(1, &Values::none().bytes(b"abcdefgh").bytes(b""));
-    assert_eq!(refused, Reply::Failed(Fault::OutOfRange, text));
+    assert_eq!(refused, Reply::Failed(CallFault::OutOfRange, text));
 }

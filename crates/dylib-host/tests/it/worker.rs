@@ -6,8 +6,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
-use toolmux_dylib_host::fault::Fault;
-use toolmux_dylib_host::frame::{Answer, Crash, Request};
+use toolmux_dylib_host::fault::CallFault;
+use toolmux_dylib_host::frame::{AnswerFrame, Crash, RequestFrame};
 use toolmux_dylib_host::hello::{Hello, Ready};
 
 use crate::plans::Values;
@@ -20,7 +20,7 @@ const PATIENCE_MS: i32 = 30_000;
 pub(crate) enum Reply {
     Ready(Ready),
     Values(Vec<u8>),
-    Failed(Fault, String),
+    Failed(CallFault, String),
     Crashed(Crash),
     EndOfPipe,
 }
@@ -66,7 +66,7 @@ impl Worker {
 
     pub(crate) fn hello(&mut self, hello: &Hello) -> Reply {
         let json = serde_json::to_vec(hello).unwrap();
-        self.request(Request::Hello { id: 0, json: &json });
+        self.request(RequestFrame::Hello { id: 0, json: &json });
         self.reply(0)
     }
 
@@ -86,7 +86,7 @@ impl Worker {
     /// Sends a call without waiting for its answer.
     pub(crate) fn begin(&mut self, function: usize, values: &Values) -> u32 {
         self.last += 1;
-        self.request(Request::Call { id: self.last, function: function as u16, values: &values.0 });
+        self.request(RequestFrame::Call { id: self.last, function: function as u16, values: &values.0 });
         self.last
     }
 
@@ -95,7 +95,7 @@ impl Worker {
         let mut bytes = Vec::new();
         let ids = functions.map(|function| {
             self.last += 1;
-            Request::Call { id: self.last, function, values: &[] }.encode(&mut bytes).unwrap();
+            RequestFrame::Call { id: self.last, function, values: &[] }.encode(&mut bytes).unwrap();
             self.last
         });
         self.send(&bytes);
@@ -103,10 +103,10 @@ impl Worker {
     }
 
     pub(crate) fn stop(&mut self) {
-        self.request(Request::Stop);
+        self.request(RequestFrame::Stop);
     }
 
-    pub(crate) fn request(&mut self, request: Request<'_>) {
+    pub(crate) fn request(&mut self, request: RequestFrame<'_>) {
         let mut bytes = Vec::new();
         request.encode(&mut bytes).unwrap();
         self.send(&bytes);
@@ -119,7 +119,7 @@ impl Worker {
     /// The next frame, which must answer `expected`.
     pub(crate) fn reply(&mut self, expected: u32) -> Reply {
         loop {
-            if let Some((answer, end)) = Answer::decode(&self.unread).unwrap() {
+            if let Some((answer, end)) = AnswerFrame::decode(&self.unread).unwrap() {
                 let (id, reply) = owned(&answer);
                 assert_eq!(id, expected, "{reply:?}");
                 self.unread.drain(..end);
@@ -210,12 +210,12 @@ pub(crate) fn pipe() -> (File, File) {
     (OwnedFd::from(read).into(), OwnedFd::from(write).into())
 }
 
-fn owned(answer: &Answer<'_>) -> (u32, Reply) {
+fn owned(answer: &AnswerFrame<'_>) -> (u32, Reply) {
     match *answer {
-        Answer::Ready { id, json } => (id, Reply::Ready(serde_json::from_slice(json).unwrap())),
-        Answer::Result { id, values } => (id, Reply::Values(values.to_vec())),
-        Answer::Fail { id, fault, text } => (id, Reply::Failed(fault, text.to_owned())),
-        Answer::Crash { id, crash } => (id, Reply::Crashed(crash)),
+        AnswerFrame::Ready { id, json } => (id, Reply::Ready(serde_json::from_slice(json).unwrap())),
+        AnswerFrame::Result { id, values } => (id, Reply::Values(values.to_vec())),
+        AnswerFrame::Fail { id, fault, text } => (id, Reply::Failed(fault, text.to_owned())),
+        AnswerFrame::Crash { id, crash } => (id, Reply::Crashed(crash)),
     }
 }
 

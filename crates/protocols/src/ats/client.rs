@@ -11,7 +11,7 @@ use toolmux_http::client::{Answer, HttpClient, HttpError, HttpLimits, base_of, r
 use toolmux_http::sse::{Decoder, TooLarge};
 use url::Url;
 
-use super::wire::{ListedTool, RefusalDocument, TaskDocument};
+use super::wire::{AtsTool, RefusalDocument, TaskDocument};
 
 /// The largest event.
 const EVENT_BYTES: usize = 64 << 20;
@@ -38,7 +38,6 @@ pub enum AtsError {
     /// The server says no.
     #[error("the server answered {status}: {detail}")]
     Refused {
-        /// The status.
         status: StatusCode,
         /// What it says.
         detail: String,
@@ -109,7 +108,7 @@ impl AtsClient {
     }
 
     /// The tools, or those of one agent.
-    pub async fn tools(&self, agent: Option<&str>) -> Result<Vec<ListedTool<'static>>, AtsError> {
+    pub async fn tools(&self, agent: Option<&str>) -> Result<Vec<AtsTool<'static>>, AtsError> {
         let mut path = vec!["get_tool"];
         path.extend(agent);
         let body = good(self.get(&path, HeaderMap::new()).await?).await?.body().await?;

@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::wire::{ListedTool, RefusalDocument, TaskDocument, decode};
+use super::wire::{AtsTool, RefusalDocument, TaskDocument, decode};
 use crate::fuzz_targets::{Target, examples};
 
 pub(crate) const TARGETS: &[Target] =
@@ -52,7 +52,7 @@ fn documents(data: &[u8]) {
         assert_eq!(faults.len(), told);
         assert!(faults.iter().map(|fault| fault.message.len()).sum::<usize>() <= 8 * data.len());
     }
-    if let Ok(tool) = serde_json::from_slice::<ListedTool<'_>>(data) {
+    if let Ok(tool) = serde_json::from_slice::<AtsTool<'_>>(data) {
         let said: Value = serde_json::from_slice(data).expect("it was read");
         assert_eq!((said["name"].as_str(), &said["input_schema"]), (Some(&*tool.name), &*tool.input_schema));
     }

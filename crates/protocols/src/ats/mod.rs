@@ -13,4 +13,4 @@ mod wire;
 pub use self::client::{AtsClient, AtsError, Followed};
 pub(crate) use self::serve::SERVED;
 pub(crate) use self::source::SOURCE;
-pub use self::wire::{ListedTool, MissingToken, ParameterFault, RefusalDocument, TaskDocument, TaskError};
+pub use self::wire::{AtsTool, MissingToken, ParameterFault, RefusalDocument, TaskDocument, TaskError};

@@ -135,15 +135,21 @@ fn quality(accept: &str, wanted: &str) -> Option<f32> {
     Some(named.find_map(|part| part.strip_prefix("q=")?.parse().ok()).unwrap_or(1.0))
 }
 
-async fn cancel(State(web): State<Arc<Web>>, PathPart(task): PathPart, request: Request) -> Response {
+/// Who asks for a change, when the request may make one.
+fn admit_change(web: &Web, request: Request) -> Result<Caller, Box<Response>> {
     let parts = request.into_parts().0;
-    let caller = match web.admit(&parts) {
-        Ok(caller) => caller,
-        Err(refusal) => return wire::refuse(&refusal),
-    };
-    if let Err((status, why)) = may_change(&parts) {
-        return wire::refused(status, why);
+    let caller = web.admit(&parts).map_err(|refusal| Box::new(wire::refuse(&refusal)))?;
+    match may_change(&parts) {
+        Ok(()) => Ok(caller),
+        Err((status, why)) => Err(Box::new(wire::refused(status, why))),
     }
+}
+
+async fn cancel(State(web): State<Arc<Web>>, PathPart(task): PathPart, request: Request) -> Response {
+    let caller = match admit_change(&web, request) {
+        Ok(caller) => caller,
+        Err(refused) => return *refused,
+    };
     match web.gateway.tasks().cancel(&caller, &TaskId::new(&task)).await {
         Ok(Some(task)) => {
             let body = serde_json::json!({ "data": wire::task(&task) });
@@ -155,14 +161,10 @@ async fn cancel(State(web): State<Arc<Web>>, PathPart(task): PathPart, request: 
 }
 
 async fn reset(State(web): State<Arc<Web>>, request: Request) -> Response {
-    let parts = request.into_parts().0;
-    let caller = match web.admit(&parts) {
+    let caller = match admit_change(&web, request) {
         Ok(caller) => caller,
-        Err(refusal) => return wire::refuse(&refusal),
+        Err(refused) => return *refused,
     };
-    if let Err((status, why)) = may_change(&parts) {
-        return wire::refused(status, why);
-    }
     // It concerns all sources, and its report names them.
     if caller.is_limited() {
         return wire::refused(StatusCode::NOT_FOUND, "reset is for callers without a toolset");

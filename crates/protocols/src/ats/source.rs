@@ -20,10 +20,20 @@ use toolmux_http::client::StatusAnswer;
 
 use super::client::{AtsClient, AtsError};
 use super::wire::RefusalDocument;
-use crate::registry::{OpenError, Opening, SecretSetting, SourceKind};
+use crate::registry::{AddressHook, AddressTables, Detection, OpenError, Opening, SecretSetting, SourceKind};
 
-pub(crate) const SOURCE: SourceKind =
-    SourceKind { kind: "ats", settings: || schemars::schema_for!(AtsSettings), open };
+pub(crate) const SOURCE: SourceKind = SourceKind {
+    kind: "ats",
+    settings: || schemars::schema_for!(AtsSettings),
+    open,
+    detection: Detection {
+        address: Some(AddressHook {
+            what: "an ATS server",
+            tables: |url| AddressTables::of_base(url, "/get_tool"),
+        }),
+        ..Detection::NONE
+    },
+};
 
 /// An ATS server.
 #[derive(Deserialize, JsonSchema)]

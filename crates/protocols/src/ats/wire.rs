@@ -31,7 +31,7 @@ pub(super) const NO_SUCH_TASK: &str = "The task does not exist or has been clear
 
 /// A tool as the list shows it.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct ListedTool<'a> {
+pub struct AtsTool<'a> {
     /// Its flat name.
     pub name: Cow<'a, str>,
     /// What it does.
@@ -141,7 +141,7 @@ pub struct ParameterFault {
 /// A token that a user must first allow.
 #[derive(Clone, Debug, Deserialize)]
 pub struct MissingToken {
-    /// The name of the provider.
+    /// The id of the provider that gives the token.
     pub id: String,
     /// Where the user allows it.
     pub authorization_url: Option<String>,
@@ -203,8 +203,8 @@ struct ResetSource<'a> {
 
 /// The list of tools.
 pub(super) fn list<'a>(tools: impl Iterator<Item = &'a Arc<Entry>>) -> Bytes {
-    let tools: Vec<ListedTool<'_>> = tools
-        .map(|entry| ListedTool {
+    let tools: Vec<AtsTool<'_>> = tools
+        .map(|entry| AtsTool {
             name: (&*entry.flat).into(),
             description: entry.tool.description.as_str().into(),
             input_schema: Cow::Borrowed(entry.tool.input.value()),

@@ -30,10 +30,14 @@ use super::template::{fill, option_made_by, placeholders};
 use crate::child::exit_status;
 use crate::child::{ChildGroup, Program};
 use crate::child::{ChildSandbox, SandboxSetting};
-use crate::registry::{OpenError, Opening, SourceKind};
+use crate::registry::{Detection, OpenError, Opening, SourceKind};
 
-pub(crate) const SOURCE: SourceKind =
-    SourceKind { kind: "command", settings: || schemars::schema_for!(CommandSettings), open };
+pub(crate) const SOURCE: SourceKind = SourceKind {
+    kind: "command",
+    settings: || schemars::schema_for!(CommandSettings),
+    open,
+    detection: Detection::NONE,
+};
 
 /// Commands as tools.
 #[derive(Deserialize, JsonSchema)]

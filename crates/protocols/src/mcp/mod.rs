@@ -3,6 +3,7 @@
 //! Typed where we act, raw where we relay: what an MCP server says reaches an MCP client as the server wrote it.
 
 mod client;
+mod detect;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzz_targets;
 mod headers;

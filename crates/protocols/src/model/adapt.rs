@@ -7,6 +7,18 @@ use serde_json::{Map, Value, json};
 const SAYS_WHAT: [&str; 4] = ["type", "anyOf", "$ref", "enum"];
 /// What may not stand at the top of a schema for most vendors.
 const NOT_ON_TOP: [&str; 6] = ["anyOf", "oneOf", "allOf", "not", "enum", "const"];
+/// What Gemini takes as it stands.
+const GEMINI_WORDS: [&str; 9] = [
+    "title",
+    "description",
+    "minimum",
+    "maximum",
+    "minItems",
+    "maxItems",
+    "minLength",
+    "maxLength",
+    "pattern",
+];
 /// What strict mode understands.
 const STRICT: [&str; 24] = [
     "type",
@@ -88,17 +100,7 @@ fn has_type(schema: &Map<String, Value>, wanted: &str) -> bool {
 pub(super) fn gemini(schema: &Value) -> Value {
     let Value::Object(schema) = schema else { return json!({ "type": "string" }) };
     let mut kept = Map::new();
-    for word in [
-        "title",
-        "description",
-        "minimum",
-        "maximum",
-        "minItems",
-        "maxItems",
-        "minLength",
-        "maxLength",
-        "pattern",
-    ] {
+    for word in GEMINI_WORDS {
         if let Some(value) = schema.get(word) {
             kept.insert(word.into(), value.clone());
         }

@@ -53,7 +53,6 @@ pub(super) enum SchemaForm {
 pub(super) struct Read {
     /// The answer as messages of the next request.
     pub(super) messages: Vec<Value>,
-    /// Its text.
     pub(super) text: Vec<String>,
     /// What it asks to be called.
     pub(super) uses: Vec<ToolUse>,
@@ -97,7 +96,7 @@ impl ToolUse {
 /// What came of one.
 #[derive(Clone, Debug)]
 pub struct ToolResult {
-    /// The call.
+    /// What the model asked for.
     pub asked: ToolUse,
     /// Content blocks as MCP writes them.
     pub content: Vec<Content>,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolmux_dylib_host::Library;
-use toolmux_dylib_host::limits::Limits;
+use toolmux_dylib_host::limits::WorkerLimits;
 use toolmux_dylib_host::plan::Plan;
 
 use super::handles::{HandleTable, Owner, TableSettings, UsedHandles};
@@ -35,14 +35,13 @@ pub enum DirectError {
     Document,
     /// The library cannot be loaded.
     #[error("the library cannot be loaded")]
-    Load(#[source] toolmux_dylib_host::LoadError),
+    Load(#[source] toolmux_dylib_host::LibraryError),
     /// There is no such function.
     #[error("there is no function `{0}`")]
     Function(String),
     /// An argument does not fit.
     #[error("`{parameter}` {message}")]
     Argument {
-        /// Which.
         parameter: String,
         /// What is wrong with it.
         message: String,
@@ -58,7 +57,7 @@ impl Direct {
         let book = read(document).0.ok_or(DirectError::Document)?;
         let functions = book.functions.iter().map(|planned| planned.function.clone()).collect();
         let library = library.to_string_lossy().into_owned();
-        let plan = Plan { library, generation: GENERATION, limits: Limits::default(), functions };
+        let plan = Plan { library, generation: GENERATION, limits: WorkerLimits::default(), functions };
         let library = Library::open(&plan).map_err(DirectError::Load)?;
         let settings = TableSettings { quota: usize::MAX, idle: Duration::MAX, closable: HashSet::new() };
         let handles = HandleTable::new(settings);

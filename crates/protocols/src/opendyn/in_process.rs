@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use toolmux_dylib_host::Library;
 use toolmux_dylib_host::hello::Readiness;
 use toolmux_dylib_host::plan::Plan;
+use toolmux_dylib_host::{Library, LibraryError, error_chain};
 
 use super::supervise::{Answered, Job, Rejected};
 
@@ -23,14 +23,8 @@ impl InProcess {
     /// Loads the library when it is first needed; a failure is remembered.
     fn library(&self) -> Result<&Mutex<Library>, Rejected> {
         let open = || {
-            let failed = |error: toolmux_dylib_host::LoadError| {
-                let mut words = format!("The library cannot be loaded: {error}");
-                let mut cause = std::error::Error::source(&error);
-                while let Some(next) = cause {
-                    words = format!("{words}: {next}");
-                    cause = next.source();
-                }
-                Arc::from(words)
+            let failed = |error: LibraryError| {
+                Arc::from(format!("The library cannot be loaded: {}", error_chain(&error)))
             };
             Library::open(&self.plan).map(Mutex::new).map_err(failed)
         };

@@ -3,6 +3,7 @@
 
 mod carrier;
 mod decode;
+mod detect;
 mod direct;
 mod document;
 mod encode;
@@ -14,6 +15,8 @@ pub(crate) mod fuzz_targets;
 mod handles;
 pub mod header;
 mod in_process;
+mod library_document;
+mod library_files;
 mod plan;
 mod refused_access;
 mod schema;
@@ -21,14 +24,31 @@ mod settings;
 mod source;
 mod supervise;
 
-use crate::registry::DocumentKind;
-
-pub(crate) const DOCUMENT: DocumentKind = DocumentKind { name: "OpenDyn document", member: "opendyn", check };
-
 pub use self::direct::{Direct, DirectError};
+pub use self::library_document::{LibraryDocument, describe_library};
 pub use self::plan::check;
-pub(crate) use self::source::SOURCE;
-pub use self::source::{enforced_here, missing, open};
+pub use self::source::{enforced_here, open};
 pub use self::supervise::become_worker_if_asked;
 pub use toolmux_dylib_host::hello::{Degree, Enforced};
-pub use toolmux_dylib_host::loadable_names;
+
+use self::detect::{DETECTION, of_document, takes_library};
+use self::settings::OpenDynSettings;
+use self::source::open_here;
+use crate::registry::{DocumentKind, SourceKind};
+
+pub(crate) const SOURCE: SourceKind = SourceKind {
+    kind: "opendyn",
+    settings: || schemars::schema_for!(OpenDynSettings),
+    open: open_here,
+    detection: DETECTION,
+};
+
+pub(crate) const DOCUMENT: DocumentKind = DocumentKind {
+    name: "OpenDyn document",
+    member: "opendyn",
+    likely_member: None,
+    check,
+    source_kind: SOURCE.kind,
+    takes: takes_library,
+    source: of_document,
+};

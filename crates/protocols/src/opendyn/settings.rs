@@ -7,7 +7,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toolmux_dylib_host::hello::{Profile, Sandbox};
-use toolmux_dylib_host::limits::Limits;
+use toolmux_dylib_host::limits::WorkerLimits;
 
 use crate::registry::OpenError;
 
@@ -72,7 +72,7 @@ pub(super) struct OpenDynSettings {
 pub(super) enum DocumentSetting {
     /// In a file.
     File(PathBuf),
-    /// Here.
+    /// In the configuration itself.
     Here(serde_json::Map<String, serde_json::Value>),
 }
 
@@ -136,9 +136,9 @@ impl OpenDynSettings {
         }
     }
 
-    pub(super) fn limits(&self) -> Limits {
-        let (own, standard) = (&self.limits, Limits::default());
-        Limits {
+    pub(super) fn limits(&self) -> WorkerLimits {
+        let (own, standard) = (&self.limits, WorkerLimits::default());
+        WorkerLimits {
             text: own.text.unwrap_or(standard.text),
             outputs: own.outputs.unwrap_or(standard.outputs),
             memory: own.memory.unwrap_or(standard.memory),

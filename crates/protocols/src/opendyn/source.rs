@@ -16,7 +16,7 @@ use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::{ParameterError, Refusal};
 use toolmux_core::version::Version;
-use toolmux_dylib_host::fault::Fault;
+use toolmux_dylib_host::fault::CallFault;
 use toolmux_dylib_host::hello::{Enforced, Hello, Profile, Readiness, Sandbox};
 use toolmux_dylib_host::plan::Plan;
 
@@ -32,7 +32,7 @@ use super::refused_access::refused_access;
 use super::settings::{DocumentSetting, OpenDynSettings};
 use super::supervise::{ALLOCATOR_KEEPS, Answered, Death, Job, Launch, MARK, Pool, PoolSettings, Rejected};
 use crate::documents::fault::Weight;
-use crate::registry::{OpenError, Opening, SourceKind};
+use crate::registry::{OpenError, Opening};
 
 /// How long a function may run when its document does not say.
 pub(super) const TIME_LIMIT: Duration = Duration::from_secs(10);
@@ -40,9 +40,6 @@ pub(super) const TIME_LIMIT: Duration = Duration::from_secs(10);
 const BUSY: Duration = Duration::from_millis(100);
 /// What becomes of a library that did what it must not.
 const RESTARTED: &str = "the library was restarted and its state is lost";
-
-pub(crate) const SOURCE: SourceKind =
-    SourceKind { kind: "opendyn", settings: || schemars::schema_for!(OpenDynSettings), open: open_here };
 
 struct OpenDyn {
     book: Book,
@@ -57,7 +54,8 @@ struct OpenDyn {
     tasks: TaskTracker,
 }
 
-fn open_here(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
+/// Opens a source whose workers are this program.
+pub(super) fn open_here(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
     let executable = std::env::current_exe()
         .map_err(|error| OpenError::new(format!("this program does not know its own file: {error}")))?;
     if std::env::var_os(MARK).is_some() {
@@ -77,7 +75,7 @@ pub fn open(opening: &Opening<'_>, worker: PathBuf) -> Result<Arc<dyn Source>, O
 
 /// Functions of a document that a library does not have, or that cannot be called, each with the reason. A
 /// worker loads the library to see.
-pub async fn missing(
+pub(super) async fn missing(
     document: &str,
     library: &Path,
     worker: PathBuf,
@@ -247,7 +245,7 @@ impl OpenDyn {
         let job = Job { function: index as u16, values, limit, ticket };
         match self.engine.run(job, generation).await.map_err(|rejected| rejected.into_error(planned))? {
             Answered::Values(values, opened) => Ok(self.outcome(planned, call, &values, opened)),
-            Answered::Fault(Fault::TooManyHandles, _) => Ok(Outcome::Failed(self.worker_full(planned))),
+            Answered::Fault(CallFault::TooManyHandles, _) => Ok(Outcome::Failed(self.worker_full(planned))),
             Answered::Fault(fault, text) => faulted(planned, fault, text),
             Answered::Died(death) => Ok(Outcome::Failed(died(planned, &death))),
             Answered::NotRun(reason) => Err(SourceError::NotReached(Message::public(&*reason))),
@@ -336,22 +334,22 @@ fn died(planned: &Planned, death: &Death) -> ToolError {
     ToolError::new(format!("`{}` {}; {RESTARTED}", planned.name, death.words(&planned.function)))
 }
 
-fn faulted(planned: &Planned, fault: Fault, text: String) -> Result<Outcome, SourceError> {
+fn faulted(planned: &Planned, fault: CallFault, text: String) -> Result<Outcome, SourceError> {
     let name = &planned.name;
     match fault {
-        Fault::TooLong => Ok(Outcome::Failed(ToolError::new(format!("`{name}` gave too much: {text}")))),
-        Fault::BadLength | Fault::MemorySmashed => Ok(Outcome::Failed(ToolError::new(format!(
+        CallFault::TooLong => Ok(Outcome::Failed(ToolError::new(format!("`{name}` gave too much: {text}")))),
+        CallFault::BadLength | CallFault::MemorySmashed => Ok(Outcome::Failed(ToolError::new(format!(
             "`{name}` broke its description: {text}; {RESTARTED}"
         )))),
-        Fault::OutOfRange => {
+        CallFault::OutOfRange => {
             Err(invalid(ParameterError { parameter: String::new(), message: format!("do not fit: {text}") }))
         }
-        Fault::BadHandle => Err(not_open(planned)),
-        Fault::TooManyHandles | Fault::NoMemory => {
+        CallFault::BadHandle => Err(not_open(planned)),
+        CallFault::TooManyHandles | CallFault::NoMemory => {
             let message = Message::public(format!("`{name}` cannot run now: {text}"));
             Err(SourceError::Refused(Refusal::Busy { message, retry_after: BUSY }))
         }
-        Fault::UnknownFunction | Fault::Malformed | Fault::LoadFailed => {
+        CallFault::UnknownFunction | CallFault::Malformed | CallFault::LoadFailed => {
             let message = Message::public(format!("`{name}` could not be called")).developer(text);
             Err(SourceError::Refused(Refusal::Internal(message)))
         }

@@ -44,7 +44,6 @@ pub struct Client {
 pub(super) enum Loaded {
     /// The same as the last time.
     Same,
-    /// None.
     Nothing,
     /// This text, under this tag.
     Text(String, Option<HeaderValue>),

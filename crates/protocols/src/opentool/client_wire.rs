@@ -21,9 +21,8 @@ const MOST_QUOTED: usize = 200;
 pub struct FunctionCall {
     /// Comes back with the answer.
     pub id: String,
-    /// Which function.
+    /// The name of the function.
     pub name: String,
-    /// With what.
     #[serde(default)]
     pub arguments: Map<String, Value>,
 }
@@ -38,7 +37,6 @@ pub struct ToolReturn {
 }
 
 impl FunctionCall {
-    /// A call.
     pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: Map<String, Value>) -> Self {
         FunctionCall { id: id.into(), name: name.into(), arguments }
     }

@@ -14,16 +14,10 @@ use toolmux_http::client::HttpError;
 pub enum ClientError {
     /// The server answered with nothing.
     #[error("Response is null")]
-    ResponseNull {
-        /// The code.
-        code: i64,
-    },
+    ResponseNull { code: i64 },
     /// The server answered with neither a result nor an error.
     #[error("Error is null")]
-    ErrorNull {
-        /// The code.
-        code: i64,
-    },
+    ErrorNull { code: i64 },
     /// The server does not know the key.
     #[error("Please check API Key is VALID or NOT")]
     Unauthorized,
@@ -47,7 +41,6 @@ pub enum ClientError {
     /// The server answered with a status, and not as an OpenTool server.
     #[error("{message}")]
     Status {
-        /// The status.
         status: StatusCode,
         /// When to try again, if it says so.
         retry_after: Option<Duration>,
@@ -62,7 +55,6 @@ pub enum ClientError {
     Tls {
         /// What it found wrong.
         what: String,
-        /// Where.
         #[source]
         cause: HttpError,
     },

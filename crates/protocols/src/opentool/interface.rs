@@ -15,11 +15,11 @@ use super::document::OpenTool;
 ///
 /// ```
 /// use serde_json::{Map, Value};
-/// use toolmux_protocols::opentool::{OpenTool, Tool, ToolException};
+/// use toolmux_protocols::opentool::{OpenTool, OpenToolInterface, ToolException};
 ///
 /// struct Clock;
 ///
-/// impl Tool for Clock {
+/// impl OpenToolInterface for Clock {
 ///     async fn call(&self, name: &str, _: Option<Map<String, Value>>) -> Result<Map<String, Value>, ToolException> {
 ///         match name {
 ///             "now" => Ok([("now".to_owned(), Value::from("12:00"))].into_iter().collect()),
@@ -33,7 +33,7 @@ use super::document::OpenTool;
 ///     }
 /// }
 /// ```
-pub trait Tool: Send + Sync {
+pub trait OpenToolInterface: Send + Sync {
     /// Runs a function. Dropping the future cancels it.
     fn call(
         &self,
@@ -64,11 +64,11 @@ impl From<ToolError> for ToolException {
     }
 }
 
-/// Any implementation of [`Tool`] as a source.
+/// Any implementation of [`OpenToolInterface`] as a source.
 #[derive(Debug)]
 pub struct ToolSource<T>(pub T);
 
-impl<T: Tool> Source for ToolSource<T> {
+impl<T: OpenToolInterface> Source for ToolSource<T> {
     fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
         Box::pin(async move {
             match self.0.load().await {

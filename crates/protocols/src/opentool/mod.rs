@@ -2,6 +2,7 @@
 
 mod client;
 mod client_wire;
+mod detect;
 mod document;
 mod error_data;
 mod exception;
@@ -16,18 +17,15 @@ mod wire;
 
 pub use self::client::{Client, Events, StreamEvent};
 pub use self::client_wire::{FunctionCall, ToolReturn};
+pub(crate) use self::detect::DOCUMENT;
 pub use self::document::{
-    Function, Info, LoadError, OpenTool, Parameter, Properties, Reference, Return, Schema, Server, Type,
-    Typed, check,
+    DocumentServer, Function, FunctionSchema, Info, LoadError, OpenTool, Parameter, Properties, Reference,
+    Return, Type, Typed, check,
 };
 pub use self::exception::ClientError;
-pub use self::interface::{Tool, ToolException, ToolSource};
+pub use self::interface::{OpenToolInterface, ToolException, ToolSource};
 pub(crate) use self::serve::SERVED;
 pub(crate) use self::source::SOURCE;
-use crate::registry::DocumentKind;
-
-pub(crate) const DOCUMENT: DocumentKind =
-    DocumentKind { name: "OpenTool document", member: "opentool", check };
 
 /// The word under which the catalogue keeps what only OpenTool can say.
 const PROTOCOL: &str = "opentool";

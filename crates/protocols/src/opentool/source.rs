@@ -23,13 +23,23 @@ use super::client_wire::RawCall;
 use super::document::{OpenTool, read_leniently};
 use super::exception::ClientError;
 use super::relay;
-use crate::registry::{OpenError, Opening, SecretSetting, SourceKind};
+use crate::registry::{AddressHook, AddressTables, Detection, OpenError, Opening, SecretSetting, SourceKind};
 
 /// How often a document or a server that has a tag is looked at for changes.
 const CHECK_EVERY: Duration = Duration::from_secs(5);
 
-pub(crate) const SOURCE: SourceKind =
-    SourceKind { kind: "opentool", settings: || schemars::schema_for!(OpenToolSettings), open };
+pub(crate) const SOURCE: SourceKind = SourceKind {
+    kind: "opentool",
+    settings: || schemars::schema_for!(OpenToolSettings),
+    open,
+    detection: Detection {
+        address: Some(AddressHook {
+            what: "an OpenTool server",
+            tables: |url| AddressTables::of_base(url, "/opentool"),
+        }),
+        ..Detection::NONE
+    },
+};
 
 /// An OpenTool server.
 #[derive(Deserialize, JsonSchema)]

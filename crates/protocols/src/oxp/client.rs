@@ -58,7 +58,6 @@ pub enum OxpError {
     /// The server answered something else than OXP.
     #[error("the server answered {status}, which is not OXP: {what}")]
     NotOxp {
-        /// The status.
         status: StatusCode,
         /// When to try again, if it says so.
         retry_after: Option<Duration>,

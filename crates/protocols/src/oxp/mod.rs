@@ -13,4 +13,4 @@ mod wire;
 pub use self::client::{OxpClient, OxpError, Patience, Waited};
 pub(crate) use self::serve::SERVED;
 pub(crate) use self::source::SOURCE;
-pub use self::upstream::{Answered, ListedTool, ToolCall, ToolList};
+pub use self::upstream::{Answered, OxpTool, ToolCall, ToolList};

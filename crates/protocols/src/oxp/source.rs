@@ -22,11 +22,21 @@ use toolmux_http::client::{StatusAnswer, credential_headers};
 use uuid::Uuid;
 
 use super::client::{OxpClient, OxpError};
-use super::upstream::{ListedTool, ToolCall, ToolList};
-use crate::registry::{OpenError, Opening, SecretSetting, SourceKind};
+use super::upstream::{OxpTool, ToolCall, ToolList};
+use crate::registry::{AddressHook, AddressTables, Detection, OpenError, Opening, SecretSetting, SourceKind};
 
-pub(crate) const SOURCE: SourceKind =
-    SourceKind { kind: "oxp", settings: || schemars::schema_for!(OxpSettings), open };
+pub(crate) const SOURCE: SourceKind = SourceKind {
+    kind: "oxp",
+    settings: || schemars::schema_for!(OxpSettings),
+    open,
+    detection: Detection {
+        address: Some(AddressHook {
+            what: "an OXP server",
+            tables: |url| AddressTables::of_base(url, "/tools"),
+        }),
+        ..Detection::NONE
+    },
+};
 
 /// Under which the id of a tool over there is kept.
 const PROTOCOL: &str = "oxp";
@@ -119,7 +129,7 @@ fn listing(list: ToolList) -> Listing {
             seen.push(tool.toolkit.clone());
         }
     }
-    let name = |tool: &ListedTool| match toolkits.get(&tool.tool) {
+    let name = |tool: &OxpTool| match toolkits.get(&tool.tool) {
         Some(toolkits) if toolkits.len() > 1 => format!("{}_{}", tool.toolkit, tool.tool),
         _ => tool.tool.clone(),
     };
@@ -127,7 +137,7 @@ fn listing(list: ToolList) -> Listing {
     Listing { tools, unusable: list.unusable }
 }
 
-fn described(name: String, listed: &ListedTool) -> Tool {
+fn described(name: String, listed: &OxpTool) -> Tool {
     let mut tool = Tool::new(name, listed.description.as_str(), listed.input.clone());
     tool.version = listed.version;
     tool.returns = listed.returns.clone();

@@ -24,7 +24,7 @@ use super::wire::Form;
 /// A call to be written.
 #[derive(Clone, Debug)]
 pub struct ToolCall {
-    /// `Toolkit.Tool[@version]`.
+    /// Of the form `Toolkit.Tool[@version]`.
     pub tool_id: String,
     /// The same again is the same call; made when absent.
     pub call_id: Option<String>,
@@ -250,12 +250,11 @@ fn parameter_errors(errors: serde_json::Map<String, Value>, message: Message) ->
 
 /// A tool as another server lists it.
 #[derive(Clone, Debug)]
-pub struct ListedTool {
+pub struct OxpTool {
     /// The toolkit over there.
     pub toolkit: String,
     /// The tool within it.
     pub tool: String,
-    /// The version.
     pub version: Version,
     /// What it does.
     pub description: String,
@@ -267,7 +266,7 @@ pub struct ListedTool {
     pub requires: Requirements,
 }
 
-impl ListedTool {
+impl OxpTool {
     /// What to call it by, over there.
     pub fn id(&self) -> String {
         format!("{}.{}@{}", self.toolkit, self.tool, self.version)
@@ -278,7 +277,7 @@ impl ListedTool {
 #[derive(Clone, Debug, Default)]
 pub struct ToolList {
     /// Tools that can be called.
-    pub tools: Vec<ListedTool>,
+    pub tools: Vec<OxpTool>,
     /// Tools that cannot.
     pub unusable: Vec<(String, String)>,
 }
@@ -340,13 +339,13 @@ pub(super) fn decode_list(body: &[u8]) -> Result<(ToolList, bool), serde_json::E
     Ok((read, list.schema.is_some()))
 }
 
-fn listed(item: &Value) -> Result<ListedTool, String> {
+fn listed(item: &Value) -> Result<OxpTool, String> {
     let definition = ToolDefinition::deserialize(item).map_err(|error| error.to_string())?;
     let id = ToolRef::id(&definition.id).map_err(|error| error.to_string())?;
     let named = definition.version.map(|version| version.parse::<Version>()).transpose();
     let version = named.map_err(|error| error.to_string())?.or(id.version).unwrap_or(Version::FIRST);
     let scopes = |needed: ListedAuthorization| Authorization::new(needed.id, needed.oauth2.scopes);
-    Ok(ListedTool {
+    Ok(OxpTool {
         toolkit: id.toolkit.unwrap_or_default().into(),
         tool: id.tool.into(),
         version,

@@ -1,5 +1,6 @@
 //! OpenWorkflow: a straight line of calls, each with what earlier ones gave, served as one tool.
 
+mod detect;
 mod document;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzz_targets;
@@ -9,9 +10,6 @@ mod run;
 mod shape;
 mod source;
 
+pub(crate) use self::detect::DOCUMENT;
 pub use self::document::{calls, check};
 pub(crate) use self::source::SOURCE;
-use crate::registry::DocumentKind;
-
-pub(crate) const DOCUMENT: DocumentKind =
-    DocumentKind { name: "OpenWorkflow document", member: "openworkflow", check };

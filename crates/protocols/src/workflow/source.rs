@@ -20,13 +20,17 @@ use toolmux_core::version::Version;
 use super::document::{Workflow, read};
 use super::reference::Reference;
 use super::run::Runner;
-use crate::registry::{OpenError, Opening, SourceKind};
+use crate::registry::{Detection, OpenError, Opening, SourceKind};
 
 /// How long a step may take when nothing else is said.
 const STEP_TIMEOUT: Duration = Duration::from_mins(1);
 
-pub(crate) const SOURCE: SourceKind =
-    SourceKind { kind: "workflow", settings: || schemars::schema_for!(WorkflowSettings), open };
+pub(crate) const SOURCE: SourceKind = SourceKind {
+    kind: "workflow",
+    settings: || schemars::schema_for!(WorkflowSettings),
+    open,
+    detection: Detection::NONE,
+};
 
 /// A workflow over the tools of all sources.
 #[derive(Deserialize, JsonSchema)]

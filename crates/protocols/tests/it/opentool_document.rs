@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use toolmux_core::tool::{Passthrough, Tool};
 use toolmux_protocols::opentool::{
-    Function, Info, OpenTool, Parameter, Properties, Reference, Return, Schema, Type, Typed, check,
+    Function, FunctionSchema, Info, OpenTool, Parameter, Properties, Reference, Return, Type, Typed, check,
 };
 
 const CRUD: &str = include_str!("opentool_documents/crud.json");
@@ -139,10 +139,10 @@ fn words() -> impl Strategy<Value = String> {
     "[a-zA-Z é~/\"\\\\.]{0,12}"
 }
 
-fn schemas() -> impl Strategy<Value = Schema> {
+fn schemas() -> impl Strategy<Value = FunctionSchema> {
     let leaf = prop_oneof![
         (0usize..5, proptest::option::of(words())).prop_map(|(n, description)| {
-            Schema::Reference(Reference { name: format!("S{n}"), description, extra: Map::new() })
+            FunctionSchema::Reference(Reference { name: format!("S{n}"), description, extra: Map::new() })
         }),
         (proptest::option::of(words()), proptest::option::of(proptest::collection::vec(words(), 1..4)))
             .prop_map(|(description, choices)| {
@@ -161,7 +161,7 @@ fn schemas() -> impl Strategy<Value = Schema> {
         prop_oneof![
             inner.clone().prop_map(|items| Typed { items: Some(items), ..Typed::of(Type::Array) }.into()),
             (proptest::collection::vec(inner, 0..3), any::<bool>()).prop_map(|(members, all)| {
-                let members: Vec<(String, Schema)> =
+                let members: Vec<(String, FunctionSchema)> =
                     members.into_iter().enumerate().map(|(n, schema)| (format!("m {n}"), schema)).collect();
                 let required = all.then(|| members.iter().map(|(name, _)| name.clone()).collect());
                 Typed { properties: Some(Properties(members)), required, ..Typed::of(Type::Object) }.into()
@@ -183,7 +183,7 @@ prop_compose! {
         returned in proptest::option::of(returns()),
         stream in proptest::option::of(returns()),
     ) -> Function {
-        let parameter = |(n, (description, schema, required)): (usize, (Option<String>, Schema, bool))| Parameter {
+        let parameter = |(n, (description, schema, required)): (usize, (Option<String>, FunctionSchema, bool))| Parameter {
             name: format!("p{n}"), description, schema, required, extra: Map::new(),
         };
         Function {

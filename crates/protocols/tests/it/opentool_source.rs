@@ -13,7 +13,7 @@ use toolmux_core::requirements::Requirements;
 use toolmux_core::secret::Secret;
 use toolmux_core::sources::{Mount, Naming, SourceStatus, ToolSettings};
 use toolmux_core::toolset::Pattern;
-use toolmux_protocols::opentool::{OpenTool, Tool, ToolException, ToolSource};
+use toolmux_protocols::opentool::{OpenTool, OpenToolInterface, ToolException, ToolSource};
 use toolmux_protocols::registry::{OpenError, Opening, SecretSetting};
 
 use crate::opentool::{Prepared, SETTLE, Server};
@@ -306,7 +306,7 @@ fn what_is_wrong_with_a_table_is_told_with_its_remedy() {
 /// The specification's `Tool` interface, implemented.
 struct Notes;
 
-impl Tool for Notes {
+impl OpenToolInterface for Notes {
     async fn call(
         &self,
         name: &str,

@@ -34,7 +34,7 @@ pub(super) struct Add {
     /// What the source, and its toolkit, is called.
     #[arg(long)]
     name: Option<String>,
-    /// The configuration.
+    /// The configuration to add it to.
     #[arg(long, default_value = CONFIG)]
     config: PathBuf,
     /// Say what was added as JSON on standard output.
@@ -170,7 +170,7 @@ fn addition(found: &Found, folder: &Path) -> Result<Addition, Failure> {
         for (key, value) in source.table.as_object().into_iter().flatten() {
             let value = match (key.as_str(), value) {
                 ("document", Value::Object(_)) => {
-                    let name = format!("{}.opendyn.json", source.name);
+                    let name = format!("{}.{}.json", source.name, source.kind);
                     document = Some((folder.join(&name), format!("{value:#}\n")));
                     name.into()
                 }

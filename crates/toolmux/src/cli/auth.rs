@@ -44,7 +44,7 @@ enum Action {
         /// Say it as JSON.
         #[arg(long)]
         json: bool,
-        /// The configuration.
+        /// The configuration with the provider.
         #[arg(default_value = "toolmux.toml", value_name = "CONFIG")]
         config: PathBuf,
     },
@@ -52,7 +52,7 @@ enum Action {
     ///
     /// Example: toolmux auth revoke github --user ann
     Revoke {
-        /// The provider.
+        /// The name of the provider.
         provider: String,
         /// Only those obtained through this caller.
         #[arg(long)]

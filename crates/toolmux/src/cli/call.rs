@@ -16,7 +16,7 @@ use toolmux_core::nearest::nearest;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::Refusal;
-use toolmux_protocols::oxp::{ListedTool, ToolCall};
+use toolmux_protocols::oxp::{OxpTool, ToolCall};
 
 use super::closing::closing;
 use super::connecting::there;
@@ -69,9 +69,7 @@ impl CallTool {
     }
 
     async fn run_here(&self, terminal: &Terminal) -> Result<Outcome, Failure> {
-        let mut config = Config::load(&self.config)?;
-        // Whoever can read the configuration may call what it serves.
-        (config.keys, config.jwt) = (Vec::new(), None);
+        let config = Config::load(&self.config)?.without_callers();
         let assembly = Assembly::new(&config, Arc::new(MemoryStore::default()))?;
         let tool = ToolRef::either(&self.tool);
         let gateway = &assembly.gateway;
@@ -188,7 +186,7 @@ async fn watched(
 }
 
 /// Whether a tool over there is meant, by its id or by its flat name.
-fn is_meant(wanted: &ToolRef, listed: &ListedTool) -> bool {
+fn is_meant(wanted: &ToolRef, listed: &OxpTool) -> bool {
     match &wanted.toolkit {
         Some(toolkit) => **toolkit == *listed.toolkit && *wanted.tool == *listed.tool,
         // A server may serve the names of its sources bare.

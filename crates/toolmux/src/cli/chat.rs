@@ -23,7 +23,7 @@ use crate::assembly::Assembly;
 use crate::config::Config;
 
 /// How long sources get to list their tools.
-const PATIENCE: Duration = Duration::from_secs(30);
+const LISTING_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often a model may call tools before it has to say something to the user.
 const MOST_TURNS: usize = 32;
 
@@ -37,7 +37,7 @@ pub(super) struct Chat {
     /// The base of an endpoint that is compatible with Anthropic's or OpenAI's.
     #[arg(long, value_name = "URL")]
     model_url: String,
-    /// The model.
+    /// The name of the model.
     #[arg(long, value_name = "NAME")]
     model: String,
     /// Whose form the endpoint has, when its address does not tell.
@@ -54,13 +54,11 @@ pub(super) struct Chat {
 impl Chat {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         let client = self.client()?;
-        let mut config = Config::load(&self.config)?;
-        // Whoever can read the configuration may call what it serves.
-        (config.keys, config.jwt) = (Vec::new(), None);
+        let config = Config::load(&self.config)?.without_callers();
         let assembly = Assembly::new(&config, Arc::new(MemoryStore::default()))?;
         let gateway = &assembly.gateway;
         let talking = async {
-            gateway.sources().settled(PATIENCE).await;
+            gateway.sources().settled(LISTING_TIMEOUT).await;
             self.talk(&client, gateway).await
         };
         closing(gateway, talking).await?;

@@ -18,7 +18,7 @@ use crate::config::{Config, ConfigFault};
 /// Example: toolmux check toolmux.toml
 #[derive(clap::Args)]
 pub(super) struct Check {
-    /// The files.
+    /// The files to check.
     #[arg(default_value = CONFIG)]
     files: Vec<PathBuf>,
     /// Say what each file is as JSON.
@@ -65,11 +65,9 @@ fn check_document(file: &Path) -> Result<String, Failure> {
     let text = std::fs::read_to_string(file).map_err(|error| ConfigFault::unread(file, &error))?;
     let text = without_bom(&text);
     let members = serde_json::from_str::<Value>(text).with_context(|| format!("`{name}` is not JSON"))?;
-    let named = DOCUMENTS.iter().find(|kind| members.get(kind.member).is_some());
-    // A list of functions without a name above it is most likely OpenTool's, in a shape from before its page.
-    let unnamed =
-        || members.get("functions").and_then(|_| DOCUMENTS.iter().find(|kind| kind.member == "opentool"));
-    let Some(kind) = named.or_else(unnamed) else {
+    let has = |member: Option<&str>| member.is_some_and(|member| members.get(member).is_some());
+    let named = DOCUMENTS.iter().find(|kind| has(Some(kind.member)));
+    let Some(kind) = named.or_else(|| DOCUMENTS.iter().find(|kind| has(kind.likely_member))) else {
         let known: Vec<String> =
             DOCUMENTS.iter().map(|kind| format!("`{}` of an {}", kind.member, kind.name)).collect();
         return Err(Failure::refused(anyhow::anyhow!("`{name}` is no document that we know"))

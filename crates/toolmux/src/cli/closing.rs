@@ -9,7 +9,7 @@ use super::failure::Failure;
 use crate::signals::end_signal;
 
 /// How long sources get to end.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const CLOSING_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Works with the sources of a gateway and closes them then, as `serve` does. A signal ends the work early; one that
 /// comes while the sources close ends the wait for them, and what they started is killed.
@@ -18,7 +18,7 @@ pub(super) async fn closing<T>(
     work: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
     let worked = until_signal(work).await.flatten();
-    until_signal(gateway.close(PATIENCE)).await?;
+    until_signal(gateway.close(CLOSING_TIMEOUT)).await?;
     worked
 }
 

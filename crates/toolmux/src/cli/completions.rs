@@ -12,7 +12,7 @@ use super::Cli;
 /// Example: toolmux completions bash > ~/.local/share/bash-completion/completions/toolmux
 #[derive(clap::Args)]
 pub(super) struct Completions {
-    /// The shell.
+    /// The shell to complete in.
     shell: Shell,
 }
 

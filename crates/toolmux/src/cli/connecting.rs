@@ -11,7 +11,7 @@ use super::terminal::Terminal;
 use crate::config::SourceConfig;
 
 /// How long sources get to appear.
-const PATIENCE: Duration = Duration::from_secs(30);
+const APPEARING_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often the line is drawn anew.
 const EVERY: Duration = Duration::from_millis(250);
 
@@ -40,14 +40,14 @@ pub(super) async fn there(gateway: &Gateway, sources: &[SourceConfig], tool: &To
             if !waited.contains(&tool) {
                 tokio::select! {
                     () = appeared(gateway, &tool) => {}
-                    () = connected(gateway, terminal, PATIENCE) => {}
+                    () = connected(gateway, terminal, APPEARING_TIMEOUT) => {}
                 }
                 wanted.extend(steps(gateway, sources, &tool));
                 waited.push(tool);
             }
         }
     };
-    tokio::time::timeout(PATIENCE, all).await.ok();
+    tokio::time::timeout(APPEARING_TIMEOUT, all).await.ok();
     terminal.clear();
 }
 

@@ -1,12 +1,11 @@
 //! `toolmux describe`: an OpenDyn document from a C header.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use serde_json::{Value, json};
-use toolmux_protocols::opendyn;
+use toolmux_protocols::opendyn::describe_library;
 use toolmux_protocols::opendyn::header::{Comments, Described};
 
 use super::failure::Failure;
@@ -21,7 +20,7 @@ use crate::config::near_file;
 /// Example: toolmux describe /usr/include/zlib.h --library libz.so.1 --comments after --out zlib.opendyn.json
 #[derive(clap::Args)]
 pub(super) struct Describe {
-    /// The header.
+    /// The C header to describe.
     header: PathBuf,
     /// The library: a path, or a name that the system's loader finds.
     #[arg(long)]
@@ -52,58 +51,21 @@ impl Describe {
             CommentPlace::After => Comments::After,
         };
         let wanted = |name: &str| self.only.is_empty() || self.only.iter().any(|only| fits(only, name));
-        let description = description(&self.header, &self.library, comments, &wanted).await?;
+        let header = &self.header;
+        let described =
+            describe_library(header, &self.library, comments, &wanted).await.map_err(|error| {
+                Failure::refused(error).meaning(near_file(header).filter(|_| !header.is_file()))
+            })?;
         let text =
-            serde_json::to_string_pretty(&description.document).context("the document cannot be written")?;
+            serde_json::to_string_pretty(&described.document).context("the document cannot be written")?;
         match &self.out {
             Some(file) => std::fs::write(file, text + "\n")
                 .with_context(|| format!("cannot write `{}`", file.display()))?,
             None => println!("{text}"),
         }
-        tell(&description.described, &description.missing);
+        tell(&described.functions, &described.missing);
         Ok(ExitCode::SUCCESS)
     }
-}
-
-/// A document of the functions of a header that a library has, and what became of the others.
-pub(super) struct Description {
-    pub(super) document: Value,
-    described: Described,
-    missing: Vec<(String, String)>,
-}
-
-impl Description {
-    /// How many functions can be called.
-    pub(super) fn ready(&self) -> usize {
-        self.described.ready.len()
-    }
-}
-
-/// Describes a header; a worker loads the library to see what it really has.
-pub(super) async fn description(
-    header: &Path,
-    library: &Path,
-    comments: Comments,
-    wanted: &(dyn Fn(&str) -> bool + Sync),
-) -> Result<Description, Failure> {
-    let mut described = opendyn::header::describe(header, comments, wanted)
-        .await
-        .with_context(|| format!("cannot describe `{}`", header.display()))
-        .map_err(|error| Failure::refused(error).meaning(near_file(header).filter(|_| !header.is_file())))?;
-    let worker = std::env::current_exe().context("this program does not know its own file")?;
-    let whole = document(header, &described.ready).to_string();
-    let missing = opendyn::missing(&whole, library, worker).await.map_err(|error| {
-        Failure::refused(anyhow::anyhow!("{}", error.message().public))
-            .hint("name the file that the loader finds, such as `libz.so.1`, not `libz.so`")
-    })?;
-    described.ready.retain(|function| !missing.iter().any(|(name, _)| function["name"] == **name));
-    Ok(Description { document: document(header, &described.ready), described, missing })
-}
-
-fn document(header: &Path, functions: &[Value]) -> Value {
-    let title = header.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-    let info = json!({ "title": title, "version": "1.0.0", "callingConvention": "cdecl" });
-    json!({ "opendyn": "1.0.0", "info": info, "functions": functions })
 }
 
 /// Whether a name fits a pattern with `*`.

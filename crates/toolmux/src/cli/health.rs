@@ -14,7 +14,7 @@ use super::remote::unasked;
 /// Example: toolmux health --url http://127.0.0.1:9627
 #[derive(clap::Args)]
 pub(super) struct Health {
-    /// The server.
+    /// The address of the server.
     #[arg(long, default_value = "http://127.0.0.1:9627")]
     url: String,
 }

@@ -1,19 +1,15 @@
 //! `toolmux mcp`: the tools of a configuration for a client that starts its servers itself.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use toolmux_core::gateway::Credential;
 use toolmux_core::nearest::nearest;
 use toolmux_protocols::mcp::serve_streams;
 
-use super::closing::until_signal;
+use super::closing::{CLOSING_TIMEOUT, until_signal};
 use super::failure::Failure;
 use super::origin::Origin;
 use crate::assembly::{Assembly, store};
-
-/// How long sources get to end.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Serve tools over MCP on standard input and output.
 ///
@@ -31,7 +27,7 @@ pub(super) struct Mcp {
 
 impl Mcp {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
-        let mut config = self.origin.config().await?.config;
+        let config = self.origin.config().await?.config;
         let known = config.toolsets.iter().map(|set| set.name.as_str());
         if let Some(wanted) =
             self.toolset.as_deref().filter(|wanted| !known.clone().any(|set| set == *wanted))
@@ -40,8 +36,7 @@ impl Mcp {
                 .hint(format!("add a [toolsets.{wanted}] table"))
                 .meaning(nearest(wanted, known)));
         }
-        // Whoever starts this process may call what it serves.
-        (config.keys, config.jwt) = (Vec::new(), None);
+        let config = config.without_callers();
         let assembly = Assembly::new(&config, store(&config.store, config.retention).await?)?;
         let gateway = assembly.gateway.clone();
         let caller = gateway.admit(Credential::None, self.toolset.as_deref())?;
@@ -52,7 +47,7 @@ impl Mcp {
         };
         // As with `serve`, the first signal is an ordinary end.
         until_signal(serving).await.ok();
-        until_signal(gateway.close(PATIENCE)).await?;
+        until_signal(gateway.close(CLOSING_TIMEOUT)).await?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -107,7 +107,7 @@ enum Command {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum LogForm {
-    /// For people.
+    /// Lines for people.
     Pretty,
     /// For programs: one JSON object a line.
     Json,

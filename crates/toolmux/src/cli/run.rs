@@ -38,7 +38,7 @@ const TOOL: &str = "workflow";
 /// Example: toolmux run workflow.json text=Hello --config toolmux.toml
 #[derive(clap::Args)]
 pub(super) struct RunWorkflow {
-    /// The document.
+    /// The workflow document to run.
     document: PathBuf,
     /// Arguments of the first step as name=value, over those of the document.
     #[arg(value_name = "NAME=VALUE")]
@@ -53,9 +53,7 @@ pub(super) struct RunWorkflow {
 
 impl RunWorkflow {
     pub(super) async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
-        let mut config = Config::load(&self.config)?;
-        // Whoever can read the configuration may call what it serves.
-        (config.keys, config.jwt) = (Vec::new(), None);
+        let mut config = Config::load(&self.config)?.without_callers();
         let whole = ToolSettings { timeout: Some(WHOLE), ..ToolSettings::default() };
         config.tools.push((Pattern::new(format!("{TOOLKIT}.{TOOL}")), whole));
         let workflow = self.workflow()?;

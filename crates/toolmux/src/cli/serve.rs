@@ -136,20 +136,29 @@ pub(super) async fn serve(
         }
         Ok::<(), Failure>(())
     };
-    let (ended, by_signal) = tokio::select! {
-        ended = serving => (ended, false),
-        () = signals.next() => (Ok(()), true),
-        () = stop.cancelled() => (Ok(()), false),
+    let (ended, first) = tokio::select! {
+        ended = serving => (ended, FirstSignal::Awaited),
+        () = signals.next() => (Ok(()), FirstSignal::Seen),
+        () = stop.cancelled() => (Ok(()), FirstSignal::Awaited),
     };
     tracing::info!("stopping");
-    let second_signal = async {
-        if !by_signal {
-            signals.next().await;
-        }
-        signals.next().await;
-    };
-    running.stop_or(second_signal).await;
+    running.stop_or(second_signal(&mut signals, first)).await;
     ended.map(|()| ExitCode::SUCCESS)
+}
+
+/// Whether the server ends because of a signal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FirstSignal {
+    Seen,
+    Awaited,
+}
+
+/// A stopping server goes at once when it is told so a second time. One that stops by itself has not been told yet.
+async fn second_signal(signals: &mut EndSignals, first: FirstSignal) {
+    if first == FirstSignal::Awaited {
+        signals.next().await;
+    }
+    signals.next().await;
 }
 
 fn listen_on(config: &Config) -> ListenOn {

@@ -13,9 +13,9 @@ pub(super) enum ColourChoice {
     /// On terminals, unless `NO_COLOR` is set.
     #[default]
     Auto,
-    /// Everywhere.
+    /// In files and pipes too.
     Always,
-    /// Nowhere.
+    /// Not even on a terminal.
     Never,
 }
 

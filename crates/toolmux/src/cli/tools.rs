@@ -26,7 +26,7 @@ use crate::assembly::Assembly;
 use crate::listener::routes;
 
 /// How long sources get to list their tools.
-const PATIENCE: Duration = Duration::from_secs(30);
+const LISTING_TIMEOUT: Duration = Duration::from_secs(30);
 /// The largest list.
 const MOST_BYTES: usize = 256 << 20;
 
@@ -52,7 +52,7 @@ pub(super) struct Tools {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Format {
-    /// For people.
+    /// A table for people.
     Table,
     /// Everything we know.
     Json,
@@ -105,7 +105,7 @@ impl Tools {
         (config.keys, config.jwt) = asked;
         let gateway = &assembly.gateway;
         let printing = async {
-            connected(gateway, terminal, PATIENCE).await;
+            connected(gateway, terminal, LISTING_TIMEOUT).await;
             match &self.why {
                 Some(tool) => {
                     let form = if self.json { Form::Programs } else { Form::People };

@@ -86,10 +86,9 @@ pub enum SealingKeyAt {
     File(PathBuf),
 }
 
-/// One provider.
+/// One provider of tokens.
 #[derive(Clone, Debug)]
 pub struct ProviderConfig {
-    /// Its name.
     pub name: String,
     issuer: Option<String>,
     urls: Option<(String, String)>,

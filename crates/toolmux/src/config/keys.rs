@@ -180,7 +180,7 @@ impl<'a> Known<'a> {
         Known { schemas }
     }
 
-    /// Both.
+    /// Keys that either of both knows.
     fn and(mut self, other: Known<'a>) -> Known<'a> {
         self.schemas.extend(other.schemas);
         self

@@ -120,7 +120,7 @@ pub struct SourceConfig {
 /// Which tokens are good.
 #[derive(Clone, Debug)]
 pub struct JwtConfig {
-    /// For HS256.
+    /// The shared secret of HS256.
     pub secret: Option<Secret>,
     /// Where keys for RS256 and ES256 are published.
     pub jwks: Option<String>,
@@ -153,6 +153,12 @@ impl Config {
     /// What holds where no file says otherwise.
     pub fn of_sources(sources: Vec<SourceConfig>) -> Result<Config, ConfigFault> {
         Ok(Config { sources, ..Config::read("", "", Path::new("."))? })
+    }
+
+    /// The same without keys and tokens, for commands that run tools themselves: whoever can read the configuration may
+    /// call what it serves.
+    pub fn without_callers(self) -> Config {
+        Config { keys: Vec::new(), jwt: None, ..self }
     }
 
     /// The first source that cannot be made of its table, shown where it stands in the file.
@@ -223,7 +229,7 @@ impl Config {
 }
 
 impl SourceConfig {
-    /// The kind.
+    /// The entry of the registry that its `kind` names.
     pub fn source_kind(&self) -> Option<&'static SourceKind> {
         SOURCES.iter().find(|known| known.kind == self.kind)
     }

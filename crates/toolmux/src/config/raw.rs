@@ -12,7 +12,7 @@ use super::raw_limits::RawLimits;
 use super::raw_retention::RawRetention;
 use super::raw_tool::RawTool;
 
-/// `toolmux.toml`.
+/// What may stand in `toolmux.toml`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Raw {
@@ -49,7 +49,7 @@ pub struct Raw {
     pub(super) secrets: HashMap<String, SecretSetting>,
     /// Providers of users' tokens, for tools that act for a user.
     pub(super) auth: Option<RawAuth>,
-    /// Bounds.
+    /// Bounds of calls, bodies, waits and connections.
     pub(super) limits: Option<RawLimits>,
     /// What is kept of calls, tasks and what was done, and for how long.
     #[serde(default)]

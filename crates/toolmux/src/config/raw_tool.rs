@@ -88,7 +88,7 @@ impl RawRequirements {
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawHints {
-    /// Changes nothing.
+    /// It changes nothing outside of itself.
     read_only: Option<bool>,
     /// Twice is the same as once.
     idempotent: Option<bool>,

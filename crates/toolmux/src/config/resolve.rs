@@ -11,7 +11,7 @@ use toolmux_core::secret::Secret;
 use toolmux_core::sources::Naming;
 use toolmux_core::toolset::{Pattern, Toolset};
 use toolmux_protocols::SOURCES;
-use toolmux_protocols::registry::SecretSetting;
+use toolmux_protocols::registry::{SecretSetting, SourceKind};
 
 use super::allowlist::Known;
 use super::fault::ConfigFault;
@@ -136,28 +136,14 @@ impl Reader<'_> {
         let kind = text("kind")?.ok_or_else(|| {
             fault(format!("source `{name}` has no `kind`")).hint(format!("one of: {}", kinds().join(", ")))
         })?;
-        let known = SOURCES.iter().find(|known| known.kind == kind).ok_or_else(|| {
-            let hint = match nearest(&kind, kinds()) {
-                Some(meant) => format!("did you mean `{meant}`?"),
-                None => format!("one of: {}", kinds().join(", ")),
-            };
-            let what = format!("source `{name}` is of a kind that is not known");
-            self.fault(&["sources", name, "kind"], what).hint(hint)
-        })?;
+        let known = self.source_kind(name, &kind)?;
         let toolkit = text("toolkit")?.unwrap_or_else(|| name.to_owned());
         if !is_plain(&toolkit) {
             let what =
                 format!("the toolkit of source `{name}` has characters other than letters, digits and _");
             return Err(fault(what).hint("give the source a plain name with `toolkit = \"…\"`"));
         }
-        let naming = match text("names")?.as_deref() {
-            None | Some("prefixed") => Naming::Prefixed,
-            Some("bare") => Naming::Bare,
-            Some(_) => {
-                let what = format!("`sources.{name}.names` must be \"prefixed\" or \"bare\"");
-                return Err(self.fault(&["sources", name, "names"], what));
-            }
-        };
+        let naming = self.naming(name, text("names")?.as_deref())?;
         let coerce = match members.shift_remove("coerce") {
             None => false,
             Some(Value::Bool(coerce)) => coerce,
@@ -174,6 +160,28 @@ impl Reader<'_> {
             table: Value::Object(members),
             folder: self.folder.to_owned(),
         })
+    }
+
+    fn source_kind(&self, name: &str, kind: &str) -> Result<&'static SourceKind, ConfigFault> {
+        SOURCES.iter().find(|known| known.kind == kind).ok_or_else(|| {
+            let hint = match nearest(kind, kinds()) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => format!("one of: {}", kinds().join(", ")),
+            };
+            let what = format!("source `{name}` is of a kind that is not known");
+            self.fault(&["sources", name, "kind"], what).hint(hint)
+        })
+    }
+
+    fn naming(&self, name: &str, names: Option<&str>) -> Result<Naming, ConfigFault> {
+        match names {
+            None | Some("prefixed") => Ok(Naming::Prefixed),
+            Some("bare") => Ok(Naming::Bare),
+            Some(_) => {
+                let what = format!("`sources.{name}.names` must be \"prefixed\" or \"bare\"");
+                Err(self.fault(&["sources", name, "names"], what))
+            }
+        }
     }
 
     fn vault(&self, raw: &HashMap<String, SecretSetting>) -> Result<HashMap<String, Secret>, ConfigFault> {

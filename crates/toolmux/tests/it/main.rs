@@ -11,6 +11,7 @@ mod cli;
 mod config;
 mod describe;
 mod doctor;
+mod http_request;
 mod init_and_add;
 mod life;
 mod mcp_leaks;

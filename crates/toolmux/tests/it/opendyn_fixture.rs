@@ -1,8 +1,10 @@
 //! The library that does everything wrong, described by OpenDyn documents and called through a gateway whose
 //! workers are the real binary.
 
+#[path = "../../../dylib-host/tests/fixture/compile.rs"]
+mod compile;
+
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -19,22 +21,8 @@ use toolmux_protocols::registry::Opening;
 
 use crate::process::BINARY;
 
-const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../dylib-host/tests/fixture/fixture.c");
-
-pub(crate) static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let fresh = folder.join(format!("fixture-{}.so", std::process::id()));
-    let compiled = Command::new("cc")
-        .args(["-shared", "-fPIC", "-O2", "-w", "-pthread", SOURCE, "-o"])
-        .arg(&fresh)
-        .status()
-        .expect("a C compiler is installed as `cc`");
-    assert!(compiled.success());
-    // A run beside this one may have the old file loaded: replace it, never write into it.
-    let library = folder.join("fixture.so");
-    std::fs::rename(&fresh, &library).expect("the folder is ours");
-    library
-});
+pub(crate) static LIBRARY: LazyLock<PathBuf> =
+    LazyLock::new(|| compile::compile(Path::new(env!("CARGO_TARGET_TMPDIR"))));
 
 /// A gateway with libraries.
 pub(crate) struct Libraries {

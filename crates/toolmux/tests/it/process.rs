@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 /// How long anything may take before a test fails.
-const PATIENCE: Duration = Duration::from_mins(2);
+const TEST_TIMEOUT: Duration = Duration::from_mins(2);
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_toolmux");
 
@@ -136,7 +136,7 @@ impl Serving {
 
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(&self.address).expect("it listens");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+        stream.set_read_timeout(Some(TEST_TIMEOUT)).expect("a socket");
         stream
     }
 
@@ -191,7 +191,7 @@ pub(crate) fn until<T>(what: &str, ready: impl FnMut() -> Option<T>) -> T {
 
 /// The same; none when the time is over.
 fn until_or<T>(mut ready: impl FnMut() -> Option<T>) -> Option<T> {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TEST_TIMEOUT;
     loop {
         let value = ready();
         if value.is_some() || Instant::now() > end {

@@ -1,6 +1,6 @@
 //! `/mcp` as a resource that OAuth protects: how strangers learn where to get a token, and where it ends.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Write};
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use serde_json::{Value, json};
 
+use crate::http_request::read_request;
 use crate::process::{ECHO, Serving, folder, request, until};
 
 const ISSUED: &str = r#"
@@ -112,7 +113,7 @@ fn upstream() -> (String, Arc<Mutex<Vec<String>>>) {
             let hearing = Arc::clone(&hearing);
             std::thread::spawn(move || {
                 let mut reader = BufReader::new(stream);
-                while let Some((head, body)) = read(&mut reader) {
+                while let Some((head, body)) = read_request(&mut reader) {
                     hearing.lock().expect("no panic").push(format!("{head}{body}"));
                     let answer = answer(&serde_json::from_str(&body).unwrap_or_default()).to_string();
                     let length = answer.len();
@@ -125,26 +126,6 @@ fn upstream() -> (String, Arc<Mutex<Vec<String>>>) {
         }
     });
     (url, heard)
-}
-
-fn read(reader: &mut BufReader<std::net::TcpStream>) -> Option<(String, String)> {
-    let (mut head, mut length) = (String::new(), 0);
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line).ok()? == 0 {
-            return None;
-        }
-        if let Some(said) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-            length = said.trim().parse().ok()?;
-        }
-        if line == "\r\n" {
-            break;
-        }
-        head.push_str(&line);
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    Some((head, String::from_utf8(body).ok()?))
 }
 
 fn answer(asked: &Value) -> Value {

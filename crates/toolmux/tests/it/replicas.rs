@@ -16,7 +16,7 @@ const REQUESTS: usize = 1_000;
 /// How long the database is away.
 const OUTAGE: Duration = Duration::from_secs(10);
 /// How long anything may take before a test fails.
-const PATIENCE: Duration = Duration::from_mins(2);
+const TEST_TIMEOUT: Duration = Duration::from_mins(2);
 
 fn config(store: &str) -> String {
     format!(
@@ -81,7 +81,7 @@ async fn a_thousand_requests_with_one_id_over_three_processes_run_the_tool_once(
             outcome(&answer)
         });
     }
-    let answers = tokio::time::timeout(PATIENCE, asking.join_all()).await.expect("all are answered");
+    let answers = tokio::time::timeout(TEST_TIMEOUT, asking.join_all()).await.expect("all are answered");
     assert_eq!(answers.len(), REQUESTS);
     let answers: HashSet<String> = answers.into_iter().collect();
     assert_eq!(answers.len(), 1, "{answers:?}");

@@ -13,7 +13,7 @@ use toolmux::{Limits, Running, Server};
 use crate::process::request;
 
 /// Long enough for a busy machine; nothing is measured.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How far a source has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,10 @@ fn server(address: &str) -> (Server, watch::Receiver<Stage>) {
 
 async fn until_stage(stage: &mut watch::Receiver<Stage>, wanted: Stage) {
     let reached = stage.wait_for(|stage| *stage == wanted);
-    timeout(PATIENCE, reached).await.unwrap_or_else(|_| panic!("{wanted:?} comes in time")).expect("told");
+    timeout(TEST_TIMEOUT, reached)
+        .await
+        .unwrap_or_else(|_| panic!("{wanted:?} comes in time"))
+        .expect("told");
 }
 
 async fn started() -> (Running, watch::Receiver<Stage>) {
@@ -84,7 +87,7 @@ async fn a_dropped_server_cuts_calls_in_flight() {
     until_stage(&mut stage, Stage::Called).await;
     drop(running);
     let mut answer = Vec::new();
-    let ended = timeout(PATIENCE, called.read_to_end(&mut answer)).await.expect("the connection ends");
+    let ended = timeout(TEST_TIMEOUT, called.read_to_end(&mut answer)).await.expect("the connection ends");
     assert!(ended.is_err() || answer.is_empty(), "{}", String::from_utf8_lossy(&answer));
     until_stage(&mut stage, Stage::Closed).await;
 }

@@ -206,6 +206,22 @@ fn what_cannot_be_served_is_told_with_the_remedy() {
 }
 
 #[test]
+fn a_document_of_an_unknown_kind_is_refused_with_the_kinds_that_are_known() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let document = json!({ "openlater": "1.0.0", "functions": [] });
+    std::fs::write(folder.path().join("later.json"), document.to_string()).expect("written");
+    refused(
+        folder.path(),
+        &["later.json"],
+        &[
+            "`later.json` is nothing that tools can come from",
+            "it has none of the members `opentool`, `opendyn`, `openworkflow`",
+            "an OpenTool document, an OpenDyn document, an OpenWorkflow document",
+        ],
+    );
+}
+
+#[test]
 fn a_tool_served_bare_is_called_at_its_address_by_that_name() {
     let folder = tempfile::tempdir().expect("a folder");
     let serving = Serving::by(folder.path(), &[&LISTEN[..], &[&document("zlib.opendyn.json")]].concat());

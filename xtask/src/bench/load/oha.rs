@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use serde::Deserialize;
 
 use super::{Load, Round};
-use crate::bench::exchange::PATIENCE;
+use crate::bench::exchange::ANSWER_TIMEOUT;
 use crate::process;
 
 /// Requests that were under way when the time was up; nobody's fault.
@@ -19,7 +19,7 @@ const CUT_OFF: &str = "aborted due to deadline";
 #[serde(rename_all = "camelCase")]
 struct OhaReport {
     summary: Summary,
-    /// In seconds.
+    /// Percentiles of the latency, in seconds.
     latency_percentiles: BTreeMap<String, Option<f64>>,
     status_code_distribution: BTreeMap<String, u64>,
     error_distribution: BTreeMap<String, u64>,
@@ -36,7 +36,7 @@ pub(super) fn generate(load: &Load, address: SocketAddr) -> anyhow::Result<Round
     let mut oha = Command::new("oha");
     oha.arg("--no-tui").args(json_flags()?).args(["-m", exchange.method]);
     oha.args(["-c", &load.connections.to_string(), "-z", &format!("{}ms", load.duration.as_millis())]);
-    oha.args(["-t", &format!("{}s", PATIENCE.as_secs())]);
+    oha.args(["-t", &format!("{}s", ANSWER_TIMEOUT.as_secs())]);
     for (name, value) in &exchange.headers {
         oha.args(["-H", &format!("{name}: {value}")]);
     }

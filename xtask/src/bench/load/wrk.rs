@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 
 use super::{Load, Round};
-use crate::bench::exchange::{Exchange, PATIENCE};
+use crate::bench::exchange::{ANSWER_TIMEOUT, Exchange};
 use crate::process;
 
 /// What the line begins with.
@@ -33,7 +33,7 @@ pub(super) fn generate(load: &Load, address: SocketAddr, folder: &Path) -> anyho
     let seconds = load.duration.as_millis().div_ceil(1000);
     let mut wrk = Command::new("wrk");
     wrk.args(["--threads", "1", "--connections", &load.connections.to_string()])
-        .args(["--duration", &format!("{seconds}s"), "--timeout", &format!("{}s", PATIENCE.as_secs())])
+        .args(["--duration", &format!("{seconds}s"), "--timeout", &format!("{}s", ANSWER_TIMEOUT.as_secs())])
         .arg("--script")
         .arg(file)
         .arg(format!("http://{address}{}", load.exchange.path));

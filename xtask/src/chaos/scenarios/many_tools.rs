@@ -24,7 +24,7 @@ pub(crate) const SCENARIO: Scenario = Scenario {
 };
 
 /// For listing and compiling them.
-const PATIENCE: Duration = Duration::from_mins(3);
+const LISTING_TIMEOUT: Duration = Duration::from_mins(3);
 
 const TOOLS: usize = 100_000;
 
@@ -59,7 +59,7 @@ async fn run(place: &Place) -> anyhow::Result<Report> {
 /// Until the source has as many tools as one may have, says the metric.
 async fn until_served(base: &str) -> anyhow::Result<()> {
     let (client, start) = (HttpClient::new(), Instant::now());
-    while start.elapsed() < PATIENCE {
+    while start.elapsed() < LISTING_TIMEOUT {
         let metrics = client.get(&format!("{base}/metrics")).await;
         let served = metrics.is_ok_and(|reply| {
             let text = String::from_utf8_lossy(&reply.body).into_owned();
@@ -71,5 +71,5 @@ async fn until_served(base: &str) -> anyhow::Result<()> {
         }
         sleep(Duration::from_millis(100)).await;
     }
-    bail!("the tools were not served within {PATIENCE:?}")
+    bail!("the tools were not served within {LISTING_TIMEOUT:?}")
 }

@@ -21,7 +21,7 @@ pub(crate) const SCENARIO: Scenario = Scenario {
     run: |place| Box::pin(run(place)),
 };
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const SYNCHRONOUS_TIMEOUT: Duration = Duration::from_secs(30);
 
 async fn run(place: &Place) -> anyhow::Result<Report> {
     let mut primary = Postgres::start(&[]).await?;
@@ -49,11 +49,11 @@ async fn run(place: &Place) -> anyhow::Result<Report> {
 /// What the primary acknowledges from then on, the standby has.
 async fn until_synchronous(primary: &Postgres) -> anyhow::Result<()> {
     let start = Instant::now();
-    while start.elapsed() < PATIENCE {
+    while start.elapsed() < SYNCHRONOUS_TIMEOUT {
         if primary.sql("postgres", "SELECT sync_state FROM pg_stat_replication")? == "sync" {
             return Ok(());
         }
         sleep(Duration::from_millis(50)).await;
     }
-    bail!("the standby did not become synchronous within {PATIENCE:?}")
+    bail!("the standby did not become synchronous within {SYNCHRONOUS_TIMEOUT:?}")
 }

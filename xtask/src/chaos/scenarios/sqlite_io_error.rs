@@ -47,10 +47,7 @@ async fn run(place: &Place) -> anyhow::Result<Report> {
         steady.until_good(&mut report, Instant::now()).await;
     }
     sleep(place.share(0.2)).await;
-    steady.servers[0].kill()?;
-    steady.servers[0].start()?;
-    steady.servers[0].until_ready().await?;
-    steady.until_good(&mut report, Instant::now()).await;
+    steady.kill_and_restart(&mut report).await?;
     steady.finish(&mut report).await?;
     Ok(report)
 }

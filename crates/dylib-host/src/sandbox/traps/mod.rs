@@ -24,7 +24,7 @@ use seccompiler::{BpfProgram, Error, SeccompCmpOp};
 
 use super::filter::{Rules, all, int, long, trapping};
 use crate::hello::Profile;
-use crate::load::LoadError;
+use crate::load::LibraryError;
 use machine::{Call, answer, trapped_call};
 pub(crate) use record::{denials, forget_denials};
 
@@ -41,10 +41,10 @@ const REFUSED: i64 = -(libc::EPERM as i64);
 static SENT: OnceLock<Handler> = OnceLock::new();
 
 /// Must come before the filters: a call that is trapped without the handler ends the process.
-pub(crate) fn answer_traps(profile: Profile, sent: Handler) -> Result<(), LoadError> {
+pub(crate) fn answer_traps(profile: Profile, sent: Handler) -> Result<(), LibraryError> {
     match profile {
         Profile::Off => Ok(()),
-        Profile::Pure | Profile::Deny => install(sent).map_err(LoadError::Worker),
+        Profile::Pure | Profile::Deny => install(sent).map_err(LibraryError::Worker),
     }
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn answer_traps(profile: Profile, sent: Handler) -> Result<(), LoadEr
 pub(super) fn observing() -> Result<BpfProgram, Error> {
     let foreign = || long(5, SeccompCmpOp::Ne, COOKIE);
     let mut rules = Rules::new();
-    for path in paths::CALLS {
+    for path in paths::calls() {
         rules.insert(path.number, vec![all([foreign()?])?]);
     }
     let blocks = int(0, SeccompCmpOp::Ne, libc::SIG_UNBLOCK as u64)?;
@@ -101,7 +101,7 @@ extern "C" fn on_trap(signal: c_int, info: *mut siginfo_t, context: *mut c_void)
 }
 
 fn attempt(call: &Call) -> i64 {
-    let Some(path) = paths::CALLS.iter().find(|path| path.number == call.number) else {
+    let Some(path) = paths::calls().find(|path| path.number == call.number) else {
         record::record_call(call.number);
         return REFUSED;
     };

@@ -31,8 +31,8 @@ const fn calling(number: c_long, argument: usize, purpose: Purpose) -> PathCall 
     PathCall { number, argument, purpose }
 }
 
-#[cfg(target_arch = "x86_64")]
-pub(super) const CALLS: &[PathCall] = &[
+/// Calls that every architecture has.
+const CALLS: &[PathCall] = &[
     calling(libc::SYS_openat, 1, Purpose::Flags(2)),
     calling(libc::SYS_openat2, 1, Purpose::PointerToFlags(2)),
     calling(libc::SYS_truncate, 0, Purpose::Changing),
@@ -42,7 +42,11 @@ pub(super) const CALLS: &[PathCall] = &[
     calling(libc::SYS_renameat, 1, Purpose::Changing),
     calling(libc::SYS_renameat2, 1, Purpose::Changing),
     calling(libc::SYS_symlinkat, 2, Purpose::Changing),
-    // Older calls that only this architecture has.
+];
+
+/// Older calls that only this architecture has.
+#[cfg(target_arch = "x86_64")]
+const OLD_CALLS: &[PathCall] = &[
     calling(libc::SYS_open, 0, Purpose::Flags(1)),
     calling(libc::SYS_creat, 0, Purpose::Changing),
     calling(libc::SYS_mkdir, 0, Purpose::Changing),
@@ -52,19 +56,13 @@ pub(super) const CALLS: &[PathCall] = &[
     calling(libc::SYS_rename, 0, Purpose::Changing),
     calling(libc::SYS_symlink, 1, Purpose::Changing),
 ];
-
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) const CALLS: &[PathCall] = &[
-    calling(libc::SYS_openat, 1, Purpose::Flags(2)),
-    calling(libc::SYS_openat2, 1, Purpose::PointerToFlags(2)),
-    calling(libc::SYS_truncate, 0, Purpose::Changing),
-    calling(libc::SYS_mkdirat, 1, Purpose::Changing),
-    calling(libc::SYS_mknodat, 1, Purpose::Changing),
-    calling(libc::SYS_unlinkat, 1, Purpose::Changing),
-    calling(libc::SYS_renameat, 1, Purpose::Changing),
-    calling(libc::SYS_renameat2, 1, Purpose::Changing),
-    calling(libc::SYS_symlinkat, 2, Purpose::Changing),
-];
+const OLD_CALLS: &[PathCall] = &[];
+
+/// All of them. Looks only at constants, so that a signal handler may call it.
+pub(super) fn calls() -> impl Iterator<Item = &'static PathCall> {
+    CALLS.iter().chain(OLD_CALLS)
+}
 
 impl PathCall {
     pub(super) fn access(&self, call: &Call) -> Access {

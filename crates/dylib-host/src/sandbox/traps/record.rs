@@ -37,6 +37,7 @@ static COUNT: AtomicUsize = AtomicUsize::new(0);
 /// To be called before each call. Costs one load where nothing was refused.
 pub(crate) fn forget_denials() {
     if COUNT.load(Ordering::Relaxed) != 0 {
+        // The slots first: once the count is zero, a handler begins with the first of them again.
         for slot in &SLOTS {
             slot.whole.store(0, Ordering::Relaxed);
         }
@@ -75,8 +76,10 @@ pub(super) fn record_path(access: Access, address: u64) {
 }
 
 fn record(write: impl FnOnce(&Slot)) {
+    // Two threads get two numbers, and so two slots, unless eight refusals come while one is being written.
     let number = COUNT.fetch_add(1, Ordering::AcqRel);
     let slot = &SLOTS[number % KEPT];
+    // A reader takes a slot only with the number that it expects there: not while it is written.
     slot.whole.store(0, Ordering::Relaxed);
     write(slot);
     slot.whole.store(number + 1, Ordering::Release);

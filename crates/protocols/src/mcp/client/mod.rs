@@ -17,10 +17,11 @@ use std::sync::Arc;
 use toolmux_core::ports::source::Source;
 
 use self::settings::McpSettings;
+use crate::mcp::detect::DETECTION;
 use crate::registry::{OpenError, Opening, SourceKind};
 
 pub(crate) const SOURCE: SourceKind =
-    SourceKind { kind: "mcp", settings: || schemars::schema_for!(McpSettings), open };
+    SourceKind { kind: "mcp", settings: || schemars::schema_for!(McpSettings), open, detection: DETECTION };
 
 fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
     let settings: McpSettings = opening.settings()?;

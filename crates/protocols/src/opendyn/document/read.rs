@@ -10,6 +10,7 @@ use toolmux_core::arguments::kind_of;
 use super::content::{Document, Flow, Form, Function, Parameter, Return, Success};
 use super::members::Members;
 use crate::documents::fault::{Faults, Path, Weight};
+use crate::documents::function_list::{FunctionReader, read_functions};
 
 /// The longest name of a function.
 const NAME_LENGTH: usize = 64;
@@ -95,25 +96,7 @@ impl<'v> Reader<'v> {
             self.faults.fatal(&at, what, "make several documents of it");
             return None;
         }
-        let (mut good, mut bad, mut names) = (Vec::new(), Vec::new(), HashSet::new());
-        for (index, value) in items.iter().enumerate() {
-            let (at, before) = (at.item(index), self.faults.fatal_count());
-            let read = self.function(value, &at, index);
-            if let Some(function) = &read
-                && !names.insert(function.name.clone())
-            {
-                let what = format!("there is another function `{}`", function.name);
-                self.faults.fatal(&at.member("name"), what, "give every function a name of its own");
-            }
-            match (read, self.faults.words_since(before)) {
-                (Some(function), None) => good.push(function),
-                (_, fault) => {
-                    let name = value.get("name").and_then(Value::as_str).unwrap_or("?").to_owned();
-                    bad.push((name, fault.unwrap_or_default()));
-                }
-            }
-        }
-        Some((good, bad))
+        Some(read_functions(self, items, &at))
     }
 
     fn function(&mut self, value: &'v Value, at: &Path<'_>, index: usize) -> Option<Function> {
@@ -246,6 +229,22 @@ impl<'v> Reader<'v> {
             self.faults.fatal(at, format!("must be an array, not {}", kind_of(value)), "write `[…]`");
         }
         items
+    }
+}
+
+impl<'v> FunctionReader<'v> for Reader<'v> {
+    type Function = Function;
+
+    fn faults(&mut self) -> &mut Faults {
+        &mut self.faults
+    }
+
+    fn read_function(&mut self, value: &'v Value, at: &Path<'_>, index: usize) -> Option<Function> {
+        self.function(value, at, index)
+    }
+
+    fn name_of(function: &Function) -> &str {
+        &function.name
     }
 }
 

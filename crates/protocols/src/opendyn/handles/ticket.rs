@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use toolmux_dylib_host::fault::Fault;
+use toolmux_dylib_host::fault::CallFault;
 use toolmux_dylib_host::value::Reader;
 
 use super::table::{Found, HandleTable, Holder};
@@ -40,7 +40,7 @@ impl Ticket {
     }
 
     /// The call has a fault. Where the function ran all the same, what it was told to close is closed.
-    pub(in crate::opendyn) fn failed(mut self, fault: Fault) {
+    pub(in crate::opendyn) fn failed(mut self, fault: CallFault) {
         if fault.has_run() {
             let table = Arc::clone(&self.table);
             table.settle(&mut self, &[]);

@@ -34,7 +34,7 @@ pub(super) struct Book {
 pub(super) struct Planned {
     pub(super) name: String,
     pub(super) description: String,
-    pub(super) function: plan::Function,
+    pub(super) function: plan::CFunction,
     /// What callers give, in the order of the document.
     pub(super) inputs: Vec<Input>,
     /// The values of CALL, in order.
@@ -172,7 +172,7 @@ impl Planner<'_> {
         let mut planned = Planned {
             name: function.name.clone(),
             description: function.description.clone(),
-            function: plan::Function {
+            function: plan::CFunction {
                 symbol: function.symbol.clone(),
                 parameters: Vec::new(),
                 returns,
@@ -192,7 +192,7 @@ impl Planner<'_> {
         for index in 0..function.parameters.len() {
             let pass = self.parameter(index, &mut planned)?;
             let name = function.parameters[index].name.clone();
-            planned.function.parameters.push(plan::Parameter { name, pass });
+            planned.function.parameters.push(plan::CParameter { name, pass });
         }
         self.check_names(&planned);
         self.check_variadic();

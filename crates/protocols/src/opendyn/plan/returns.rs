@@ -1,6 +1,6 @@
 //! What a function returns.
 
-use toolmux_dylib_host::plan::{Length, Pointee, Return, Size};
+use toolmux_dylib_host::plan::{CReturn, Length, Pointee, Size};
 use toolmux_dylib_host::scalar::Scalar;
 
 use super::{Output, Place, Planner, Role};
@@ -9,8 +9,8 @@ use crate::opendyn::document::{self, Encoding, Form, Kind, LengthFrom, c_word};
 
 impl Planner<'_> {
     /// The C side of the return and, unless it is `void`, what becomes of it.
-    pub(super) fn returns(&mut self) -> Option<(Return, Option<Output>)> {
-        let Some(returns) = &self.function.returns else { return Some((Return::Void, None)) };
+    pub(super) fn returns(&mut self) -> Option<(CReturn, Option<Output>)> {
+        let Some(returns) = &self.function.returns else { return Some((CReturn::Void, None)) };
         let form = &returns.form;
         if form.length_from == Some(LengthFrom::Return) {
             let what = "the length of a returned pointer cannot be the return itself";
@@ -28,15 +28,15 @@ impl Planner<'_> {
         };
         if let Some(tag) = &form.handle {
             self.check_handle(form, Place::Return);
-            return Some((Return::Handle { tag: tag.clone() }, output(Carrier::Handle(tag.clone()), true)));
+            return Some((CReturn::Handle { tag: tag.clone() }, output(Carrier::Handle(tag.clone()), true)));
         }
         if !form.pointer {
-            let Some(scalar) = form.scalar else { return Some((Return::Void, None)) };
+            let Some(scalar) = form.scalar else { return Some((CReturn::Void, None)) };
             let element = self.element(form, scalar, Place::Return)?;
-            return Some((Return::Value(scalar), output(Carrier::Word(element), false)));
+            return Some((CReturn::Value(scalar), output(Carrier::Word(element), false)));
         }
         let (pointee, carrier) = self.pointee(form, Place::Return)?;
-        Some((Return::Pointer(pointee), output(carrier, true)))
+        Some((CReturn::Pointer(pointee), output(carrier, true)))
     }
 
     /// Memory of the library that a returned or an indirect pointer leads to.

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use rustix::buffer::spare_capacity;
 use tokio::net::unix::pipe;
-use toolmux_dylib_host::frame::{Answer, Crash};
+use toolmux_dylib_host::frame::{AnswerFrame, Crash};
 
 use super::death::Death;
+use super::job::Answered;
 use super::supervisor::End;
-use super::worker_queue::{Answered, WorkerQueue};
+use super::worker_queue::WorkerQueue;
 
 /// How much is read at once.
 const READ_AT_ONCE: usize = 1 << 16;
@@ -53,21 +54,24 @@ impl Answers {
             return;
         }
         self.unread.reserve(READ_AT_ONCE);
+        // Read past the runtime, which does not even try before the kernel has told it that there is something.
         let count = rustix::io::read(&*self.pipe, spare_capacity(&mut self.unread));
         if found(count.map_err(io::Error::from)) == Read::Some {
             self.end = self.take_frames(worker_queue);
         }
+        // Only the supervisor may end a worker: it alone owns the process. What was found stays here until it wakes.
         if self.end.is_some() {
             worker_queue.wake.notify_one();
         }
     }
 
     fn take_frames(&mut self, worker_queue: &WorkerQueue) -> Option<End> {
+        // Nothing behind a reason to end is looked at: the worker is not believed any more.
         let unread = std::mem::take(&mut self.unread);
         let mut taken = 0;
         let mut end = None;
         while end.is_none() {
-            match Answer::decode(&unread[taken..]) {
+            match AnswerFrame::decode(&unread[taken..]) {
                 Ok(Some((answer, length))) => {
                     end = self.take(answer, worker_queue);
                     taken += length;
@@ -81,23 +85,23 @@ impl Answers {
         end
     }
 
-    fn take(&mut self, answer: Answer<'_>, worker_queue: &WorkerQueue) -> Option<End> {
+    fn take(&mut self, answer: AnswerFrame<'_>, worker_queue: &WorkerQueue) -> Option<End> {
         match answer {
-            Answer::Result { id, values } => {
+            AnswerFrame::Result { id, values } => {
                 let answered = Answered::Values(values.to_vec(), None);
                 worker_queue.answer(id, answered, self.generation).is_none().then(broken)
             }
-            Answer::Fail { id, fault, text } => {
+            AnswerFrame::Fail { id, fault, text } => {
                 match worker_queue.answer(id, Answered::Fault(fault, text.to_owned()), self.generation) {
                     Some(()) => fault.ends_worker().then_some(End::Unfit),
                     None => Some(broken()),
                 }
             }
-            Answer::Crash { crash, .. } => {
+            AnswerFrame::Crash { crash, .. } => {
                 self.crash = Some(crash);
                 None
             }
-            Answer::Ready { .. } => Some(broken()),
+            AnswerFrame::Ready { .. } => Some(broken()),
         }
     }
 }

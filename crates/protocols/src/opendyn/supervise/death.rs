@@ -6,7 +6,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use toolmux_dylib_host::frame::Crash;
-use toolmux_dylib_host::plan::{Direction, Function, Pass};
+use toolmux_dylib_host::plan::{CFunction, Direction, Pass};
 
 use crate::child::exit_status::signal_name;
 
@@ -39,7 +39,7 @@ impl Death {
     }
 
     /// What happened, as it follows the name of a function.
-    pub(in crate::opendyn) fn words(&self, function: &Function) -> String {
+    pub(in crate::opendyn) fn words(&self, function: &CFunction) -> String {
         match self {
             Death::Crashed { signal, crash } => crash_words(*signal, *crash, function),
             Death::Exited(code) => format!("ended the process it ran in (exit status {code})"),
@@ -49,7 +49,7 @@ impl Death {
     }
 }
 
-fn crash_words(signal: i32, crash: Option<Crash>, function: &Function) -> String {
+fn crash_words(signal: i32, crash: Option<Crash>, function: &CFunction) -> String {
     let mut words = format!("crashed ({})", signal_name(signal));
     let Some(crash) = crash else {
         if signal == SIGSYS {

@@ -9,9 +9,10 @@ use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 use toolmux_dylib_host::hello::Ready;
 
 use super::answers::Answers;
+use super::job::{Answered, Job, Rejected};
 use super::supervisor::Supervisor;
 use super::worker::Launch;
-use super::worker_queue::{Answered, Job, Rejected, WorkerQueue};
+use super::worker_queue::WorkerQueue;
 use crate::opendyn::handles::HandleTable;
 
 /// How long a thread looks for the answer of a short call before it goes to sleep.
@@ -69,6 +70,7 @@ impl Pool {
         generation: Option<u32>,
     ) -> Result<Answered, Rejected> {
         let slot = match generation {
+            // The worker may die between this and `submit`: the next one then refuses its objects.
             Some(generation) => {
                 let made = |slot: &&Slot| slot.worker_queue.generation() == generation;
                 self.slots.iter().find(made).ok_or(Rejected::Forgotten)?
@@ -79,7 +81,9 @@ impl Pool {
             }
         };
         let mut answered = slot.worker_queue.submit(job)?;
+        // After the job is queued: a supervisor looks whether it is wanted before it sleeps.
         self.mind(slot);
+        // With others waiting, the supervisor is awake and reads for all of them.
         if let Some(answers) = slot.worker_queue.answers_to_one()
             && let Some(answered) = look_eagerly(&slot.worker_queue, &answers, &mut answered).await
         {
@@ -93,12 +97,14 @@ impl Pool {
             let (worker_queue, launch) = (Arc::clone(&slot.worker_queue), Arc::clone(&self.launch));
             let supervisor =
                 Supervisor::new(worker_queue, launch, self.settings.idle, Arc::clone(&self.settings.handles));
+            // Ended with the pool even if nobody closes it: dropping a supervisor kills its worker.
             AbortOnDropHandle::new(self.supervisors.spawn(supervisor.mind()))
         });
     }
 
     /// Ends all workers. What still waits is told that it did not run.
     pub(in crate::opendyn) async fn close(&self) {
+        // All are told before any is awaited, so that they end at the same time.
         for slot in &self.slots {
             slot.worker_queue.close();
         }
@@ -118,6 +124,7 @@ async fn look_eagerly(
 ) -> Option<Answered> {
     let until = Instant::now() + EAGER;
     while Instant::now() < until {
+        // Whoever has the lock reads for us. To wait for it would block a thread of the runtime.
         if let Ok(mut answers) = answers.try_lock() {
             answers.look(worker_queue);
         }

@@ -8,7 +8,9 @@ use std::time::Duration;
 use rustix::process::Signal;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
-use toolmux_dylib_host::frame::Request;
+use toolmux_core::backoff::Backoff;
+use toolmux_dylib_host::error_chain;
+use toolmux_dylib_host::frame::RequestFrame;
 
 use super::answers::{Answers, Read};
 use super::death::Death;
@@ -39,7 +41,8 @@ pub(super) struct Supervisor {
     /// The next worker, loaded before it is needed; ended when this is dropped.
     spare: JoinSet<Result<Worker, StartError>>,
     deaths: VecDeque<Instant>,
-    failed_starts: u32,
+    /// After starts that failed.
+    pauses: Backoff,
 }
 
 /// Why serving ended.
@@ -60,12 +63,14 @@ impl Supervisor {
         handles: Arc<HandleTable>,
     ) -> Self {
         let (spare, deaths) = (JoinSet::new(), VecDeque::new());
-        Supervisor { worker_queue, launch, idle, handles, spare, deaths, failed_starts: 0 }
+        let pauses = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
+        Supervisor { worker_queue, launch, idle, handles, spare, deaths, pauses }
     }
 
     pub(super) async fn mind(mut self) {
         while !self.worker_queue.is_closed() {
             if !self.worker_queue.is_wanted() {
+                // What was submitted since the look has left a permit, so that this returns at once.
                 self.worker_queue.wake.notified().await;
                 continue;
             }
@@ -76,6 +81,7 @@ impl Supervisor {
         }
     }
 
+    /// The spare, unless there is none, it could not start, or it has died since.
     async fn worker(&mut self) -> Result<Worker, StartError> {
         if let Some(Ok(Ok(mut worker))) = self.spare.join_next().await
             && matches!(worker.group.child.try_wait(), Ok(None))
@@ -86,23 +92,20 @@ impl Supervisor {
     }
 
     fn could_not_start(&mut self, error: &StartError) {
-        let mut reason = format!("The library cannot be loaded: {error}");
-        if let Some(cause) = std::error::Error::source(error) {
-            reason = format!("{reason}: {cause}");
-        }
-        let pause = (FIRST_PAUSE * 2_u32.saturating_pow(self.failed_starts)).min(LONGEST_PAUSE);
-        self.failed_starts += 1;
-        self.worker_queue.rest(&reason.into(), pause);
+        let reason = format!("The library cannot be loaded: {}", error_chain(error));
+        self.worker_queue.rest(&reason.into(), self.pauses.next_pause());
     }
 
     async fn serve(&mut self, mut worker: Worker) {
-        self.failed_starts = 0;
+        self.pauses.reset();
         // Writability is known only once it was waited for.
         worker.requests.writable().await.ok();
         let answers = Answers::new(Arc::clone(&worker.answers), worker.generation);
         let answers = Arc::new(Mutex::new(answers));
         self.worker_queue.connect(&worker, &answers);
         let end = self.exchange(&mut worker, &answers).await;
+        // All this before anybody is told of a death: who is told may call again at once, and must neither write into a
+        // pipe that nobody reads nor find an object of the dead worker in the table.
         self.worker_queue.disconnect();
         self.handles.worker_gone(worker.generation);
         match end {
@@ -141,6 +144,8 @@ impl Supervisor {
         let worker_queue = Arc::clone(&self.worker_queue);
         let mut next_look = Instant::now() + TICK;
         loop {
+            // Each branch may be dropped half-way: what it has read, or not written yet, is kept in the queue or in
+            // `answers`.
             tokio::select! {
                 _ = pipe.readable() => {
                     let (read, end) = lock(answers).read_frames(&worker_queue);
@@ -154,10 +159,12 @@ impl Supervisor {
                     if worker_queue.is_closed() {
                         return End::Idle;
                     }
+                    // A caller that looks for its own answer may find out that the worker cannot go on.
                     if let Some(end) = lock(answers).end.take() {
                         return end;
                     }
                     worker_queue.flush();
+                    // The clock may have been set to the end of the idle time, far beyond the limit of a new call.
                     next_look = next_look.min(Instant::now() + TICK);
                 }
                 _ = requests.writable(), if worker_queue.has_unsent() => worker_queue.flush(),
@@ -187,11 +194,15 @@ impl Supervisor {
         match clock {
             Clock::Expired(limit) => Err(End::Died(Death::TimedOut(limit))),
             Clock::Running => Ok(Instant::now() + TICK),
-            Clock::Idle { since } if since.elapsed() >= self.idle && !self.handles.is_holding(generation) => {
-                Err(End::Idle)
-            }
+            Clock::Idle { .. } if self.may_let_go(generation) => Err(End::Idle),
             Clock::Idle { since } => Ok((since + self.idle).max(Instant::now() + TICK)),
         }
+    }
+
+    /// The queue is asked last and decides: a call that came since the look at the clock, or that has just opened an
+    /// object, keeps the worker.
+    fn may_let_go(&self, generation: u32) -> bool {
+        !self.handles.is_holding(generation) && self.worker_queue.disconnect_if_idle(self.idle)
     }
 
     fn keep_spare(&mut self) {
@@ -216,7 +227,8 @@ fn lock(answers: &Mutex<Answers>) -> MutexGuard<'_, Answers> {
 /// Ends a worker in peace.
 async fn stop(mut worker: Worker) {
     let mut bytes = Vec::new();
-    if Request::Stop.encode(&mut bytes).is_ok() && worker.requests.try_write(&bytes).is_ok() {
+    // A pipe that is full has no room for STOP; then the worker is killed like any other.
+    if RequestFrame::Stop.encode(&mut bytes).is_ok() && worker.requests.try_write(&bytes).is_ok() {
         timeout(LAST_BREATH, worker.group.child.wait()).await.ok();
     }
     kill_and_reap(worker).await;
@@ -224,6 +236,7 @@ async fn stop(mut worker: Worker) {
 
 /// Ends a worker and what it left behind, and waits until it is gone.
 async fn kill_and_reap(mut worker: Worker) {
+    // The whole group, even if the worker itself is gone: the library may have left processes behind.
     worker.group.signal(Signal::KILL);
     if timeout(BURIAL, worker.group.child.wait()).await.is_err() {
         tracing::warn!("a killed worker does not end");

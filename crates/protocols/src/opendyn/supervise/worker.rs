@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
 use tokio::time::timeout;
-use toolmux_dylib_host::frame::{Answer, Request};
+use toolmux_dylib_host::frame::{AnswerFrame, RequestFrame};
 use toolmux_dylib_host::hello::{Abi, Hello, Ready};
 use toolmux_dylib_host::worker::ARGUMENT;
 
@@ -70,6 +70,7 @@ pub(super) enum StartError {
 impl Launch {
     /// Dropping the future ends the worker.
     pub(super) async fn start(&self) -> Result<Worker, StartError> {
+        // Taken even by a start that fails: numbers may be left out, but no two workers may share one.
         let generation = self.generations.fetch_add(1, Ordering::Relaxed) + 1;
         let mut group =
             ChildGroup::start_worker(&self.executable, ARGUMENT, &self.env).map_err(StartError::Process)?;
@@ -78,6 +79,7 @@ impl Launch {
         let greeting = self.greet(generation, &mut requests, &mut answers);
         let ready = match timeout(LOAD_PATIENCE, greeting).await {
             Ok(Ok(ready)) => ready,
+            // The pipe broke, so the process has ended or will: how it ended says more than that.
             Ok(Err(StartError::Process(_))) => return Err(StartError::Died(ended(&mut group).await)),
             Ok(Err(error)) => return Err(error),
             Err(_elapsed) => return Err(StartError::Silent),
@@ -106,22 +108,22 @@ impl Launch {
         hello.plan.generation = generation;
         let json = serde_json::to_vec(&hello).map_err(|_| StartError::Confused)?;
         let mut bytes = Vec::new();
-        Request::Hello { id: 0, json: &json }.encode(&mut bytes).map_err(|_| StartError::Confused)?;
+        RequestFrame::Hello { id: 0, json: &json }.encode(&mut bytes).map_err(|_| StartError::Confused)?;
         requests.write_all(&bytes).await.map_err(StartError::Process)?;
         let mut unread = Vec::new();
         loop {
             if answers.read_buf(&mut unread).await.map_err(StartError::Process)? == 0 {
                 return Err(StartError::Process(io::ErrorKind::UnexpectedEof.into()));
             }
-            let Some((answer, end)) = Answer::decode(&unread).map_err(|_| StartError::Confused)? else {
+            let Some((answer, end)) = AnswerFrame::decode(&unread).map_err(|_| StartError::Confused)? else {
                 continue;
             };
             return match answer {
-                Answer::Ready { json, .. } if end == unread.len() => {
+                AnswerFrame::Ready { json, .. } if end == unread.len() => {
                     serde_json::from_slice(json).map_err(|_| StartError::Confused)
                 }
-                Answer::Fail { text, .. } => Err(StartError::Load(text.to_owned())),
-                Answer::Crash { .. } | Answer::Ready { .. } | Answer::Result { .. } => {
+                AnswerFrame::Fail { text, .. } => Err(StartError::Load(text.to_owned())),
+                AnswerFrame::Crash { .. } | AnswerFrame::Ready { .. } | AnswerFrame::Result { .. } => {
                     Err(StartError::Confused)
                 }
             };
@@ -129,6 +131,7 @@ impl Launch {
     }
 }
 
+/// The pipes do not block: callers write to them on threads of the runtime.
 fn pipes(group: &mut ChildGroup) -> io::Result<(pipe::Sender, pipe::Receiver)> {
     let missing = || io::Error::other("a pipe is missing");
     let stdin = group.child.stdin.take().ok_or_else(missing)?.into_owned_fd()?;

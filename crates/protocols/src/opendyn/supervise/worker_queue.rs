@@ -10,75 +10,20 @@ use std::time::Duration;
 use tokio::net::unix::pipe;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
-use toolmux_dylib_host::fault::Fault;
-use toolmux_dylib_host::frame::{FrameError, Request};
+use toolmux_dylib_host::frame::{FrameError, RequestFrame};
 use toolmux_dylib_host::hello::Ready;
 
 use super::answers::Answers;
 use super::death::Death;
+use super::job::{Answered, Job, Rejected};
 use super::worker::Worker;
-use crate::opendyn::handles::{Opened, Ticket};
-
-/// A call on its way to C.
-pub(in crate::opendyn) struct Job {
-    pub(in crate::opendyn) function: u16,
-    pub(in crate::opendyn) values: Vec<u8>,
-    /// How long it may run, once it does.
-    pub(in crate::opendyn) limit: Duration,
-    /// What it does to the table of handles; nothing for a call that opens and closes no object.
-    pub(in crate::opendyn) ticket: Option<Box<Ticket>>,
-}
-
-impl Job {
-    /// Enters what came of it into the table of handles. The answer may find nobody who waits for it, and its handles
-    /// must be known all the same.
-    pub(in crate::opendyn) fn settle(self, answered: Answered, generation: u32) -> Answered {
-        let Some(ticket) = self.ticket else { return answered };
-        match answered {
-            Answered::Values(values, _) => {
-                let opened = ticket.returned(&values, generation);
-                Answered::Values(values, Some(opened))
-            }
-            Answered::Fault(fault, text) => {
-                ticket.failed(fault);
-                Answered::Fault(fault, text)
-            }
-            Answered::Died(_) | Answered::NotRun(_) => answered,
-        }
-    }
-}
-
-/// What came of a job.
-#[derive(Debug)]
-pub(in crate::opendyn) enum Answered {
-    /// The payload of RESULT, and the handles in it.
-    Values(Vec<u8>, Option<Opened>),
-    Fault(Fault, String),
-    Died(Death),
-    /// The job did not run.
-    NotRun(Arc<str>),
-}
-
-/// Why a job is not taken.
-#[derive(Debug)]
-pub(in crate::opendyn) enum Rejected {
-    /// As many wait as may.
-    Full,
-    /// Too many deaths, or the library cannot be loaded.
-    Resting {
-        reason: Arc<str>,
-        rest: Duration,
-    },
-    /// The worker that made the handle is gone.
-    Forgotten,
-    TooLarge(FrameError),
-    Closed,
-}
 
 type Answering = oneshot::Sender<Answered>;
 type Greeting = Result<Arc<Ready>, Arc<str>>;
 
 pub(super) struct WorkerQueue {
+    /// One lock for the queue and the pipe. With two, callers could write A before B and queue B before A; `answer`,
+    /// which takes answers in the order of the queue, would take the worker for a liar.
     state: Mutex<State>,
     /// Tells the supervisor to look at the state.
     pub(super) wake: Notify,
@@ -151,6 +96,8 @@ impl WorkerQueue {
 
     /// What the worker answers, for a caller that waits alone.
     pub(super) fn answers_to_one(&self) -> Option<Arc<Mutex<Answers>>> {
+        // Handed out, not locked here: whoever reads answers holds their lock and takes ours for each of them. The other
+        // way round, two threads could wait for each other.
         let state = self.lock();
         let alone = state.connection.as_ref().filter(|_| state.waiting.len() <= 1);
         alone.map(|connection| Arc::clone(&connection.answers))
@@ -163,6 +110,7 @@ impl WorkerQueue {
         state.admit(self.most_waiting)?;
         state.last_id = state.last_id.wrapping_add(1);
         let id = state.last_id;
+        // Written before it is queued: what is too large for a frame is refused without having taken a place.
         if let Some(connection) = &mut state.connection {
             connection.send(id, &job).map_err(Rejected::TooLarge)?;
         }
@@ -171,8 +119,11 @@ impl WorkerQueue {
             state.oldest_since = Some(Instant::now());
         }
         state.waiting.push_back(Waiting { id, job, answer });
+        // The supervisor has to start a worker, to wait until the pipe takes more, or to start its clock, without which a
+        // call that hangs would never expire. It is not woken otherwise: that costs as much as a short call.
         let wake = blocked || !state.watched;
         state.watched = true;
+        // Woken with the lock held, it would only wait for it.
         drop(state);
         if wake {
             self.wake.notify_one();
@@ -185,6 +136,7 @@ impl WorkerQueue {
         let (tell, told) = oneshot::channel();
         let mut state = self.lock();
         state.admit(usize::MAX)?;
+        // `connect` answers those who ask under the same lock: nobody asks between it and this, and waits for ever.
         match &state.connection {
             Some(connection) => drop(tell.send(Ok(Arc::clone(&connection.ready)))),
             None => state.asking.push(tell),
@@ -209,6 +161,7 @@ impl WorkerQueue {
             ready: Arc::clone(&worker.ready),
             unsent: Vec::new(),
         };
+        // Still under the lock: what is submitted meanwhile comes behind these.
         for waiting in &state.waiting {
             // It was encoded before, or will be refused by the worker's limits.
             connection.send(waiting.id, &waiting.job).ok();
@@ -223,8 +176,20 @@ impl WorkerQueue {
     }
 
     pub(super) fn disconnect(&self) {
-        self.generation.store(0, Ordering::Release);
-        self.lock().connection = None;
+        self.lock().disconnect(&self.generation);
+    }
+
+    /// Lets the worker go if nothing has been asked of it for so long; true when it is let go.
+    pub(super) fn disconnect_if_idle(&self, idle: Duration) -> bool {
+        let mut state = self.lock();
+        // Looked at and let go under one lock. A job submitted in between would be written to a worker that is told to
+        // stop, run there, and be sent once more to the next one.
+        let is_idle =
+            state.waiting.is_empty() && state.oldest_since.is_none_or(|since| since.elapsed() >= idle);
+        if is_idle {
+            state.disconnect(&self.generation);
+        }
+        is_idle
     }
 
     /// Writes what did not fit before.
@@ -245,13 +210,15 @@ impl WorkerQueue {
         let oldest = state.waiting.pop_front_if(|oldest| oldest.id == id)?;
         state.oldest_since = Some(Instant::now());
         drop(state);
+        // Before it is sent: the caller may use a handle in the answer at once.
         let answered = oldest.job.settle(answered, generation);
         // Whoever asked may have lost patience.
         oldest.answer.send(answered).ok();
         Some(())
     }
 
-    /// Gives the oldest job the blame.
+    /// Gives the oldest job the blame. A worker answers each call before it begins the next: only the oldest can have
+    /// run, and those behind it go to the next worker.
     pub(super) fn blame(&self, death: Death) {
         let oldest = self.lock().waiting.pop_front();
         if let Some(oldest) = oldest {
@@ -262,6 +229,7 @@ impl WorkerQueue {
     pub(super) fn clock(&self) -> Clock {
         let mut state = self.lock();
         let Some(oldest) = state.waiting.front() else {
+            // In one step with seeing that nobody waits: who submits right after finds it so, and wakes the supervisor.
             state.watched = false;
             return Clock::Idle { since: state.oldest_since.unwrap_or_else(Instant::now) };
         };
@@ -300,6 +268,13 @@ impl WorkerQueue {
 }
 
 impl State {
+    /// A caller that read the generation just before may still queue a job for it, which then goes to the next worker.
+    /// That one refuses the objects: a handle carries the generation of the worker that made it.
+    fn disconnect(&mut self, generation: &AtomicU32) {
+        generation.store(0, Ordering::Release);
+        self.connection = None;
+    }
+
     fn admit(&self, most_waiting: usize) -> Result<(), Rejected> {
         if self.closed {
             return Err(Rejected::Closed);
@@ -325,8 +300,9 @@ impl State {
 
 impl Connection {
     fn send(&mut self, id: u32, job: &Job) -> Result<(), FrameError> {
+        // Behind what did not fit before, even if there is room by now: half a frame must not have another inside it.
         let idle = self.unsent.is_empty();
-        Request::Call { id, function: job.function, values: &job.values }.encode(&mut self.unsent)?;
+        RequestFrame::Call { id, function: job.function, values: &job.values }.encode(&mut self.unsent)?;
         if idle {
             self.flush();
         }
@@ -344,5 +320,34 @@ impl Connection {
             }
         }
         self.unsent.drain(..sent);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job() -> Job {
+        Job { function: 0, values: Vec::new(), limit: Duration::from_secs(1), ticket: None }
+    }
+
+    #[test]
+    fn a_worker_is_not_let_go_while_a_job_waits_for_it() {
+        let queue = WorkerQueue::new(1);
+        queue.generation.store(7, Ordering::Release);
+        let _answered = queue.submit(job()).expect("there is room");
+        assert!(!queue.disconnect_if_idle(Duration::ZERO));
+        assert_eq!(queue.generation(), 7);
+        assert!(queue.answer(1, Answered::NotRun(Arc::from("over")), 7).is_some());
+        assert!(queue.disconnect_if_idle(Duration::ZERO));
+        assert_eq!(queue.generation(), 0);
+    }
+
+    #[test]
+    fn a_worker_that_answered_just_now_is_not_idle() {
+        let queue = WorkerQueue::new(1);
+        let _answered = queue.submit(job()).expect("there is room");
+        assert!(queue.answer(1, Answered::NotRun(Arc::from("over")), 7).is_some());
+        assert!(!queue.disconnect_if_idle(Duration::from_mins(5)));
     }
 }

@@ -7,7 +7,7 @@ use toolmux_core::schema;
 use toolmux_core::tool::{Passthrough, Returns, Tool};
 use toolmux_core::version::Version;
 
-use super::objects::{Function, OpenTool, Parameter, Return, Schema, Type, Typed};
+use super::objects::{Function, FunctionSchema, OpenTool, Parameter, Return, Type, Typed};
 use crate::opentool::PROTOCOL;
 
 impl OpenTool {
@@ -78,11 +78,11 @@ fn describe_over(schema: &mut Value, description: Option<&str>) {
 }
 
 /// A schema without references as JSON Schema.
-fn json_schema(schema: &Schema) -> Value {
+fn json_schema(schema: &FunctionSchema) -> Value {
     match schema {
-        Schema::Typed(typed) => typed_schema(typed),
+        FunctionSchema::Typed(typed) => typed_schema(typed),
         // Tools are made of resolved functions; a reference that stayed may stand for anything.
-        Schema::Reference(_) => json!({}),
+        FunctionSchema::Reference(_) => json!({}),
     }
 }
 

@@ -8,7 +8,7 @@ use toolmux_core::catalog::Entry;
 use toolmux_core::tool::{Returns, Tool};
 
 use super::notes::{Notes, told};
-use super::objects::{Function, Info, OpenTool, Parameter, Properties, Return, Schema, Type, Typed};
+use super::objects::{Function, FunctionSchema, Info, OpenTool, Parameter, Properties, Return, Type, Typed};
 use crate::opentool::PROTOCOL;
 
 /// How many schemas one function may have; what would come after is cut.
@@ -76,8 +76,8 @@ impl Function {
     }
 }
 
-fn complete(schema: &mut Schema) {
-    let Schema::Typed(typed) = schema else { return };
+fn complete(schema: &mut FunctionSchema) {
+    let FunctionSchema::Typed(typed) = schema else { return };
     if typed.kind == Type::Object {
         typed.properties.get_or_insert_default();
     }
@@ -93,13 +93,13 @@ fn anything() -> Typed {
     Typed { description: Some("(any JSON value)".to_owned()), ..Typed::of(Type::String) }
 }
 
-fn untold() -> Schema {
+fn untold() -> FunctionSchema {
     Typed { description: Some("(more is not told)".into()), ..Typed::of(Type::Object) }.into()
 }
 
 fn parameters(input: &Value, notes: &mut Notes) -> Vec<Parameter> {
     let mut express = Express::of(input);
-    let Schema::Typed(whole) = express.schema(input) else { return Vec::new() };
+    let FunctionSchema::Typed(whole) = express.schema(input) else { return Vec::new() };
     if let Some(members) = input.as_object() {
         notes.keywords(members);
         for keyword in ["oneOf", "anyOf"] {
@@ -109,11 +109,11 @@ fn parameters(input: &Value, notes: &mut Notes) -> Vec<Parameter> {
         }
     }
     let required = whole.required.unwrap_or_default();
-    let parameter = |(name, schema): (String, Schema)| {
+    let parameter = |(name, schema): (String, FunctionSchema)| {
         let mut schema = schema;
         let description = match &mut schema {
-            Schema::Typed(typed) => typed.description.take(),
-            Schema::Reference(reference) => reference.description.take(),
+            FunctionSchema::Typed(typed) => typed.description.take(),
+            FunctionSchema::Reference(reference) => reference.description.take(),
         };
         Parameter { required: required.contains(&name), name, description, schema, extra: Map::new() }
     };
@@ -133,8 +133,8 @@ fn returns(returns: &Returns) -> Option<Return> {
     };
     let mut schema = Express::of(value).schema(value);
     let description = match &mut schema {
-        Schema::Typed(typed) => typed.description.take(),
-        Schema::Reference(_) => None,
+        FunctionSchema::Typed(typed) => typed.description.take(),
+        FunctionSchema::Reference(_) => None,
     };
     Some(Return { name: RESULT.into(), description, schema, extra: Map::new() })
 }
@@ -152,7 +152,7 @@ impl<'a> Express<'a> {
         Express { root, open: Vec::new(), depth: 0, left: MOST_SCHEMAS }
     }
 
-    fn schema(&mut self, value: &'a Value) -> Schema {
+    fn schema(&mut self, value: &'a Value) -> FunctionSchema {
         let spent = self.left == 0 || self.depth == MOST_DEPTH;
         self.left = self.left.saturating_sub(1);
         self.depth += 1;
@@ -161,7 +161,7 @@ impl<'a> Express<'a> {
         schema
     }
 
-    fn nearest(&mut self, value: &'a Value) -> Schema {
+    fn nearest(&mut self, value: &'a Value) -> FunctionSchema {
         match value.as_object() {
             Some(members) => match members.get("$ref").and_then(Value::as_str) {
                 Some(reference) => self.reference(members, reference),
@@ -172,7 +172,7 @@ impl<'a> Express<'a> {
     }
 
     /// What a reference leads to, with what is said beside it over that.
-    fn reference(&mut self, members: &'a Map<String, Value>, reference: &'a str) -> Schema {
+    fn reference(&mut self, members: &'a Map<String, Value>, reference: &'a str) -> FunctionSchema {
         let target = reference.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
         let mut found = match target {
             Some(_) if self.open.contains(&reference) => {
@@ -188,7 +188,7 @@ impl<'a> Express<'a> {
             None => anything().into(),
         };
         let said = members.get("description").and_then(Value::as_str);
-        if let (Some(said), Schema::Typed(typed)) = (said, &mut found) {
+        if let (Some(said), FunctionSchema::Typed(typed)) = (said, &mut found) {
             typed.description = Some(said.to_owned());
         }
         found
@@ -201,11 +201,11 @@ impl<'a> Express<'a> {
             None => Typed::of(nearest_type(members, &mut notes)),
         };
         self.object_members(members, &mut typed);
-        if let Some(Schema::Typed(items)) = members.get("items").map(|items| self.schema(items)) {
-            typed.items = (typed.kind == Type::Array).then_some(Schema::Typed(items));
+        if let Some(FunctionSchema::Typed(items)) = members.get("items").map(|items| self.schema(items)) {
+            typed.items = (typed.kind == Type::Array).then_some(FunctionSchema::Typed(items));
         }
         for part in members.get("allOf").and_then(Value::as_array).into_iter().flatten() {
-            if let Schema::Typed(part) = self.schema(part) {
+            if let FunctionSchema::Typed(part) = self.schema(part) {
                 merge(&mut typed, *part);
             }
         }
@@ -227,7 +227,7 @@ impl<'a> Express<'a> {
             return;
         }
         let properties = members.get("properties").and_then(Value::as_object);
-        let told: Vec<(String, Schema)> = properties
+        let told: Vec<(String, FunctionSchema)> = properties
             .into_iter()
             .flatten()
             .map(|(name, schema)| (name.clone(), self.schema(schema)))
@@ -255,8 +255,8 @@ impl<'a> Express<'a> {
         let expressed: Vec<Typed> = real
             .iter()
             .filter_map(|schema| match self.schema(schema) {
-                Schema::Typed(typed) => Some(*typed),
-                Schema::Reference(_) => None,
+                FunctionSchema::Typed(typed) => Some(*typed),
+                FunctionSchema::Reference(_) => None,
             })
             .collect();
         let mut each = expressed.into_iter();

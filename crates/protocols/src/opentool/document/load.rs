@@ -24,9 +24,7 @@ pub enum LoadError {
     /// The file cannot be read.
     #[error("cannot read `{file}`")]
     File {
-        /// Which.
         file: String,
-        /// Why.
         #[source]
         error: std::io::Error,
     },
@@ -39,7 +37,6 @@ pub enum LoadError {
     /// The address answers with something else.
     #[error("`{url}` answered with status {status}")]
     Status {
-        /// Which.
         url: String,
         /// What it said.
         status: u16,

@@ -13,5 +13,6 @@ mod resolve;
 pub(super) use self::load::read_leniently;
 pub use self::load::{LoadError, check};
 pub use self::objects::{
-    Function, Info, OpenTool, Parameter, Properties, Reference, Return, Schema, Server, Type, Typed,
+    DocumentServer, Function, FunctionSchema, Info, OpenTool, Parameter, Properties, Reference, Return, Type,
+    Typed,
 };

@@ -14,12 +14,12 @@ pub struct OpenTool {
     pub info: Info,
     /// Where the functions are served.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub server: Option<Server>,
+    pub server: Option<DocumentServer>,
     /// What can be called.
     pub functions: Vec<Function>,
     /// Schemas that others refer to by name.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "named")]
-    pub schemas: Vec<(String, Schema)>,
+    pub schemas: Vec<(String, FunctionSchema)>,
     /// Members that the specification does not name.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
@@ -28,7 +28,6 @@ pub struct OpenTool {
 /// What a document is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Info {
-    /// Its title.
     pub title: String,
     /// More about it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,7 +41,7 @@ pub struct Info {
 
 /// Where functions are served.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Server {
+pub struct DocumentServer {
     /// The address, with or without `/opentool`.
     pub url: String,
     /// More about it.
@@ -56,7 +55,7 @@ pub struct Server {
 /// Something that can be called.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Function {
-    /// `[A-Za-z0-9_-]{1,64}`.
+    /// Of the form `[A-Za-z0-9_-]{1,64}`.
     pub name: String,
     /// What it does.
     pub description: String,
@@ -76,13 +75,12 @@ pub struct Function {
 /// One thing a function takes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Parameter {
-    /// Its name.
     pub name: String,
     /// What it is for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// What it looks like.
-    pub schema: Schema,
+    pub schema: FunctionSchema,
     /// Whether a call must bring it.
     pub required: bool,
     /// Members that the specification does not name.
@@ -93,13 +91,12 @@ pub struct Parameter {
 /// What a function gives.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Return {
-    /// Its name.
     pub name: String,
     /// What it means.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// What it looks like.
-    pub schema: Schema,
+    pub schema: FunctionSchema,
     /// Members that the specification does not name.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
@@ -108,17 +105,17 @@ pub struct Return {
 /// What a value looks like: said here, or in the document's `schemas`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Schema {
+pub enum FunctionSchema {
     /// Said in the document's `schemas`.
     Reference(Reference),
-    /// Said here.
+    /// Written out in place.
     Typed(Box<Typed>),
 }
 
 /// A schema of the document's `schemas`, by name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
-    /// The name.
+    /// The name of the schema that is meant.
     pub name: String,
     /// Said beside the reference, and over what the schema itself says.
     pub description: Option<String>,
@@ -129,7 +126,6 @@ pub struct Reference {
 /// A schema said in its place.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Typed {
-    /// The type.
     #[serde(rename = "type")]
     pub kind: Type,
     /// What it means.
@@ -140,7 +136,7 @@ pub struct Typed {
     pub properties: Option<Properties>,
     /// Items of an array.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub items: Option<Schema>,
+    pub items: Option<FunctionSchema>,
     /// The only values there are.
     #[serde(rename = "enum", skip_serializing_if = "Option::is_none")]
     pub choices: Option<Vec<Value>>,
@@ -154,7 +150,7 @@ pub struct Typed {
 
 /// The members of an object by name, in the order of the document.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Properties(pub Vec<(String, Schema)>);
+pub struct Properties(pub Vec<(String, FunctionSchema)>);
 
 /// The types of OpenTool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -164,13 +160,9 @@ pub enum Type {
     Boolean,
     /// A whole number.
     Integer,
-    /// Any number.
     Number,
-    /// Text.
     String,
-    /// A list.
     Array,
-    /// Named members.
     Object,
 }
 
@@ -224,9 +216,9 @@ impl Typed {
     }
 }
 
-impl From<Typed> for Schema {
+impl From<Typed> for FunctionSchema {
     fn from(typed: Typed) -> Self {
-        Schema::Typed(Box::new(typed))
+        FunctionSchema::Typed(Box::new(typed))
     }
 }
 

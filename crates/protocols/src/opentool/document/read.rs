@@ -6,8 +6,9 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 use toolmux_core::arguments::kind_of;
 
-use super::objects::{Function, Info, OpenTool, Parameter, Return, Schema, Server};
+use super::objects::{DocumentServer, Function, FunctionSchema, Info, OpenTool, Parameter, Return};
 use crate::documents::fault::{Faults, Path, Weight};
+use crate::documents::function_list::{FunctionReader, read_functions};
 
 /// The longest name of a function.
 const NAME_LENGTH: usize = 64;
@@ -80,16 +81,16 @@ impl Reader {
         info
     }
 
-    fn server(&mut self, value: &Value, at: &Path<'_>) -> Option<Server> {
+    fn server(&mut self, value: &Value, at: &Path<'_>) -> Option<DocumentServer> {
         let members = self.object(value, at)?;
-        Some(Server {
+        Some(DocumentServer {
             url: self.text(members, at, "url", Some(Weight::Fatal))?,
             description: self.text(members, at, "description", None),
             extra: rest(members, &["url", "description"]),
         })
     }
 
-    fn schemas(&mut self, members: &Members, at: &Path<'_>) -> Vec<(String, Schema)> {
+    fn schemas(&mut self, members: &Members, at: &Path<'_>) -> Vec<(String, FunctionSchema)> {
         let Some(value) = present(members, "schemas") else { return Vec::new() };
         let at = at.member("schemas");
         let Some(members) = self.object(value, &at) else { return Vec::new() };
@@ -109,28 +110,10 @@ impl Reader {
             return None;
         };
         let at = at.member("functions");
-        let (mut good, mut unusable, mut names) = (Vec::new(), Unusable::new(), HashSet::new());
-        for (index, value) in self.array(value, &at)?.iter().enumerate() {
-            let (at, before) = (at.item(index), self.faults.fatal_count());
-            let read = self.function(value, &at);
-            if let Some(function) = &read
-                && !names.insert(function.name.clone())
-            {
-                let what = format!("there is another function `{}`", function.name);
-                self.faults.fatal(&at.member("name"), what, "give every function a name of its own");
-            }
-            match (read, self.faults.words_since(before)) {
-                (Some(function), None) => good.push(function),
-                (_, fault) => {
-                    let name = value.get("name").and_then(Value::as_str).unwrap_or("?").to_owned();
-                    unusable.push((name, fault.unwrap_or_default()));
-                }
-            }
-        }
-        Some((good, unusable))
+        let items = self.array(value, &at)?;
+        Some(read_functions(self, items, &at))
     }
 
-    /// One function.
     pub(super) fn function(&mut self, value: &Value, at: &Path<'_>) -> Option<Function> {
         let members = self.object(value, at)?;
         let name = self.text(members, at, "name", Some(Weight::Fatal));
@@ -245,7 +228,7 @@ impl Reader {
         members.iter().filter_map(event).collect()
     }
 
-    fn needed_schema(&mut self, members: &Members, at: &Path<'_>) -> Option<Schema> {
+    fn needed_schema(&mut self, members: &Members, at: &Path<'_>) -> Option<FunctionSchema> {
         match present(members, "schema") {
             Some(value) => self.schema(value, &at.member("schema")),
             None => {
@@ -291,6 +274,22 @@ impl Reader {
             (None, None) => {}
         }
         None
+    }
+}
+
+impl<'v> FunctionReader<'v> for Reader {
+    type Function = Function;
+
+    fn faults(&mut self) -> &mut Faults {
+        &mut self.faults
+    }
+
+    fn read_function(&mut self, value: &'v Value, at: &Path<'_>, _: usize) -> Option<Function> {
+        self.function(value, at)
+    }
+
+    fn name_of(function: &Function) -> &str {
+        &function.name
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Number, Value};
 use toolmux_core::arguments::kind_of;
 use toolmux_core::nearest::nearest;
 
-use super::objects::{Properties, Reference, Schema, Type, Typed};
+use super::objects::{FunctionSchema, Properties, Reference, Type, Typed};
 use super::read::{Members, Reader, present, rest};
 use crate::documents::fault::{Path, Weight};
 
@@ -12,11 +12,11 @@ const PREFIX: &str = "#/schemas/";
 
 impl Reader {
     /// A schema, or a reference to one.
-    pub(super) fn schema(&mut self, value: &Value, at: &Path<'_>) -> Option<Schema> {
+    pub(super) fn schema(&mut self, value: &Value, at: &Path<'_>) -> Option<FunctionSchema> {
         let members = self.object(value, at)?;
         match present(members, "$ref") {
-            Some(reference) => self.reference(members, reference, at).map(Schema::Reference),
-            None => self.typed(members, at).map(Schema::from),
+            Some(reference) => self.reference(members, reference, at).map(FunctionSchema::Reference),
+            None => self.typed(members, at).map(FunctionSchema::from),
         }
     }
 
@@ -102,7 +102,7 @@ impl Reader {
         Some(Properties(members.iter().filter_map(member).collect()))
     }
 
-    fn items(&mut self, members: &Members, kind: Option<Type>, at: &Path<'_>) -> Option<Schema> {
+    fn items(&mut self, members: &Members, kind: Option<Type>, at: &Path<'_>) -> Option<FunctionSchema> {
         match present(members, "items") {
             Some(value) => self.schema(value, &at.member("items")),
             None => {

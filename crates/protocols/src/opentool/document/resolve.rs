@@ -1,7 +1,7 @@
 //! References to the document's `schemas`, in any order, through aliases, and around cycles: where a schema
 //! would come to stand in itself, an object of no said members stands instead.
 
-use super::objects::{Function, OpenTool, Parameter, Properties, Return, Schema, Type, Typed};
+use super::objects::{Function, FunctionSchema, OpenTool, Parameter, Properties, Return, Type, Typed};
 
 /// How many schemas one function may have when its references are resolved.
 const MOST_SCHEMAS: usize = 10_000;
@@ -50,7 +50,7 @@ impl<'a> Resolver<'a> {
         Return { schema: self.schema(&returns.schema), ..returns.clone() }
     }
 
-    fn schema(&mut self, schema: &'a Schema) -> Schema {
+    fn schema(&mut self, schema: &'a FunctionSchema) -> FunctionSchema {
         if self.left == 0 || self.depth == MOST_DEPTH {
             return Typed::of(Type::Object).into();
         }
@@ -61,9 +61,9 @@ impl<'a> Resolver<'a> {
         resolved
     }
 
-    fn inner(&mut self, schema: &'a Schema) -> Schema {
+    fn inner(&mut self, schema: &'a FunctionSchema) -> FunctionSchema {
         match schema {
-            Schema::Typed(typed) => Typed {
+            FunctionSchema::Typed(typed) => Typed {
                 properties: typed.properties.as_ref().map(|members| {
                     let members = members.0.iter();
                     Properties(members.map(|(name, schema)| (name.clone(), self.schema(schema))).collect())
@@ -72,9 +72,11 @@ impl<'a> Resolver<'a> {
                 ..(**typed).clone()
             }
             .into(),
-            Schema::Reference(reference) => {
+            FunctionSchema::Reference(reference) => {
                 let mut found = self.target(&reference.name);
-                if let (Some(description), Schema::Typed(typed)) = (&reference.description, &mut found) {
+                if let (Some(description), FunctionSchema::Typed(typed)) =
+                    (&reference.description, &mut found)
+                {
                     typed.description = Some(description.clone());
                 }
                 found
@@ -82,7 +84,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn target(&mut self, name: &'a str) -> Schema {
+    fn target(&mut self, name: &'a str) -> FunctionSchema {
         let document = self.document;
         let known = document.schemas.iter().find(|(known, _)| known == name);
         match known {

@@ -27,7 +27,7 @@ pub(crate) struct Tools {
     pub(crate) add: &'static str,
     /// What adding 1 and 2 gives.
     pub(crate) sum: &'static str,
-    /// Fails.
+    /// A tool that fails.
     pub(crate) fail: &'static str,
     /// What it says then.
     pub(crate) why: &'static str,

@@ -1,19 +1,21 @@
-//! What answers at an address: each protocol asks in its own way, and the first that hears tools names it.
+//! What answers at an address: each kind of source that may asks in its own way, and the first that hears tools names it.
 
-use serde_json::json;
+use serde_json::Value;
 use tokio::task::JoinSet;
 use toolmux_core::message::Message;
 use toolmux_core::ports::source::Listing;
+use toolmux_protocols::SOURCES;
+use toolmux_protocols::registry::AddressTables;
 
 use super::{Found, name, one, prove, source};
 use crate::cli::failure::Failure;
 use crate::config::SourceConfig;
 
-/// A kind of server and the addresses it has.
+/// A source that an address may stand for.
 struct Candidate {
     kind: &'static str,
     what: &'static str,
-    url: String,
+    table: Value,
 }
 
 /// Asks an address in the words of every protocol it may speak.
@@ -21,7 +23,7 @@ pub(super) async fn probe(url: &str) -> Result<Found, Failure> {
     let candidates = candidates(url);
     let mut asked = JoinSet::new();
     for (place, candidate) in candidates.iter().enumerate() {
-        let source = of(candidate);
+        let source = of(url, candidate);
         asked.spawn(async move { Ok((place, prove(&source).await?)) });
     }
     let mut answers = asked.join_all().await.into_iter().collect::<Result<Vec<_>, Failure>>()?;
@@ -29,7 +31,7 @@ pub(super) async fn probe(url: &str) -> Result<Found, Failure> {
     let found = answers.iter().find(|(_, answer)| answer.is_ok());
     if let Some((place, _)) = found {
         let candidate = &candidates[*place];
-        return Ok(one(url.to_owned(), candidate.what.to_owned(), of(candidate)));
+        return Ok(one(url.to_owned(), candidate.what.to_owned(), of(url, candidate)));
     }
     let why = |(place, answer): &(usize, Result<Listing, Message>)| {
         let what = candidates[*place].what;
@@ -53,28 +55,23 @@ fn reasons(mut why: Vec<(&str, String)>) -> String {
     }
 }
 
-fn of(candidate: &Candidate) -> SourceConfig {
-    let name = name::of_address(&candidate.url, candidate.kind);
-    source(&name, candidate.kind, json!({ "url": candidate.url }))
+fn of(url: &str, candidate: &Candidate) -> SourceConfig {
+    source(&name::of_address(url, candidate.kind), candidate.kind, candidate.table.clone())
 }
 
-/// An address that ends as those of one protocol do is of that protocol; any other is asked in all ways, the
-/// one that keeps most of a tool first.
+/// An address that ends as those of one kind do is of that kind; any other is asked in all ways, in the order in which
+/// the kinds are registered.
 fn candidates(url: &str) -> Vec<Candidate> {
-    let base = url.trim_end_matches('/');
-    let mcp = |url: &str| Candidate { kind: "mcp", what: "an MCP server", url: url.to_owned() };
-    let opentool =
-        |url: &str| Candidate { kind: "opentool", what: "an OpenTool server", url: url.to_owned() };
-    let oxp = |url: &str| Candidate { kind: "oxp", what: "an OXP server", url: url.to_owned() };
-    let ats = |url: &str| Candidate { kind: "ats", what: "an ATS server", url: url.to_owned() };
-    let ends = |ending: &str| base.strip_suffix(ending);
-    match (ends("/opentool"), ends("/tools"), ends("/get_tool")) {
-        (Some(base), _, _) => vec![opentool(base)],
-        (_, Some(base), _) => vec![oxp(base)],
-        (_, _, Some(base)) => vec![ats(base)],
-        _ if base.ends_with("/mcp") || base.ends_with("/sse") => vec![mcp(url)],
-        _ => vec![oxp(base), mcp(&format!("{base}/mcp")), mcp(url), opentool(base), ats(base)],
+    let (mut certain, mut possible) = (Vec::new(), Vec::new());
+    for kind in SOURCES {
+        let Some(hook) = &kind.detection.address else { continue };
+        let candidate = |table: Value| Candidate { kind: kind.kind, what: hook.what, table };
+        match (hook.tables)(url) {
+            AddressTables::Certain(table) => certain.push(candidate(table)),
+            AddressTables::Possible(tables) => possible.extend(tables.into_iter().map(candidate)),
+        }
     }
+    if certain.is_empty() { possible } else { certain }
 }
 
 #[cfg(test)]
@@ -83,7 +80,8 @@ mod tests {
 
     fn check(url: &str, expect: &[(&str, &str)]) {
         let found = candidates(url);
-        let found: Vec<_> = found.iter().map(|each| (each.kind, each.url.as_str())).collect();
+        let found: Vec<_> =
+            found.iter().map(|each| (each.kind, each.table["url"].as_str().unwrap_or_default())).collect();
         assert_eq!(found, expect);
     }
 

@@ -1,17 +1,18 @@
-//! What people name on a command line, as sources: documents, C libraries, MCP commands, addresses and the
-//! configuration files of MCP clients. The one place that says what is what.
+//! What people name on a command line, as sources: documents, files, commands and addresses as the registries of sources
+//! and documents recognise them, and the configuration files of MCP clients. No kind of source is named here.
 
 mod address;
-mod library;
 mod name;
 mod probe;
 mod word;
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use toolmux_core::requirements::GrantAllowlist;
 use toolmux_core::sources::Naming;
+use toolmux_protocols::SOURCES;
+use toolmux_protocols::registry::DetectedSource;
 
 pub(super) use self::probe::prove;
 use self::word::Word;
@@ -24,7 +25,6 @@ pub(super) struct Found {
     pub(super) named: String,
     /// What it is, for people.
     pub(super) what: String,
-    /// Its sources.
     pub(super) sources: Vec<SourceConfig>,
     /// The file of another client that they are read from, whenever the configuration is.
     pub(super) imported: Option<PathBuf>,
@@ -64,47 +64,37 @@ pub(super) async fn detect(words: &[String], command: &[String], naming: Naming)
 
 async fn resolve(word: Word, partner: Option<Word>) -> Result<Found, Failure> {
     let named = word.to_string();
-    match (word, partner) {
-        (Word::OpenDyn(document), partner) => {
-            let library = match partner {
-                Some(Word::Library(library)) => library,
-                _ => library::of_document(&document)?,
-            };
-            let what = format!("an OpenDyn document of the C library `{}`", library.display());
-            let table = json!({ "document": document, "library": library });
-            Ok(one(named, what, source(&name::of_file(&document), "opendyn", table)))
+    let companion = partner.as_ref().and_then(Word::as_companion);
+    match word {
+        Word::Document { kind, file, .. } => {
+            let detected = (kind.source)(&file, companion.as_ref()).map_err(Failure::refused)?;
+            Ok(of_file(named, kind.source_kind, detected))
         }
-        (Word::OpenTool(document, _), partner) => {
-            let mut table = json!({ "document": document });
-            if let Some(Word::Address(url)) = partner {
-                table["url"] = url.into();
-            }
-            let name = name::of_file(&document);
-            Ok(one(named, "an OpenTool document".to_owned(), source(&name, "opentool", table)))
+        Word::File { kind, hook, file } => {
+            let detected = (hook.source)(&file, companion).await.map_err(Failure::refused)?;
+            Ok(of_file(named, kind.kind, detected))
         }
-        (Word::Workflow(document), _) => {
-            let table = json!({ "document": document });
-            let source = source(&name::of_file(&document), "workflow", table);
-            Ok(one(named, "an OpenWorkflow document".to_owned(), source))
-        }
-        (Word::Library(library), Some(Word::Header(header)))
-        | (Word::Header(header), Some(Word::Library(library))) => {
-            library::described(named, &library, &header).await
-        }
-        (Word::Library(library), _) => {
-            library::described(named, &library, &library::header_of(&library)?).await
-        }
-        (Word::Header(header), _) => library::described(named, &library::of_header(&header)?, &header).await,
-        (Word::Clients(file), _) => imported(named, file),
-        (Word::Address(url), _) => address::probe(&url).await,
-        (Word::Command(argv), _) => {
-            let source = source(&name::of_command(&argv), "mcp", json!({ "command": argv }));
-            Ok(one(named, "a command that speaks MCP".to_owned(), source))
-        }
-        (Word::Config(file), _) => {
+        Word::Clients(file) => imported(named, file),
+        Word::Address(url) => address::probe(&url).await,
+        Word::Command(argv) => of_command(named, &argv),
+        Word::Config(file) => {
             Err(Failure::refused(anyhow::anyhow!("`{}` is a configuration", file.display())))
         }
     }
+}
+
+fn of_file(named: String, kind: &'static str, detected: DetectedSource) -> Found {
+    let DetectedSource { what, file, table } = detected;
+    one(named, what, source(&name::of_file(&file), kind, table))
+}
+
+fn of_command(named: String, argv: &[String]) -> Result<Found, Failure> {
+    let mut hooks = SOURCES.iter().filter_map(|kind| Some((kind, kind.detection.command.as_ref()?)));
+    let Some((kind, hook)) = hooks.next() else {
+        return Err(Failure::refused(anyhow::anyhow!("no kind of source is started by a command")));
+    };
+    let source = source(&name::of_command(argv), kind.kind, (hook.table)(argv));
+    Ok(one(named, hook.what.to_owned(), source))
 }
 
 fn imported(named: String, file: PathBuf) -> Result<Found, Failure> {

@@ -10,7 +10,7 @@ use crate::cli::failure::Failure;
 use crate::config::SourceConfig;
 
 /// How long a source gets to list its tools; a package that is downloaded first takes its time.
-const PATIENCE: Duration = Duration::from_mins(2);
+const LISTING_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// What a source lists, or why it does not. A signal ends it early, with what the source started.
 pub(in crate::cli) async fn prove(source: &SourceConfig) -> Result<Result<Listing, Message>, Failure> {
@@ -18,10 +18,12 @@ pub(in crate::cli) async fn prove(source: &SourceConfig) -> Result<Result<Listin
         Ok(opened) => opened,
         Err(error) => return Ok(Err(Message::public(format!("{error:#}")))),
     };
-    let listed = until_signal(tokio::time::timeout(PATIENCE, opened.tools())).await;
+    let listed = until_signal(tokio::time::timeout(LISTING_TIMEOUT, opened.tools())).await;
     until_signal(opened.close()).await?;
     Ok(match listed? {
         Ok(listed) => listed.map_err(|error| error.message()),
-        Err(_) => Err(Message::public(format!("it did not list its tools within {} s", PATIENCE.as_secs()))),
+        Err(_) => {
+            Err(Message::public(format!("it did not list its tools within {} s", LISTING_TIMEOUT.as_secs())))
+        }
     })
 }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use serde_json::Value;
-use toolmux_protocols::DOCUMENTS;
+use toolmux_protocols::registry::{Companion, DocumentKind, FileHook, FilePlace, SourceKind};
+use toolmux_protocols::{DOCUMENTS, SOURCES};
 
 use super::absolute;
 use crate::cli::failure::Failure;
@@ -19,35 +20,43 @@ const NO_CONFIG: &str =
 /// What a word names.
 pub(super) enum Word {
     Config(PathBuf),
-    OpenDyn(PathBuf),
-    /// And whether it says where its server is.
-    OpenTool(PathBuf, HasServer),
-    Workflow(PathBuf),
-    Library(PathBuf),
-    Header(PathBuf),
+    Document {
+        kind: &'static DocumentKind,
+        file: PathBuf,
+        members: Value,
+    },
+    /// A file that a kind of source recognises by its name.
+    File {
+        kind: &'static SourceKind,
+        hook: &'static FileHook,
+        file: PathBuf,
+    },
     /// The configuration of an MCP client.
     Clients(PathBuf),
     Address(String),
-    /// Program and arguments of an MCP server.
+    /// A program and its arguments.
     Command(Vec<String>),
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum HasServer {
-    Yes,
-    No,
 }
 
 impl Word {
     /// True when the next word belongs to this one: a document and its library, a library and its header, a
     /// document and the address of its server.
     pub(super) fn takes(&self, next: &Word) -> bool {
-        matches!(
-            (self, next),
-            (Word::OpenDyn(_) | Word::Header(_), Word::Library(_))
-                | (Word::Library(_), Word::Header(_))
-                | (Word::OpenTool(_, HasServer::No), Word::Address(_))
-        )
+        let Some(next) = next.as_companion() else { return false };
+        match self {
+            Word::Document { kind, members, .. } => (kind.takes)(members, &next),
+            Word::File { hook, file, .. } => (hook.takes)(file, &next),
+            Word::Config(_) | Word::Clients(_) | Word::Address(_) | Word::Command(_) => false,
+        }
+    }
+
+    /// The word as one that may belong to the word before it.
+    pub(super) fn as_companion(&self) -> Option<Companion<'_>> {
+        match self {
+            Word::File { file, .. } => Some(Companion::File(file)),
+            Word::Address(url) => Some(Companion::Address(url)),
+            Word::Config(_) | Word::Document { .. } | Word::Clients(_) | Word::Command(_) => None,
+        }
     }
 }
 
@@ -55,11 +64,8 @@ impl fmt::Display for Word {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Word::Config(file)
-            | Word::OpenDyn(file)
-            | Word::OpenTool(file, _)
-            | Word::Workflow(file)
-            | Word::Library(file)
-            | Word::Header(file)
+            | Word::Document { file, .. }
+            | Word::File { file, .. }
             | Word::Clients(file) => {
                 let here = std::env::current_dir().unwrap_or_default();
                 write!(f, "{}", file.strip_prefix(here).unwrap_or(file).display())
@@ -77,48 +83,55 @@ pub(super) fn sort(word: &str) -> Result<Word, Failure> {
     }
     let path = Path::new(word);
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    if is_library(&name) {
-        let bare = !word.contains('/') && !path.is_file();
-        return Ok(Word::Library(if bare { path.to_owned() } else { there(path)? }));
+    if let Some((kind, hook, place)) = recognised(&name) {
+        let is_of_system = place == FilePlace::PathOrSystem && !word.contains('/') && !path.is_file();
+        let file = if is_of_system { path.to_owned() } else { there(path)? };
+        return Ok(Word::File { kind, hook, file });
     }
     if path.is_file() {
         let (file, ending) = (absolute(path), name.rsplit('.').next().unwrap_or_default());
         return match ending {
-            "h" => Ok(Word::Header(file)),
             // As it was named, so that faults name it the same way.
             "toml" if !is_clients_file(&file) => Ok(Word::Config(path.to_owned())),
             "toml" => Ok(Word::Clients(file)),
             "json" | "jsonc" => json_file(file, word),
             _ if is_program(&file) => Ok(Word::Command(vec![file.display().to_string()])),
-            _ => Err(unknown(word)),
+            _ => Err(unknown(format!("`{word}` is nothing that tools can come from"))),
         };
     }
     let argv: Vec<String> = word.split_whitespace().map(str::to_owned).collect();
     match argv.first() {
         Some(program) if !ends_like_a_file(program) && on_path(program) => Ok(Word::Command(argv)),
-        _ => there(path).map(|_| unknown(word)).and_then(Err),
+        _ => there(path).and_then(|_| Err(unknown(format!("`{word}` is nothing that tools can come from")))),
     }
+}
+
+/// The kind of source whose file has such a name.
+fn recognised(name: &str) -> Option<(&'static SourceKind, &'static FileHook, FilePlace)> {
+    SOURCES.iter().find_map(|kind| {
+        let hook = kind.detection.file.as_ref()?;
+        Some((kind, hook, (hook.recognise)(name)?))
+    })
 }
 
 fn json_file(file: PathBuf, word: &str) -> Result<Word, Failure> {
     let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read `{word}`"))?;
     // A client's file may have comments, so it is not JSON for sure; a document is.
-    let read = serde_json::from_str(&text);
-    let members: &Value = read.as_ref().unwrap_or(&Value::Null);
-    let kind = DOCUMENTS.iter().find(|kind| members.get(kind.member).is_some());
-    match kind.map(|kind| kind.member) {
-        Some("opendyn") => Ok(Word::OpenDyn(file)),
-        Some("opentool") => {
-            let server = members.pointer("/server/url").map_or(HasServer::No, |_| HasServer::Yes);
-            Ok(Word::OpenTool(file, server))
-        }
-        Some(_) => Ok(Word::Workflow(file)),
-        None if is_clients_file(&file) => Ok(Word::Clients(file)),
-        None => Err(match read {
-            Ok(_) => unknown(word),
-            Err(error) => Failure::refused(anyhow::anyhow!("`{word}` is not JSON: {error}")),
-        }),
+    let read = serde_json::from_str::<Value>(&text);
+    let has = |member: &str| read.as_ref().is_ok_and(|members| members.get(member).is_some());
+    let kind = DOCUMENTS.iter().find(|kind| has(kind.member));
+    match (kind, read) {
+        (Some(kind), Ok(members)) => Ok(Word::Document { kind, file, members }),
+        _ if is_clients_file(&file) => Ok(Word::Clients(file)),
+        (_, Ok(_)) => Err(unknown_document(word)),
+        (_, Err(error)) => Err(Failure::refused(anyhow::anyhow!("`{word}` is not JSON: {error}"))),
     }
+}
+
+fn unknown_document(word: &str) -> Failure {
+    let members: Vec<String> = DOCUMENTS.iter().map(|kind| format!("`{}`", kind.member)).collect();
+    let members = members.join(", ");
+    unknown(format!("`{word}` is nothing that tools can come from: it has none of the members {members}"))
 }
 
 fn there(path: &Path) -> Result<PathBuf, Failure> {
@@ -144,20 +157,19 @@ fn is_bare_address(word: &str) -> bool {
     port.is_some_and(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-fn unknown(word: &str) -> Failure {
-    Failure::refused(anyhow::anyhow!("`{word}` is nothing that tools can come from")).hint(
-        "a configuration, an OpenDyn or OpenTool document, a C library, the configuration of an MCP client, an address, or -- COMMAND",
-    )
-}
-
-/// `libz.so`, `libz.so.1.2`, `libz.dylib`.
-fn is_library(name: &str) -> bool {
-    let ending = Path::new(name).extension();
-    ending.is_some_and(|ending| ending == "so" || ending == "dylib") || name.contains(".so.")
+fn unknown(what: String) -> Failure {
+    let documents = DOCUMENTS.iter().map(|kind| format!("an {}", kind.name));
+    let files = SOURCES.iter().filter_map(|kind| Some(kind.detection.file.as_ref()?.what.to_owned()));
+    let known: Vec<String> = documents.chain(files).collect();
+    Failure::refused(anyhow::anyhow!(what)).hint(format!(
+        "a configuration, {}, the configuration of an MCP client, an address, or -- COMMAND",
+        known.join(", ")
+    ))
 }
 
 fn ends_like_a_file(program: &str) -> bool {
-    [".toml", ".json", ".jsonc", ".h"].iter().any(|ending| program.ends_with(ending))
+    [".toml", ".json", ".jsonc"].iter().any(|ending| program.ends_with(ending))
+        || recognised(program).is_some()
 }
 
 fn is_program(file: &Path) -> bool {

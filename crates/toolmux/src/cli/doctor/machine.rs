@@ -13,7 +13,7 @@ use crate::process_hardening::children_can_trace;
 /// How far clocks may be apart before tokens are refused.
 const APART: Duration = Duration::from_mins(1);
 /// How long another server gets to tell its time.
-const PATIENCE: Duration = Duration::from_secs(5);
+const CLOCK_TIMEOUT: Duration = Duration::from_secs(5);
 /// Open files beside those of connections: libraries, stores, sources.
 const OTHER_FILES: u64 = 64;
 
@@ -48,7 +48,7 @@ fn clock() -> Finding {
 
 /// What servers among the sources say the time is.
 async fn other_clocks(config: &Config) -> Vec<Finding> {
-    let client = HttpClient::new(HttpLimits { timeout: PATIENCE, ..HttpLimits::default() });
+    let client = HttpClient::new(HttpLimits { timeout: CLOCK_TIMEOUT, ..HttpLimits::default() });
     let mut findings = Vec::new();
     for source in &config.sources {
         let Some(url) = source.table["url"].as_str().and_then(|url| url.parse().ok()) else { continue };

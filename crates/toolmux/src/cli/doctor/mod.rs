@@ -27,7 +27,7 @@ use crate::config::Config;
 /// Example: toolmux doctor toolmux.toml --fix
 #[derive(clap::Args)]
 pub(super) struct Doctor {
-    /// The configuration.
+    /// The configuration to examine.
     #[arg(default_value = CONFIG)]
     pub(super) config: PathBuf,
     /// Mend what is safe to mend: permissions of secret files, a folder for the store.

@@ -20,7 +20,7 @@ use crate::config::Config;
 
 const AREA: &str = "source";
 /// How long sources get to list their tools.
-const PATIENCE: Duration = Duration::from_mins(1);
+const LISTING_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A signal ends it early, with what the sources started.
 pub(super) async fn examine(config: &Config, terminal: &Terminal) -> Result<Vec<Finding>, Failure> {
@@ -34,7 +34,7 @@ pub(super) async fn examine(config: &Config, terminal: &Terminal) -> Result<Vec<
         }
     };
     let examining = async {
-        connected(&assembly.gateway, terminal, PATIENCE).await;
+        connected(&assembly.gateway, terminal, LISTING_TIMEOUT).await;
         Ok(findings(&assembly.gateway, config))
     };
     closing(&assembly.gateway, examining).await
@@ -52,7 +52,7 @@ fn findings(gateway: &Gateway, config: &Config) -> Vec<Finding> {
             ),
             SourceStatus::Connecting => Finding::bad(
                 AREA,
-                format!("{} did not list its tools within {} s", source.name, PATIENCE.as_secs()),
+                format!("{} did not list its tools within {} s", source.name, LISTING_TIMEOUT.as_secs()),
                 "is it running? RUST_LOG=debug shows more",
             ),
         });

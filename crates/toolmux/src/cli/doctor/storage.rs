@@ -12,7 +12,7 @@ use crate::config::Config;
 
 const AREA: &str = "store";
 /// How long a store gets to answer.
-const PATIENCE: Duration = Duration::from_secs(15);
+const STORE_TIMEOUT: Duration = Duration::from_secs(15);
 
 pub(super) async fn examine(config: &Config, mending: Mending) -> Vec<Finding> {
     let url = config.store.expose();
@@ -50,7 +50,7 @@ async fn opened(url: &str) -> Finding {
         };
         look.status().await.map(Some).map_err(|error| anyhow::anyhow!(error.message.public))
     };
-    match tokio::time::timeout(PATIENCE, looked).await {
+    match tokio::time::timeout(STORE_TIMEOUT, looked).await {
         Ok(Ok(Some(status))) => Finding::good(AREA, format!("{name} holds {} calls", status.calls.all)),
         Ok(Ok(None)) => Finding::good(AREA, format!("{name} is empty; the server makes its tables")),
         Ok(Err(error)) => Finding::bad(
@@ -60,7 +60,7 @@ async fn opened(url: &str) -> Finding {
         ),
         Err(_) => Finding::bad(
             AREA,
-            format!("{name} does not answer within {} s", PATIENCE.as_secs()),
+            format!("{name} does not answer within {} s", STORE_TIMEOUT.as_secs()),
             "is the database running, and can it be reached from here?",
         ),
     }

@@ -1,11 +1,13 @@
 //! A server that an attacker runs, or that keeps something an attacker wants: it remembers every request and answers
 //! as a test says. It ends with the test's process.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
+
+use crate::http_request::read_request;
 
 /// A request as it came.
 #[derive(Clone, Debug)]
@@ -81,21 +83,5 @@ impl Upstream {
 }
 
 fn read(reader: &mut BufReader<TcpStream>) -> Option<Heard> {
-    let (mut head, mut length) = (String::new(), 0);
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line).ok()? == 0 {
-            return None;
-        }
-        if let Some(said) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-            length = said.trim().parse().ok()?;
-        }
-        if line == "\r\n" {
-            break;
-        }
-        head.push_str(&line);
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    Some(Heard { head, body: String::from_utf8(body).ok()? })
+    read_request(reader).map(|(head, body)| Heard { head, body })
 }

@@ -1,38 +1,44 @@
-//! C libraries and what describes them: the library of a document, the header of a library.
+//! The files of a C library: which names are those of libraries and headers, the library of a document or a header, and
+//! the header of a library.
 
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
-use toolmux_protocols::opendyn::header::Comments;
-use toolmux_protocols::opendyn::loadable_names;
+use toolmux_dylib_host::loadable_names;
 
-use super::{Found, absolute, name, one, source};
-use crate::cli::describe::description;
-use crate::cli::failure::Failure;
+use crate::registry::OpenError;
 
 /// Where headers of the system are.
 const HEADERS: [&str; 2] = ["/usr/include", "/usr/local/include"];
 
+/// `libz.so`, `libz.so.1.2`, `libz.dylib`.
+pub(super) fn is_library(file: &Path) -> bool {
+    let ending = file.extension();
+    ending.is_some_and(|ending| ending == "so" || ending == "dylib") || file_name(file).contains(".so.")
+}
+
+/// Such as `zlib.h`.
+pub(super) fn is_header(file: &Path) -> bool {
+    file.extension().is_some_and(|ending| ending == "h")
+}
+
 /// The library that the name of a document means: beside it, or one that the loader knows.
-pub(super) fn of_document(document: &Path) -> Result<PathBuf, Failure> {
-    by_name(document).ok_or_else(|| {
-        let name = document.display();
-        Failure::refused(anyhow::anyhow!("`{name}` is an OpenDyn document, and no library is called like it"))
-            .hint(format!("name the library behind it: {name} libNAME.so.1"))
-    })
+pub(super) fn library_of_document(document: &Path) -> Result<PathBuf, OpenError> {
+    by_name(document).ok_or_else(|| no_library(document, "an OpenDyn document"))
 }
 
 /// The same for a header.
-pub(super) fn of_header(header: &Path) -> Result<PathBuf, Failure> {
-    by_name(header).ok_or_else(|| {
-        let name = header.display();
-        Failure::refused(anyhow::anyhow!("`{name}` is a C header, and no library is called like it"))
-            .hint(format!("name the library behind it: {name} libNAME.so.1"))
-    })
+pub(super) fn library_of_header(header: &Path) -> Result<PathBuf, OpenError> {
+    by_name(header).ok_or_else(|| no_library(header, "a C header"))
+}
+
+fn no_library(file: &Path, what: &str) -> OpenError {
+    let name = file.display();
+    OpenError::new(format!("`{name}` is {what}, and no library is called like it"))
+        .hint(format!("name the library behind it: {name} libNAME.so.1"))
 }
 
 /// The header of a library: beside it, in an `include` folder near it, or among those of the system.
-pub(super) fn header_of(library: &Path) -> Result<PathBuf, Failure> {
+pub(super) fn header_of(library: &Path) -> Result<PathBuf, OpenError> {
     let whole = stem(library);
     let short = whole.strip_prefix("lib").unwrap_or(&whole);
     let names = [format!("{whole}.h"), format!("{short}.h"), format!("{short}lib.h")];
@@ -42,24 +48,14 @@ pub(super) fn header_of(library: &Path) -> Result<PathBuf, Failure> {
     let candidates = folders.iter().flat_map(|folder| names.iter().map(|name| folder.join(name)));
     candidates.map(|header| absolute(&header)).find(|header| header.is_file()).ok_or_else(|| {
         let library = library.display();
-        let what = format!("no header of `{library}` is beside it (looked for {})", names.join(", "));
-        Failure::refused(anyhow::anyhow!(what)).hint(format!("name the header behind it: {library} NAME.h"))
+        OpenError::new(format!("no header of `{library}` is beside it (looked for {})", names.join(", ")))
+            .hint(format!("name the header behind it: {library} NAME.h"))
     })
-}
-
-/// The functions of a header, described on the fly.
-pub(super) async fn described(named: String, library: &Path, header: &Path) -> Result<Found, Failure> {
-    let description = description(header, library, Comments::Before, &|_| true).await?;
-    let ready = description.ready();
-    let what = format!("a C library, of whose header `{}` {ready} functions can be called", header.display());
-    let table = json!({ "document": description.document, "library": library });
-    Ok(one(named, what, source(&name::of_file(library), "opendyn", table)))
 }
 
 /// `libz` of `/usr/lib/libz.so.1`.
 fn stem(file: &Path) -> String {
-    let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    name.split('.').next().unwrap_or_default().to_owned()
+    file_name(file).split('.').next().unwrap_or_default().to_owned()
 }
 
 fn by_name(described: &Path) -> Option<PathBuf> {
@@ -80,6 +76,11 @@ fn by_name(described: &Path) -> Option<PathBuf> {
 
 fn file_name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// The whole path of a file that is there.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 fn is_library_called(base: &str, file: &str) -> bool {
