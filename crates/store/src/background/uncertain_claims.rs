@@ -90,16 +90,24 @@ impl Database {
 
 #[cfg(test)]
 mod tests {
-    use toolmux_core::ports::store::{Begun, CallKey, CallStore};
+    use std::time::Duration;
+
+    use tempfile::TempDir;
+    use toolmux_core::ports::store::{Begun, CallKey, CallStore, NewTask, TaskStore};
+    use toolmux_core::task::TaskId;
 
     use super::*;
     use crate::records::calls::record_id;
     use crate::{SqlStore, StoreSettings};
 
-    async fn check(claim: fn(RecordId, ClaimNumber) -> UncertainClaim, expect: &str) {
+    async fn store() -> (SqlStore, TempDir) {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}", folder.path().join("records.db").display());
-        let store = SqlStore::open(&url, StoreSettings::default()).await.unwrap();
+        (SqlStore::open(&url, StoreSettings::default()).await.unwrap(), folder)
+    }
+
+    async fn check(claim: fn(RecordId, ClaimNumber) -> UncertainClaim, expect: &str) {
+        let (store, _folder) = store().await;
         let key = CallKey { caller: "a".into(), id: "x".into() };
         let number = store.database.next_claim() + 1;
         assert!(matches!(store.call_begin(&key, &[0; 32]).await, Ok(Begun::Fresh)));
@@ -115,5 +123,30 @@ mod tests {
     async fn a_claim_whose_answer_was_lost_is_taken_back() {
         check(UncertainClaim::FreshCall, "Fresh").await;
         check(UncertainClaim::TakenOverCall, "Abandoned").await;
+    }
+
+    #[tokio::test]
+    async fn tasks_whose_claim_was_lost_are_found_by_the_next_one() {
+        let (store, _folder) = store().await;
+        let mut ids = Vec::new();
+        for _ in 0..70 {
+            let id = TaskId::random();
+            let (caller, tool, request) = ("a".into(), "t".into(), "{}".into());
+            let (repeatable, portable, key, keep) = (false, true, None, Duration::from_mins(5));
+            let task = NewTask { id: id.clone(), caller, tool, request, repeatable, portable, key, keep };
+            store.task_submit(&task).await.unwrap();
+            let number = store.database.next_claim() + 1;
+            assert!(store.task_start(&id).await.unwrap());
+            store.database.claim_uncertain(UncertainClaim::Tasks(number));
+            ids.push(id);
+        }
+        let claimed = store.task_claim(1).await.unwrap();
+        let mut found: Vec<TaskId> = claimed.into_iter().map(|task| task.id).collect();
+        ids.sort();
+        found.sort();
+        assert_eq!(found, ids);
+        assert!(store.task_claim(1).await.unwrap().is_empty(), "each is found once");
+        store.database.take_back_calls().await.unwrap();
+        assert!(store.task_is_ours(&ids[0]).await.unwrap(), "only claims of calls are taken back");
     }
 }

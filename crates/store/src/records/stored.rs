@@ -240,6 +240,16 @@ mod tests {
         check(text, &Outcome::Failed(error));
     }
 
+    /// Whether an outcome asks its caller for more is stored with what its protocol says.
+    #[test]
+    fn a_stored_question_is_read_as_one() {
+        let question = Passthrough::asking("mcp", raw(r#"{"q":1}"#));
+        let output = Output { extra: question, ..Output::value(raw("null")) };
+        let text =
+            r#"{"returned":{"value":null,"extra":{"protocol":"mcp","text":{"q":1},"purpose":"question"}}}"#;
+        check(text, &Outcome::Returned(output));
+    }
+
     #[test]
     fn members_that_an_outcome_does_not_need_may_be_missing() {
         let read = read_outcome(r#"{"failed":{"message":{"public":"no"}}}"#).unwrap();

@@ -110,7 +110,8 @@ pub trait TaskStore: Send + Sync {
     /// True while a task runs here.
     fn task_is_ours<'a>(&'a self, id: &'a TaskId) -> StoreFuture<'a, bool>;
 
-    /// A task as it is now, with what happened to it after event `after`.
+    /// A task as it is now, with what happened to it after event `after`; after [`LAST_EVENT`](crate::task::LAST_EVENT)
+    /// comes nothing, which gives the task alone.
     fn task_find<'a>(&'a self, id: &'a TaskId, after: u64) -> StoreFuture<'a, Option<FoundTask>>;
 
     /// The tasks of a caller, newest first, older than `before`; none when the caller has no task of that id.
