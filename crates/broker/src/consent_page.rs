@@ -12,10 +12,10 @@ pub(crate) const FORM_TOKEN: &str = "form";
 pub(crate) const PROOF: &str = "token";
 /// The field that says that the user wants to sign in instead, with `YES` in it.
 pub(crate) const SIGN_IN: &str = "sign_in";
-/// See there.
+/// The value of the form when the user agrees.
 pub(crate) const YES: &str = "yes";
 
-/// The page.
+/// Shows who asks for which scopes of which provider, and asks the user to agree.
 pub(crate) fn consent_page(asked: &ConsentRequest) -> Response {
     let asker = asker(asked);
     let html = Html::markup("<p><strong>").text(&asker).then("</strong> asks for access to your account at ");

@@ -6,7 +6,7 @@ use toolmux_core::ports::store::SealedKey;
 /// Whose token: tokens obtained through one caller are never given to another.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Owner {
-    /// The provider.
+    /// The name of the provider that gave the token.
     pub provider: String,
     /// The caller it was obtained through.
     pub caller: String,

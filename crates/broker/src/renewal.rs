@@ -21,7 +21,7 @@ const TURNS: usize = 64;
 /// How often we look whether another server is done.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// Renews tokens.
+/// Renews tokens before they expire, one renewal at a time for each token.
 pub(crate) struct Renewer {
     kept: Arc<SealedRecords>,
     clients: Arc<Clients>,

@@ -40,17 +40,17 @@ impl Answer {
         Answer { response: Box::new(response), origin, limits }
     }
 
-    /// The status.
+    /// The status of the response.
     pub fn status(&self) -> StatusCode {
         self.response.status()
     }
 
-    /// Who answers.
+    /// The host that the request was sent to.
     pub fn host(&self) -> &str {
         self.origin.host()
     }
 
-    /// The headers.
+    /// The headers of the response.
     pub fn headers(&self) -> &HeaderMap {
         self.response.headers()
     }

@@ -35,23 +35,23 @@ pub enum HttpError {
     TimedOut {
         /// Where it went.
         host: String,
-        /// The limit.
+        /// The time limit that passed.
         after: Duration,
     },
     /// The answer is over the limit.
     #[error("`{host}` answered with more than {most} bytes")]
     TooLarge {
-        /// Who answered.
+        /// The host that answered.
         host: String,
-        /// The limit.
+        /// The most bytes that are read.
         most: usize,
     },
     /// There is no memory for the answer.
     #[error("the answer of `{host}` was dropped")]
     NoMemory {
-        /// Who answered.
+        /// The host that answered.
         host: String,
-        /// Why.
+        /// Why the response could not be read.
         #[source]
         error: NoMemory,
     },

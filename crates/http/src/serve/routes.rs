@@ -24,14 +24,14 @@ pub enum Access {
     UnlimitedCallers,
 }
 
-/// One route.
+/// A method and path with who may use it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
     /// By which method.
     pub method: Method,
     /// Where, with the names of its parts in braces.
     pub path: String,
-    /// For whom.
+    /// Who may use it.
     pub access: Access,
 }
 
@@ -67,13 +67,13 @@ impl Routes {
         self
     }
 
-    /// Both.
+    /// The routes of two protocols together.
     pub fn merge(mut self, other: Routes) -> Self {
         self.list.extend(other.list);
         Routes { router: self.router.merge(other.router), list: self.list }
     }
 
-    /// Every route.
+    /// Every route, for tests that walk them.
     pub fn list(&self) -> &[Route] {
         &self.list
     }

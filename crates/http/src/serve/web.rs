@@ -62,7 +62,7 @@ pub struct AskedToolset(pub Arc<str>);
 pub struct ServerVersion(pub Arc<str>);
 
 impl Web {
-    /// Who asks.
+    /// Authenticates the caller by the headers of a request.
     pub fn admit(&self, parts: &Parts) -> Result<Caller, Refusal> {
         let toolset = parts.extensions.get::<AskedToolset>().map(|asked| &*asked.0);
         self.gateway.admit(self.credential(&parts.headers), toolset)

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::process::{Pid, Signal, kill_process};
 use uuid::Uuid;
 
-/// The variable.
+/// The environment variable by which descendants outside the group are found.
 pub(crate) const VARIABLE: &str = "TOOLMUX_FAMILY";
 /// What its value begins with in everything that this process starts.
 pub(crate) static OF_PROCESS: LazyLock<String> = LazyLock::new(|| Uuid::new_v4().simple().to_string());
