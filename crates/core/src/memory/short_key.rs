@@ -1,11 +1,11 @@
 //! Keys of calls, bounded in length.
 
 use std::borrow::Cow;
-use std::fmt::Write;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
+use crate::hex::to_hex;
 use crate::ports::store::CallKey;
 
 /// An id longer than this is kept as a digest: its length is its caller's to choose.
@@ -17,9 +17,5 @@ pub(super) fn short(key: &CallKey) -> Cow<'_, CallKey> {
         return Cow::Borrowed(key);
     }
     let digest: [u8; 32] = Sha256::digest(key.id.as_bytes()).into();
-    let id = digest.iter().fold(String::with_capacity(LONGEST_ID), |mut id, byte| {
-        write!(id, "{byte:02x}").expect("writing to memory cannot fail");
-        id
-    });
-    Cow::Owned(CallKey { caller: Arc::clone(&key.caller), id: id.into() })
+    Cow::Owned(CallKey { caller: Arc::clone(&key.caller), id: to_hex(&digest).into() })
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::limits::Limits;
+use crate::millis::millis;
 
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
@@ -41,13 +42,13 @@ impl Breaker {
         if self.failures.load(Ordering::Relaxed) < limits.breaker_failures {
             return Ok(());
         }
-        let (now, until) = (millis(), self.open_until.load(Ordering::Relaxed));
+        let (now, until) = (since_start(), self.open_until.load(Ordering::Relaxed));
         if now < until {
             return Err(Duration::from_millis(until - now));
         }
         // Several calls may find the time over at once. Whoever moves the mark is the probe; should it never
         // answer, the next one is let through after the same time again.
-        let next = now + millis_of(limits.breaker_rest);
+        let next = now + millis(limits.breaker_rest);
         let won = self.open_until.compare_exchange(until, next, Ordering::Relaxed, Ordering::Relaxed);
         won.map(drop).map_err(|_| limits.breaker_rest)
     }
@@ -70,17 +71,13 @@ impl Breaker {
         if counted.is_err() || count < limits.breaker_failures {
             return Counted::Closed;
         }
-        self.open_until.store(millis() + millis_of(limits.breaker_rest), Ordering::Relaxed);
+        self.open_until.store(since_start() + millis(limits.breaker_rest), Ordering::Relaxed);
         if count == limits.breaker_failures { Counted::Opened } else { Counted::Closed }
     }
 }
 
-fn millis() -> u64 {
-    millis_of(START.elapsed())
-}
-
-fn millis_of(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+fn since_start() -> u64 {
+    millis(START.elapsed())
 }
 
 #[cfg(test)]

@@ -14,10 +14,8 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::Pid;
 
 use super::family::OF_PROCESS;
-use super::watcher::{ARGUMENT, FILE, SLOT};
+use super::watcher::{ARGUMENT, CAN_WATCH, FILE, SLOT};
 
-/// Whether this program becomes a watcher when it is started as one. Another would run a second time instead.
-pub(crate) static CAN_WATCH: AtomicBool = AtomicBool::new(false);
 /// Whether the log says that there is no watcher; once is enough.
 static TOLD: AtomicBool = AtomicBool::new(false);
 /// One per process, as its end is what is watched.

@@ -5,15 +5,16 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::thread::set_name;
 
 use super::family;
-use super::watch::CAN_WATCH;
 
+/// Whether this program becomes a watcher when it is started as one. Another would run a second time instead.
+pub(super) static CAN_WATCH: AtomicBool = AtomicBool::new(false);
 /// The argument that makes a program the watcher, and its name in lists of processes.
 pub(crate) const ARGUMENT: &str = "child-watcher";
 /// The name of the file with the groups.

@@ -32,7 +32,7 @@ fn migrations(engine: &Engine) -> Vec<Migration> {
 
 #[cfg(test)]
 mod tests {
-    use std::fmt::Write;
+    use toolmux_core::hex::to_hex;
 
     use super::*;
     use crate::engines::postgres::POSTGRES;
@@ -44,14 +44,8 @@ mod tests {
         "5ec297e92c1bcb5b2f56d9a5e8dc5dd7d00e9ace132abbcee99062947750a988dd90b5466195adbb699004bd04abc823";
 
     fn check(engine: &Engine, expect: [&str; 3]) {
-        let hex = |bytes: &[u8]| {
-            bytes.iter().fold(String::new(), |mut text, byte| {
-                write!(text, "{byte:02x}").unwrap();
-                text
-            })
-        };
         let checksums: Vec<String> =
-            migrations(engine).iter().map(|migration| hex(&migration.checksum)).collect();
+            migrations(engine).iter().map(|migration| to_hex(&migration.checksum)).collect();
         assert_eq!(checksums, expect, "{}", engine.name);
     }
 

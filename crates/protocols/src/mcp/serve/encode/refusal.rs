@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use toolmux_core::json_text::{RawJson, raw_of};
+use toolmux_core::millis::millis;
 use toolmux_core::outcome::ToolError;
 use toolmux_core::refusal::{Challenge, Refusal};
 
@@ -49,9 +50,7 @@ pub(in crate::mcp) fn relay_refused(refusal: &Refusal, peer: &Peer) -> Reply {
 
 fn unavailable(text: String, retry_after: Option<Duration>) -> Fault {
     match retry_after {
-        Some(pause) => {
-            Fault::with_data(INTERNAL_ERROR, text, &json!({ "retryAfterMs": pause.as_millis() as u64 }))
-        }
+        Some(pause) => Fault::with_data(INTERNAL_ERROR, text, &json!({ "retryAfterMs": millis(pause) })),
         None => Fault::new(INTERNAL_ERROR, text),
     }
 }

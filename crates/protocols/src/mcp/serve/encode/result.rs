@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use toolmux_core::catalog::Entry;
 use toolmux_core::json_text::{RawJson, raw_of, to_raw};
+use toolmux_core::millis::millis;
 use toolmux_core::outcome::{Output, Retry, ToolError};
 use toolmux_core::tool::Returns;
 
@@ -117,7 +118,7 @@ pub(in crate::mcp) fn failed(error: &ToolError, revision: Revision) -> RawJson {
         Retry::After(pause) => {
             texts
                 .push(format!("Trying again may help, but not before {} ms have passed.", pause.as_millis()));
-            meta = json!({ CAN_RETRY: true, RETRY_AFTER: pause.as_millis() as u64 });
+            meta = json!({ CAN_RETRY: true, RETRY_AFTER: millis(pause) });
         }
     }
     if let Some(prompt) = &error.prompt {

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use toolmux_core::json_text::RawJson;
+use toolmux_core::millis::millis;
 use toolmux_core::names::ToolRef;
 use toolmux_core::task::{Task, TaskStatus};
 use toolmux_core::tasks::TaskQuestion;
@@ -72,8 +73,8 @@ impl Shown {
         members.put("lastUpdatedAt", &written(task.updated));
         let (ttl, poll) =
             if self.revision.is_modern() { ("ttlMs", "pollIntervalMs") } else { ("ttl", "pollInterval") };
-        members.put(ttl, &millis(self.lifetime()));
-        members.put(poll, &millis(POLL));
+        members.put(ttl, &json!(millis(self.lifetime())));
+        members.put(poll, &json!(millis(POLL)));
         members
     }
 
@@ -152,8 +153,4 @@ pub(super) fn raw(result: &Bytes) -> RawJson {
 
 fn written(time: SystemTime) -> String {
     humantime::format_rfc3339_millis(time).to_string()
-}
-
-fn millis(duration: Duration) -> Value {
-    json!(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
 }
