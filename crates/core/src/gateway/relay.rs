@@ -74,7 +74,8 @@ impl Gateway {
     ) -> Result<(), Refusal> {
         let checked = async {
             let mount = self.permitted_source(caller, source, item)?;
-            RelayTokens::get(self, caller, &mount).await.map(drop)
+            let tokens = RelayTokens::get(self, caller, &mount).await.map(drop);
+            tokens.inspect_err(|refusal| self.audit_item(caller, &mount, item, refusal))
         };
         checked.await.inspect_err(|refusal| self.refused(refusal))
     }
@@ -95,8 +96,12 @@ impl Gateway {
             return Ok(mount);
         }
         let refusal = Refusal::NotPermitted { tool: item.to_owned(), nearest: None };
-        self.audit_refusal(caller, &format!("{}.{item}", mount.toolkit), &refusal);
+        self.audit_item(caller, &mount, item, &refusal);
         Err(refusal)
+    }
+
+    fn audit_item(self: &Arc<Self>, caller: &Caller, mount: &Mount, item: &str, refusal: &Refusal) {
+        self.audit_refusal(caller, &format!("{}.{item}", mount.toolkit), refusal);
     }
 }
 
@@ -146,6 +151,8 @@ impl Relaying<'_> {
         answer_memory::counted(&gateway.memory, run).await
     }
 
+    /// A token that is missing is not audited here: whoever follows asks again and again by itself, and was told so by
+    /// [`Gateway::check_relay`] before.
     async fn unlimited(&self, progress: &Progress) -> Result<Relayed, Refusal> {
         self.check_admission()?;
         let answer = self.ask(progress).await?;
@@ -176,8 +183,11 @@ impl Relaying<'_> {
                 breaker.answered();
                 return Ok(answer);
             }
-            // Before the source was asked, or for what it said of the token.
-            Ok(Ok(Err(refusal))) => return Err(refusal),
+            // For want of a token: before the source was asked, or because it turned one down.
+            Ok(Ok(Err(refusal))) => {
+                self.gateway.audit_item(self.caller, self.mount, &self.relay.item, &refusal);
+                return Err(refusal);
+            }
             Ok(Ok(Ok(Err(error)))) => error,
             Ok(Err(_panic)) => {
                 return Err(Refusal::Internal(Message::public("The source failed unexpectedly")));

@@ -1,7 +1,7 @@
 //! Calls that run in the background: submitted, run, followed, asked and cancelled.
 //!
 //! Knows the gateway, whose checks every task passes and whose steps run it. The gateway does not know tasks: it keeps
-//! [`crate::local_tasks`] for them, and its ledger follows a task through the store ([`crate::task_follow`]).
+//! `local_tasks.rs` for them, and its ledger follows a task through the store (`task_follow.rs`).
 
 mod claim;
 #[cfg(any(test, fuzzing))]

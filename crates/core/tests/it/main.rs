@@ -5,6 +5,7 @@ mod breaker;
 mod catalogue;
 mod fairness;
 mod fixture;
+mod layers;
 mod ledger;
 mod path;
 mod relay;
