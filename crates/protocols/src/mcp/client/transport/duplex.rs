@@ -49,8 +49,9 @@ impl Duplex {
     ) -> Result<Relayed, Broken> {
         let message = request.take_message();
         let answer = self.messages.request(request.id, message, following).await;
-        // The end of a child may be seen before its last lines on standard error are, which say why it ended.
-        if let (Some(stderr), Err(Cut::Ended)) = (&self.stderr, &answer) {
+        // The end of a child may be seen before its last lines on standard error are, which say why it ended; also before
+        // the request was written, if the child ended at once.
+        if let (Some(stderr), Err(Cut::Ended | Cut::NotSent)) = (&self.stderr, &answer) {
             stderr.all_read().await;
         }
         answer.map_err(|cut| self.broken(cut))
