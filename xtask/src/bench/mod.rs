@@ -77,6 +77,9 @@ pub(crate) struct Options {
     /// Write the numbers there as well
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Print the tables of docs/performance.md at the end
+    #[arg(long)]
+    markdown: bool,
     /// Benchmarks to run; all of them when none is named
     #[arg(value_name = "NAME")]
     names: Vec<String>,
@@ -129,6 +132,9 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
                 broken.push(benchmark.name);
             }
         }
+    }
+    if options.markdown {
+        println!("{}", report::markdown(&reports));
     }
     if let Some(file) = &options.json {
         fs::write(file, report::json(&reports))

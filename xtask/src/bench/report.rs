@@ -74,6 +74,28 @@ impl fmt::Display for Report {
     }
 }
 
+/// Tables for `docs/performance.md`: the numbers of each benchmark, then what they are held against.
+pub(crate) fn markdown(reports: &[(&str, Report)]) -> String {
+    let cells = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    let mut text = String::new();
+    for (name, report) in reports {
+        text.push_str(&format!("\n### {name}\n"));
+        let columns: Vec<String> = report.columns.iter().map(|column| (*column).to_owned()).collect();
+        text.push_str(&cells(&[vec![String::new()], columns].concat()));
+        text.push_str(&cells(&vec!["---".to_owned(); report.columns.len() + 1]));
+        for row in &report.rows {
+            let values = row.values.iter().map(|value| number(*value)).collect();
+            text.push_str(&cells(&[vec![row.label.clone()], values].concat()));
+        }
+        for target in &report.targets {
+            let verdict = if target.met() { "met" } else { "missed" };
+            let most = number(target.at_most);
+            text.push_str(&format!("\nTarget: {}, at most {most}: {verdict}.\n", target.what));
+        }
+    }
+    text
+}
+
 pub(crate) fn json(reports: &[(&str, Report)]) -> String {
     let named = reports.iter().map(|(name, report)| {
         let met: Vec<bool> = report.targets.iter().map(Target::met).collect();
@@ -93,7 +115,7 @@ fn number(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Report, Row, json};
+    use super::{Report, Row, json, markdown};
 
     fn report() -> Report {
         let mut report = Report::new(&["requests/s", "CPU µs/request"]);
@@ -120,6 +142,16 @@ mod tests {
                       toolmux       41234            14.2\n  \
                       ratio          0.88            1.31\n";
         assert_eq!(report().to_string(), expect);
+    }
+
+    #[test]
+    fn a_page_has_a_table_for_each_benchmark() {
+        let mut report = report();
+        report.promise("CPU ratio", 1.35, (1, 1));
+        let expect = "\n### oxp-add\n|  | requests/s | CPU µs/request |\n| --- | --- | --- |\n\
+                      | toolmux | 41234 | 14.2 |\n| ratio | 0.88 | 1.31 |\n\n\
+                      Target: CPU ratio, at most 1.35: met.\n";
+        assert_eq!(markdown(&[("oxp-add", report)]), expect);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `cargo xtask test`: the steps in their order, the first failure ends the run.
 
 mod cargo_tests;
+mod extending;
 mod memory;
 mod setup;
 mod tally;
@@ -31,6 +32,8 @@ pub(crate) enum Step {
     Sbom,
     /// Every unit, integration and doc test
     Tests,
+    /// The changes that docs/extending.md shows, built and tested in a copy of the tree
+    Extending,
     /// Calls of C functions in this process, watched by valgrind
     Memory,
     /// A short run of every scenario of `cargo xtask chaos` that it can judge
@@ -71,6 +74,7 @@ impl Step {
             Self::Deny => "deny",
             Self::Sbom => "sbom",
             Self::Tests => "tests",
+            Self::Extending => "extending",
             Self::Memory => "memory",
             Self::Chaos => "chaos",
             Self::Docs => "docs",
@@ -87,6 +91,7 @@ impl Step {
             Self::Deny => "licences, sources and advisories of the dependencies",
             Self::Sbom => "what the program is made of",
             Self::Tests => "cargo test --workspace --no-fail-fast",
+            Self::Extending => "the changes of docs/extending.md, built and tested",
             Self::Memory => "C functions in this process, under valgrind",
             Self::Chaos => "faults under load: nothing lost, nothing run twice, no untrue refusal",
             Self::Docs => "every command of README.md, docs/ and examples/ does what its page says",
@@ -118,6 +123,7 @@ fn carry_out(workspace: &Workspace, step: Step, tally: &mut Tally) -> anyhow::Re
         Step::Deny => deny::run(workspace),
         Step::Sbom => sbom::run(workspace).map(drop),
         Step::Tests => cargo_tests::run(workspace, tally),
+        Step::Extending => extending::run(workspace, tally),
         Step::Memory => memory::run(workspace, tally),
         Step::Chaos => chaos::step(workspace, tally),
         Step::Docs => docs::run(workspace, None, tally),
@@ -132,7 +138,7 @@ fn summarise(ended: &[Ended]) -> ExitCode {
     for step in ended {
         total += step.tally;
         let verdict = if step.failure.is_some() { "FAILED" } else { "ok" };
-        println!("{:>8}  {verdict:<6} {:>7.1} s", step.step.name(), step.took.as_secs_f64());
+        println!("{:>9}  {verdict:<6} {:>7.1} s", step.step.name(), step.took.as_secs_f64());
     }
     let failed = ended.iter().find_map(|step| step.failure.as_ref().map(|error| (step.step.name(), error)));
     if let Some((name, error)) = failed {

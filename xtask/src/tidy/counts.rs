@@ -14,7 +14,7 @@ pub(crate) fn report(tracked: &[Tracked], rust: &[RustFile], test_code: &TestCod
     let product: Vec<&Tracked> = rust_files.iter().copied().filter(|file| is_measured(&file.path)).collect();
     let parsed: Vec<&RustFile> = rust.iter().filter(|file| is_measured(&file.path)).collect();
     let retired = rust_files.iter().map(|file| retired::check(file).len()).sum::<usize>();
-    let short_docs = rust_files.iter().map(|file| short_docs::found(file).len()).sum::<usize>();
+    let short_docs = rust_files.iter().map(|file| short_docs::check(file).len()).sum::<usize>();
     let rows = [
         files(&product),
         functions(&parsed, test_code),

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use crate::tidy::finding::Finding;
-use crate::tidy::not_yet;
 use crate::tidy::tracked::Tracked;
 
 const PROTOCOLS: &str = "crates/protocols/src/";
@@ -18,9 +17,6 @@ pub(crate) fn check(files: &[Tracked]) -> Vec<Finding> {
     let paths: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
     let mut findings = Vec::new();
     for folder in mapped_folders(&paths) {
-        if not_yet::FOLDERS.contains(&folder.as_str()) {
-            continue;
-        }
         let readme = format!("{folder}README.md");
         match files.iter().find(|file| file.path == readme) {
             Some(readme) => findings.extend(compare(readme, &folder, &paths)),

@@ -10,7 +10,6 @@ mod maps;
 mod marks;
 mod named_tests;
 mod names;
-mod not_yet;
 mod outside;
 mod paths;
 mod retired;

@@ -2,7 +2,6 @@
 
 use crate::tidy::counts::{is_measured, median};
 use crate::tidy::finding::Finding;
-use crate::tidy::not_yet;
 use crate::tidy::rust_file::RustFile;
 use crate::tidy::test_code::{TestCode, in_test_folder};
 use crate::tidy::tracked::Tracked;
@@ -17,7 +16,7 @@ const SPLIT_FILE: &str = "split the file by what it holds";
 const SPLIT_FUNCTION: &str = "split the function by what it does";
 
 pub(crate) fn file(file: &Tracked) -> Option<Finding> {
-    let is_longer = in_test_folder(&file.path) || not_yet::has(&file.path);
+    let is_longer = in_test_folder(&file.path);
     let most = if is_longer { FILE_OF_TESTS } else { FILE };
     let length = file.text.lines().count();
     let what = format!("{length} lines, {most} are the most");
@@ -36,7 +35,7 @@ pub(crate) fn functions(file: &RustFile, test_code: &TestCode) -> Vec<Finding> {
     let mut findings = Vec::new();
     for function in &file.functions {
         let start = *function.lines.start();
-        let is_longer = test_code.contains(file, start) || not_yet::has(&file.path);
+        let is_longer = test_code.contains(file, start);
         let most = if is_longer { FUNCTION_IN_TESTS } else { FUNCTION };
         if function.length() > most {
             let what = format!("`{}` has {} lines, {most} are the most", function.name, function.length());

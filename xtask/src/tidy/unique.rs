@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::tidy::finding::Finding;
-use crate::tidy::not_yet;
 use crate::tidy::rust_file::RustFile;
 use crate::tidy::test_code::TestCode;
 
@@ -12,9 +11,6 @@ const REMEDY: &str = "make one of them pub(crate), or name both for what they ar
 pub(crate) fn check(files: &[RustFile], test_code: &TestCode) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (name, places) in doubled(files, test_code) {
-        if not_yet::NAMES.contains(&name) {
-            continue;
-        }
         for (path, line) in &places {
             let others =
                 places.iter().filter(|(other, _)| other != path).map(|(other, _)| format!("`{other}`"));

@@ -16,51 +16,53 @@ use super::raw_tool::RawTool;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Raw {
-    /// Where to listen. An address other than loopback needs a key or `[jwt]`.
+    /// The address to listen on. An address other than loopback requires a key or `[jwt]`. Default
+    /// `127.0.0.1:9627`.
     pub(super) listen: Option<String>,
-    /// Where records are kept: `memory`, which is the default, `sqlite:FILE` or `postgres://…`. An address with a
-    /// password is better kept elsewhere, as `{ env = "NAME" }` or `{ file = "path" }`.
+    /// Where records are stored: `memory` (the default), `sqlite:FILE` or `postgres://…`. Keep a URL with a
+    /// password elsewhere, as `{ env = "NAME" }` or `{ file = "path" }`.
     pub(super) store: Option<SecretSetting>,
-    /// Where tools come from. `import = "claude_desktop_config.json"`, one file or several, takes the MCP servers
-    /// out of the configuration of Claude Desktop, Cursor, VS Code or Codex.
+    /// Where tools come from. `import = "claude_desktop_config.json"`, one file or a list, imports the MCP
+    /// servers of Claude Desktop, Cursor, VS Code or Codex.
     #[serde(default)]
     #[schemars(with = "HashMap<String, RawSource>")]
     pub(super) sources: toml::Table,
-    /// Settings by tool: `[tools."Math.pow"]`; `*` stands for any text.
+    /// Settings per tool: `[tools."Math.pow"]`; `*` matches any text.
     #[serde(default, deserialize_with = "in_order")]
     #[schemars(with = "HashMap<String, RawTool>")]
     pub(super) tools: Vec<(String, RawTool)>,
-    /// Named selections of tools.
+    /// Named selections of tools, for keys, tokens and `/sets/{toolset}`.
     #[serde(default, deserialize_with = "in_order")]
     #[schemars(with = "HashMap<String, RawToolset>")]
     pub(super) toolsets: Vec<(String, RawToolset)>,
-    /// Callers by key. As soon as there is one, every route but `/health` asks for it.
+    /// Callers that authenticate with a key. As soon as there is one, every route except `/health` requires a
+    /// key or token.
     #[serde(default, deserialize_with = "in_order")]
     #[schemars(with = "HashMap<String, RawKey>")]
     pub(super) keys: Vec<(String, RawKey)>,
-    /// Callers that are told the developer half of messages in answers over OXP (`developer_message`): names of keys,
-    /// `jwt:SUBJECT`, or `jwt:*`. Without keys and `[jwt]` every caller is; the log always has it.
+    /// Callers that get developer messages in OXP answers (`developer_message`): names of keys, `jwt:SUBJECT`,
+    /// or `jwt:*`. Without keys and `[jwt]` every caller gets them; the log always has them.
     #[serde(default)]
     pub(super) developers: Vec<String>,
-    /// JSON Web Tokens, accepted beside keys. A token must have `exp` and `sub`.
+    /// JSON Web Tokens, accepted in addition to keys. A token must have `exp` and `sub`.
     pub(super) jwt: Option<RawJwt>,
     /// The server's own secrets, for tools that require them.
     #[serde(default)]
     pub(super) secrets: HashMap<String, SecretSetting>,
-    /// Providers of users' tokens, for tools that act for a user.
+    /// OAuth providers, for tools that act for a user.
     pub(super) auth: Option<RawAuth>,
-    /// Bounds of calls, bodies, waits and connections.
+    /// Timeouts, concurrency, sizes and other limits.
     pub(super) limits: Option<RawLimits>,
-    /// What is kept of calls, tasks and what was done, and for how long.
+    /// How long and how many records of calls, tasks and audit events are kept.
     #[serde(default)]
     pub(super) retention: RawRetention,
-    /// Names this server may be called by, beside those of loopback.
+    /// Names that requests may use for this server in `Host`, in addition to those of loopback.
     #[serde(default)]
     pub(super) hosts: Vec<String>,
-    /// Origins of web pages that may call this server, such as `http://localhost:5173`, beside its own.
+    /// Origins of web pages that may call this server, such as `http://localhost:5173`, in addition to its own.
     #[serde(default)]
     pub(super) origins: Vec<String>,
-    /// `POST /opentool/stop` of a caller without a toolset ends the server.
+    /// Allows `POST /opentool/stop`, by a caller without a toolset, to stop the server.
     #[serde(default)]
     pub(super) allow_stop: bool,
 }
@@ -69,20 +71,20 @@ pub struct Raw {
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "the shape is read for its schema; the table is taken apart by hand")]
 pub(super) struct RawSource {
-    /// Which kind of source.
+    /// The kind of source.
     kind: String,
-    /// The toolkit of its tools; the name of the table when absent.
+    /// The toolkit of its tools. Default: the name of the table.
     toolkit: Option<String>,
     /// `prefixed` (`Toolkit_tool`, the default) or `bare` (`tool`).
     names: Option<String>,
-    /// Convert texts that are exactly the JSON of what a schema wants (`"5"` for a number, `"true"` for a boolean, `"[1]"` for
-    /// an array or object) before arguments are checked; `false` when absent.
+    /// Convert strings that are exactly the JSON of what a schema wants (`"5"` for a number, `"true"` for a
+    /// boolean, `"[1]"` for an array or object) before arguments are validated. Default `false`.
     coerce: Option<bool>,
-    /// Names under `[secrets]` that its tools may be given when they require them; none when absent, beside what
-    /// `requires` and `deliver` of `[tools]` name.
+    /// Names in `[secrets]` that its tools may get if they require them, in addition to those that `requires`
+    /// and `deliver` of `[tools]` name. Default: none.
     #[schemars(default)]
     secrets: Vec<String>,
-    /// The same for names under `[auth.providers]`, whose tokens of users its tools may be given.
+    /// Names in `[auth.providers]` whose user tokens its tools may get if they require them.
     #[schemars(default)]
     providers: Vec<String>,
 }
@@ -99,11 +101,11 @@ pub(super) struct RawToolset {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawKey {
-    /// The key; or give `sha256`.
+    /// The key; or set `sha256`.
     pub(super) key: Option<SecretSetting>,
-    /// SHA-256 of the key in hexadecimal.
+    /// SHA-256 of the key, in hexadecimal.
     pub(super) sha256: Option<String>,
-    /// The only tools it opens; absent means every tool.
+    /// The only tools this caller may see and call. Default: every tool.
     pub(super) toolset: Option<String>,
 }
 
@@ -111,20 +113,20 @@ pub(super) struct RawKey {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawJwt {
-    /// For HS256: at least 32 bytes.
+    /// The key for HS256, at least 32 bytes.
     pub(super) secret: Option<SecretSetting>,
-    /// Where keys for RS256 and ES256 are published: an https address, or one on this machine.
+    /// Where the keys for RS256/384/512 and ES256/384 are published: an https URL, or one on this machine.
     pub(super) jwks: Option<String>,
-    /// What `aud` may be. When given, a token without `aud` is refused; `issuer` and `jwks` need it.
+    /// Accepted values of `aud`. When set, a token without `aud` is refused; required with `issuer` and `jwks`.
     #[serde(default)]
     pub(super) audience: Vec<String>,
-    /// Who must have issued a token (`iss`). MCP clients are told of it and get their tokens there.
+    /// The required value of `iss`. MCP clients discover it and get their tokens there.
     pub(super) issuer: Option<String>,
-    /// Scopes that a token must have (`scope`). MCP clients are told of them.
+    /// Scopes that a token must have (`scope`). MCP clients discover them.
     #[serde(default)]
     pub(super) scopes: Vec<String>,
-    /// The toolset of tokens that do not name one in their claim `toolset`; `"*"` is every tool. When absent, such a
-    /// token opens no tool.
+    /// The toolset of tokens without a `toolset` claim; `"*"` is every tool. Default: such a token may use no
+    /// tool.
     pub(super) toolset: Option<String>,
 }
 

@@ -16,94 +16,98 @@ use crate::machine_memory::quarter_of_memory;
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawLimits {
-    /// How long a call may take.
+    /// Timeout of a call. Default `1m`; override it per tool in `[tools]`.
     #[serde(default, deserialize_with = "duration")]
     #[schemars(with = "Option<String>")]
     call_timeout: Option<Duration>,
-    /// How many calls of one tool run at a time.
+    /// Concurrent calls of one tool. Default 256.
     concurrency: Option<usize>,
-    /// How many more wait for their turn.
+    /// Calls of one tool that may wait beyond that; more are refused as busy. Default 1024.
     queue: Option<usize>,
-    /// How many calls in a row may fail because a source was not reached or its connection broke, before its
-    /// circuit breaker opens and calls are refused at once. Calls that fail together count once; time limits that
-    /// pass do not count. Commands and Rust functions share nothing, so that each has its own.
+    /// Consecutive failures to reach a source before its circuit breaker opens and calls are refused at once.
+    /// Calls that fail together count once; timeouts do not count. Each command and Rust function has its own
+    /// breaker. Default 5.
     breaker_failures: Option<u32>,
-    /// How long the circuit breaker stays open; then one call probes.
+    /// How long the circuit breaker stays open before one call probes the source. Default `5s`.
     #[serde(default, deserialize_with = "duration")]
     #[schemars(with = "Option<String>")]
     breaker_rest: Option<Duration>,
-    /// How many bytes request bodies and answers in flight may take together, such as `"512MiB"`; beyond that
-    /// requests are refused as busy. A quarter of the memory of the machine, or of its control group, when absent.
+    /// Memory for request bodies and results in flight, such as `"512MiB"`; beyond it requests are refused as
+    /// busy. Default: a quarter of the memory of the machine or its cgroup.
     #[serde(default, deserialize_with = "size")]
     #[schemars(with = "Option<String>")]
     memory: Option<usize>,
-    /// How long stopping may take in all; calls in flight may go on until shortly before.
+    /// How long stopping may take in all; running calls may finish until shortly before. Default `10s`.
     #[serde(default, deserialize_with = "duration")]
     #[schemars(with = "Option<String>")]
     drain: Option<Duration>,
-    /// How long a stopping server that is in use goes on answering, so that clients and load balancers notice.
+    /// How long a stopping server that is in use keeps answering, so that clients and load balancers notice.
+    /// Default `2s`.
     #[serde(default, deserialize_with = "duration")]
     #[schemars(with = "Option<String>")]
     stop_grace: Option<Duration>,
     /// How long lists and calls wait for a source that has not listed its tools yet, counted from its start.
+    /// Default `10s`.
     #[serde(default, deserialize_with = "duration")]
     #[schemars(with = "Option<String>")]
     start_wait: Option<Duration>,
-    /// How often a source is asked for its tools.
+    /// How often sources are asked for their tools. Default `1m`.
     #[serde(default, deserialize_with = "duration")]
     #[schemars(with = "Option<String>")]
     refresh: Option<Duration>,
-    /// How long a source may take to list its tools.
+    /// Timeout for a source to list its tools, including its start. Default `30s`.
     #[serde(default, deserialize_with = "some_time")]
     #[schemars(with = "Option<String>")]
     list_timeout: Option<Duration>,
-    /// How many tools one source may have; those beyond are not served.
+    /// Maximum number of tools of one source; more are not served. Default 20000.
     tools_per_source: Option<usize>,
-    /// The largest tool definitions of one source that are kept in the store for the next start, in bytes.
+    /// Maximum size, in bytes, of the tool definitions of one source that are stored for the next start.
+    /// Default 8 MiB.
     definitions_bytes: Option<usize>,
-    /// How many tasks run at a time.
+    /// Concurrent tasks. Default 256.
     task_concurrency: Option<usize>,
-    /// How many tasks of one caller may wait for their turn.
+    /// Waiting tasks of one caller. Default 10000.
     task_backlog: Option<u64>,
-    /// How many bytes the requests of a caller's waiting and running tasks may have, such as `"64MiB"`; beyond that
-    /// more are refused as busy.
+    /// Total size of the requests of one caller's waiting and running tasks, such as `"64MiB"`; more are
+    /// refused as busy. Default `64MiB`.
     #[serde(default, deserialize_with = "size")]
     #[schemars(with = "Option<String>")]
     task_backlog_bytes: Option<usize>,
-    /// How long a task waits for a tool that is not there.
+    /// How long a task waits for an unavailable tool. Default `5m`.
     #[serde(default, deserialize_with = "duration")]
     #[schemars(with = "Option<String>")]
     task_patience: Option<Duration>,
-    /// The largest result of a task or a recorded call that is kept, in bytes.
+    /// Maximum size, in bytes, of a stored result of a task or call. Default 8 MiB.
     task_result_bytes: Option<usize>,
-    /// How many updates of one task are kept.
+    /// Maximum number of stored updates of one task. Default 10000.
     task_updates: Option<usize>,
-    /// How many bytes of them.
+    /// Maximum total size, in bytes, of the stored updates of one task. Default 8 MiB.
     task_updates_bytes: Option<usize>,
-    /// The largest request body, in bytes.
+    /// Maximum size of a request body, in bytes. Default 4 MiB.
     body_bytes: Option<usize>,
-    /// How many JSON values a request body may hold, which take many times the memory of their text.
+    /// Maximum number of JSON values in a request body, which take many times the memory of their text. Default
+    /// 250000.
     body_values: Option<usize>,
-    /// How long a request body may take to arrive.
+    /// Timeout for a request body to arrive. Default `30s`.
     #[serde(default, deserialize_with = "some_time")]
     #[schemars(with = "Option<String>")]
     body_timeout: Option<Duration>,
-    /// How many HTTP+SSE sessions of MCP (`/sse`) one caller may have open.
+    /// Open HTTP+SSE sessions of MCP (`/sse`) of one caller. Default 1000.
     sse_sessions: Option<usize>,
-    /// How many requests of one such session are answered at a time; more are refused as busy.
+    /// Concurrent requests of one such session; more are refused as busy. Default 256.
     session_requests: Option<usize>,
-    /// How long the head of a request may take to arrive.
+    /// Timeout for the headers of a request to arrive. Default `30s`.
     #[serde(default, deserialize_with = "some_time")]
     #[schemars(with = "Option<String>")]
     head_timeout: Option<Duration>,
-    /// How long a client may leave an answer unread before its connection is cut.
+    /// How long a client may leave a response unread before it is disconnected. Default `30s`.
     #[serde(default, deserialize_with = "some_time")]
     #[schemars(with = "Option<String>")]
     write_timeout: Option<Duration>,
-    /// How many connections are open at a time; fewer where the limit on open files leaves no room for them.
+    /// Open connections; fewer if the open-file limit does not allow them. Default 16384.
     connections: Option<usize>,
-    /// How many connections one address has open at a time; more are closed at once. When absent, 1,024 for each
-    /// address beyond this machine; when set, it holds for this machine too. A proxy is one address.
+    /// Open connections of one address; more are closed at once. Default: 1024 for addresses other than
+    /// loopback, no limit for loopback; when set, it applies to loopback too. A reverse proxy is one address.
     connections_per_address: Option<usize>,
 }
 

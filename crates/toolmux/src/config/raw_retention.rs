@@ -15,46 +15,47 @@ use super::size::size;
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawRetention {
-    /// How long ended calls are kept, and by that how long an id means the same call.
+    /// How long finished calls are kept; this is also the idempotency window. Default 7 days.
     #[serde(default, deserialize_with = "duration")]
     #[schemars(with = "Option<String>")]
     calls_for: Option<Duration>,
-    /// How many calls are kept at most, the newest of each caller; at most 100,000 in memory.
+    /// Maximum number of kept calls, the newest of each caller; at most 100,000 in memory. Default 1000000.
     calls: Option<u64>,
-    /// How many bytes of their results are kept, such as `"1GiB"`; 256 MiB in memory and 4 GiB in a database when
-    /// absent. Of calls beyond that is kept that their tool ran: the same id is answered so, and runs nothing.
+    /// Maximum total size of their results, such as `"1GiB"`. Default 256 MiB in memory, 4 GiB in a database.
+    /// Beyond it the oldest results are removed: a repeat is told that the tool ran, and runs nothing.
     #[serde(default, deserialize_with = "size")]
     #[schemars(with = "Option<String>")]
     calls_bytes: Option<usize>,
-    /// How long a task may wait for its turn.
+    /// How long a task may wait to be run. Default 24 hours.
     #[serde(default, deserialize_with = "duration")]
     #[schemars(with = "Option<String>")]
     pending_for: Option<Duration>,
-    /// How long ended tasks are kept at most, whatever their submitters asked for.
+    /// How long finished tasks are kept at most, whatever was requested for them. Default 7 days.
     #[serde(default, deserialize_with = "duration")]
     #[schemars(with = "Option<String>")]
     tasks_for: Option<Duration>,
-    /// How many ended tasks are kept at most, the newest of each caller.
+    /// Maximum number of finished tasks, the newest of each caller. Default 100000.
     tasks: Option<u64>,
-    /// How many bytes of their results and updates are kept; absent and beyond it as for `calls_bytes`.
+    /// Maximum total size of their results and updates. Default, and beyond it, as for `calls_bytes`.
     #[serde(default, deserialize_with = "size")]
     #[schemars(with = "Option<String>")]
     tasks_bytes: Option<usize>,
-    /// How long audit records are kept.
+    /// How long audit records are kept. Default 90 days.
     #[serde(default, deserialize_with = "duration")]
     #[schemars(with = "Option<String>")]
     audit_for: Option<Duration>,
-    /// How many audit records are kept at most beside those of refused calls, the newest of each caller; at most
-    /// 10,000 in memory.
+    /// Maximum number of audit records other than refused calls, the newest of each caller; at most 10,000 in
+    /// memory. Default 100000.
     audit: Option<u64>,
-    /// How many audit records of refused calls are kept at most, the newest of each caller; at most 10,000 in memory.
+    /// Maximum number of audit records of refused calls, the newest of each caller; at most 10,000 in memory.
+    /// Default 20000.
     refusals: Option<u64>,
-    /// The largest part of each of these numbers that one caller has, in percent from 1 to 100. When all callers
-    /// together have too much, those who have the most lose first.
+    /// The largest share of each of these limits that one caller may use, in percent from 1 to 100. If all
+    /// callers together exceed a limit, those with the most lose first. Default 50.
     #[serde(default, deserialize_with = "percent")]
     #[schemars(range(min = 1, max = 100))]
     caller_share: Option<u8>,
-    /// How long tool definitions are kept that no server has confirmed.
+    /// How long tool definitions are kept that no server has confirmed. Default 30 days.
     #[serde(default, deserialize_with = "duration")]
     #[schemars(with = "Option<String>")]
     definitions_for: Option<Duration>,

@@ -15,20 +15,20 @@ use super::duration::duration;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawTool {
-    /// How long a call may take.
+    /// Timeout of a call. Default: `limits.call_timeout`.
     #[serde(default, deserialize_with = "duration")]
     #[schemars(with = "Option<String>")]
     timeout: Option<Duration>,
-    /// How many calls run at a time.
+    /// Concurrent calls. Default: `limits.concurrency`.
     concurrency: Option<usize>,
-    /// What a call must bring.
+    /// What a call needs besides its arguments.
     requires: Option<RawRequirements>,
-    /// How what it needs reaches it: `{ token = "github", header = "Authorization", prefix = "Bearer " }`,
-    /// `{ secret = "KEY", env = "KEY" }`, `{ user_id = true, argument = "user" }`.
+    /// How the tool gets it: `{ token = "github", header = "Authorization", prefix = "Bearer " }`, `{ secret =
+    /// "KEY", env = "KEY" }`, `{ user_id = true, argument = "user" }`.
     #[serde(default)]
     #[schemars(with = "Vec<WrittenDelivery>")]
     deliver: Vec<RawDelivery>,
-    /// How the tool behaves, over what its source says.
+    /// Overrides what the source says about the tool's behaviour.
     #[serde(default)]
     hints: RawHints,
 }
@@ -49,13 +49,13 @@ impl RawTool {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawRequirements {
-    /// Tokens of the user, by provider.
+    /// OAuth tokens of the user, by provider.
     #[serde(default)]
     authorization: Vec<RawAuthorization>,
     /// Names of secrets.
     #[serde(default)]
     secrets: Vec<String>,
-    /// The tool must know for whom it acts.
+    /// The tool needs the id of the user it acts for.
     #[serde(default)]
     user_id: bool,
 }
@@ -64,7 +64,7 @@ struct RawRequirements {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawAuthorization {
-    /// A name under `[auth.providers]`.
+    /// A name in `[auth.providers]`.
     id: String,
     /// Scopes the token must have.
     #[serde(default)]
@@ -88,13 +88,13 @@ impl RawRequirements {
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawHints {
-    /// It changes nothing outside of itself.
+    /// The tool changes nothing.
     read_only: Option<bool>,
-    /// Twice is the same as once.
+    /// Calling it twice with the same arguments has the same effect as once; failed calls may be retried.
     idempotent: Option<bool>,
-    /// May destroy what was there.
+    /// The tool may delete or overwrite data.
     destructive: Option<bool>,
-    /// Reaches beyond its own closed world.
+    /// The tool interacts with external systems.
     open_world: Option<bool>,
 }
 
