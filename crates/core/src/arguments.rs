@@ -31,7 +31,7 @@ pub enum ArgumentsError {
 }
 
 impl Arguments {
-    /// No arguments.
+    /// An object without members.
     pub fn none() -> Self {
         Arguments::from_map(Map::new())
     }
@@ -68,7 +68,7 @@ impl Arguments {
         }
     }
 
-    /// The members.
+    /// The arguments by their names.
     pub fn map(&self) -> &Map<String, Value> {
         self.value().as_object().expect("arguments are always an object")
     }

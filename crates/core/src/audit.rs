@@ -53,11 +53,11 @@ const LONGEST_SUBJECT: usize = 1 << 10;
 /// One thing that was done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditRecord {
-    /// When.
+    /// When it was done.
     pub at: SystemTime,
     /// By whom: the name of a caller; empty for the server itself.
     pub caller: Box<str>,
-    /// What.
+    /// What was done.
     pub action: AuditAction,
     /// To what: a tool and the reason, a task, a provider and its user.
     pub subject: Box<str>,

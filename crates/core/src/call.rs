@@ -80,9 +80,9 @@ impl Caller {
 pub struct Request {
     /// Given by the caller: the same again is the same call.
     pub id: Option<CallId>,
-    /// Which tool.
+    /// The tool that is asked for.
     pub tool: ToolRef,
-    /// Its arguments.
+    /// The arguments, not validated yet.
     pub arguments: Arguments,
     /// Credentials for the tool.
     pub grants: Grants,
@@ -182,7 +182,7 @@ impl Call {
         &self.request.grants
     }
 
-    /// Who asks.
+    /// Who asked for the call.
     pub fn caller(&self) -> &Caller {
         &self.caller
     }

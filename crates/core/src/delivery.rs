@@ -12,13 +12,13 @@ use crate::secret::Secret;
 /// One credential and the place where the tool looks for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// Which credential.
+    /// The credential that is delivered.
     pub grant: GrantName,
     /// Where it goes.
     pub place: Place,
 }
 
-/// Which credential.
+/// The name of a credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GrantName {
     /// The token of a provider.
@@ -34,7 +34,7 @@ pub enum GrantName {
 pub enum Place {
     /// A header of the request to the source.
     Header {
-        /// Its name.
+        /// The name of the header.
         name: String,
         /// What stands before the credential, such as `Bearer `.
         prefix: String,

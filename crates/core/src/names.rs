@@ -16,7 +16,7 @@ pub struct ToolId {
     pub toolkit: Box<str>,
     /// The tool within its toolkit, `[A-Za-z0-9_]+`.
     pub tool: Box<str>,
-    /// The version.
+    /// The version of the tool.
     pub version: Version,
 }
 

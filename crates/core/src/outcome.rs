@@ -120,7 +120,7 @@ impl PartialEq for Content {
 /// Why a tool that ran could not do what was asked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolError {
-    /// What happened.
+    /// What went wrong, for models and developers.
     pub message: Message,
     /// Whether trying again may help.
     pub retry: Retry,
@@ -175,7 +175,7 @@ pub enum Retry {
     /// It will not.
     #[default]
     Never,
-    /// At once.
+    /// It may be tried again at once.
     Now,
     /// Not before this has passed.
     After(Duration),

@@ -18,7 +18,7 @@ pub enum Update {
         done: f64,
         /// Of how much, if known.
         total: Option<f64>,
-        /// In words.
+        /// The progress in words.
         message: Option<String>,
     },
     /// A part of its result.
@@ -48,7 +48,7 @@ impl Update {
 pub struct Question {
     /// Whose words they are.
     pub protocol: &'static str,
-    /// The question.
+    /// The question in the words of its protocol.
     pub asked: RawJson,
     answer: oneshot::Sender<RawJson>,
 }
@@ -68,7 +68,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Nobody follows.
+    /// Progress that nobody follows.
     pub fn unheard() -> Self {
         Progress::default()
     }

@@ -17,7 +17,7 @@ pub struct ParameterError {
 /// A token that a user must first allow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Challenge {
-    /// The provider.
+    /// The name of the provider.
     pub id: String,
     /// Where the user allows it; absent when no provider of that name is configured.
     pub url: Option<String>,
@@ -64,12 +64,12 @@ pub enum Refusal {
     },
     /// The call id was used before with other arguments.
     Conflict {
-        /// The id.
+        /// The id that was used before.
         call_id: String,
     },
     /// Over a limit.
     Busy {
-        /// Which limit.
+        /// Which limit was reached.
         message: Message,
         /// When to try again.
         retry_after: Duration,

@@ -45,7 +45,7 @@ impl Requirements {
 /// A token of one provider, with the scopes the tool needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Authorization {
-    /// The provider.
+    /// The name of the provider.
     pub id: String,
     /// Scopes the token must have.
     #[serde(default)]
@@ -65,7 +65,7 @@ impl Authorization {
 /// A server that takes tokens of users, and what its source has learned of it.
 #[derive(Debug)]
 pub struct TokenServer {
-    /// Its address.
+    /// The address of the server.
     pub url: String,
     learned: Mutex<Learned>,
 }

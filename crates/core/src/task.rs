@@ -104,7 +104,7 @@ impl TaskStatus {
 /// A task as it is now.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// Its id.
+    /// The id of the task.
     pub id: TaskId,
     /// The flat name of its tool.
     pub tool: Box<str>,
@@ -125,7 +125,7 @@ pub struct Task {
 pub struct TaskEvent {
     /// The number; a follower that comes back names the last it saw.
     pub seq: u64,
-    /// What happened.
+    /// What happened to the task.
     pub change: TaskChange,
 }
 
@@ -136,7 +136,7 @@ pub enum TaskChange {
     Status(TaskStatus),
     /// Its tool told something.
     Update(Update),
-    /// It ended.
+    /// It ended, with its outcome if it ran.
     Ended(TaskStatus, Option<Outcome>),
 }
 

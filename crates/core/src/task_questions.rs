@@ -20,7 +20,7 @@ pub struct TaskQuestion {
     pub number: u64,
     /// Whose words it is in.
     pub protocol: &'static str,
-    /// The question.
+    /// The question in the words of its protocol.
     pub asked: RawJson,
 }
 

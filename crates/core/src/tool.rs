@@ -15,7 +15,7 @@ use crate::version::Version;
 pub struct Tool {
     /// The name its own source knows it by.
     pub name: Arc<str>,
-    /// The version.
+    /// The version that its source gives it.
     pub version: Version,
     /// What it does, for humans and models.
     pub description: String,
@@ -61,7 +61,7 @@ pub enum Returns {
 /// What an author says of a tool's behaviour; absent means not said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hints {
-    /// Changes nothing.
+    /// It changes nothing outside of itself.
     pub read_only: Option<bool>,
     /// Twice is the same as once.
     pub idempotent: Option<bool>,
@@ -76,7 +76,7 @@ pub struct Hints {
 /// Whether a tool runs as a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TaskSupport {
-    /// Never.
+    /// It never runs as a task.
     Forbidden,
     /// When its caller wants that.
     Optional,

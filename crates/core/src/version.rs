@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Version {
-    /// First number.
+    /// The first number: incompatible changes.
     pub major: u64,
-    /// Second number.
+    /// The second number: additions.
     pub minor: u64,
-    /// Third number.
+    /// The third number: corrections.
     pub patch: u64,
 }
 

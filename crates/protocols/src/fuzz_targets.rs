@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::DOCUMENTS;
 use crate::documents::inlined_schema::inlined;
-use crate::jsonrpc::{Message, NotTheAnswer, Response, ask, read_answer};
+use crate::jsonrpc::{NotTheAnswer, Response, RpcMessage, ask, read_answer};
 
 /// A name, valid examples of the input, and the check.
 pub type Target = (&'static str, fn() -> Vec<Vec<u8>>, fn(&[u8]));
@@ -54,31 +54,31 @@ fn message_examples() -> Vec<Vec<u8>> {
 /// Ids, parameters and results go on as they came; what answers another request is not taken as the answer to ours.
 fn message(data: &[u8]) {
     let text = |raw: Option<&RawValue>| raw.map(|raw| raw.get().to_owned());
-    match Message::read(data) {
-        Ok(Message::Request { id, method, params }) => {
+    match RpcMessage::read(data) {
+        Ok(RpcMessage::Request { id, method, params }) => {
             let again = ask(Some(id.get()), &method, params.map(RawValue::get));
-            let Ok(Message::Request { id: id2, method: method2, params: params2 }) =
-                Message::read(again.as_bytes())
+            let Ok(RpcMessage::Request { id: id2, method: method2, params: params2 }) =
+                RpcMessage::read(again.as_bytes())
             else {
                 panic!("{again} is no request")
             };
             assert_eq!((id.get(), &method, text(params)), (id2.get(), &method2, text(params2)));
         }
-        Ok(Message::Notification { method, params }) => {
+        Ok(RpcMessage::Notification { method, params }) => {
             let again = ask(None, &method, params.map(RawValue::get));
-            let Ok(Message::Notification { method: method2, params: params2 }) =
-                Message::read(again.as_bytes())
+            let Ok(RpcMessage::Notification { method: method2, params: params2 }) =
+                RpcMessage::read(again.as_bytes())
             else {
                 panic!("{again} is no notification")
             };
             assert_eq!((method, text(params)), (method2, text(params2)));
         }
-        Ok(Message::Answer { id, answer }) => {
+        Ok(RpcMessage::Answer { id, answer }) => {
             let foreign = read_answer(data, |_| false);
             assert!(matches!(foreign, Err(NotTheAnswer::Foreign(id)) if id.chars().count() <= 64));
             if let Ok(result) = answer {
                 let again = Response::result(Some(id), result).to_bytes();
-                let Ok(Message::Answer { id: id2, answer: Ok(result2) }) = Message::read(&again) else {
+                let Ok(RpcMessage::Answer { id: id2, answer: Ok(result2) }) = RpcMessage::read(&again) else {
                     panic!("{} is no answer", String::from_utf8_lossy(&again))
                 };
                 assert_eq!((id.get(), result.get()), (id2.get(), result2.get()));

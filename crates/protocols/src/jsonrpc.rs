@@ -8,11 +8,11 @@ use serde_json::value::RawValue;
 /// A request, read without looking into its parameters. The `jsonrpc` member is not checked: a public SDK
 /// writes "2.0.0".
 #[derive(Debug, Deserialize)]
-pub struct Request<'a> {
+pub struct RequestEnvelope<'a> {
     /// What is asked.
     #[serde(borrow)]
     pub method: Cow<'a, str>,
-    /// With what.
+    /// The parameters of the method.
     #[serde(borrow, default)]
     pub params: Option<&'a RawValue>,
     /// To be echoed; absent and `null` are the same.
@@ -34,7 +34,7 @@ pub struct Response<'a> {
 pub struct Error<'a> {
     /// A number whose meaning the protocol gives.
     pub code: i64,
-    /// One sentence.
+    /// The error in one sentence.
     #[serde(borrow)]
     pub message: Cow<'a, str>,
     /// More, for programs.
@@ -44,21 +44,21 @@ pub struct Error<'a> {
 
 /// One message on a line where both sides ask.
 #[derive(Debug)]
-pub enum Message<'a> {
+pub enum RpcMessage<'a> {
     /// It wants an answer.
     Request {
         /// To be echoed.
         id: &'a RawValue,
         /// What is asked.
         method: Cow<'a, str>,
-        /// With what.
+        /// The parameters of the method.
         params: Option<&'a RawValue>,
     },
     /// It wants none.
     Notification {
         /// What is told.
         method: Cow<'a, str>,
-        /// With what.
+        /// The parameters of the notification.
         params: Option<&'a RawValue>,
     },
     /// It answers a request of ours.
@@ -81,7 +81,7 @@ pub enum NotAMessage {
     NotRpc,
 }
 
-impl<'a> Message<'a> {
+impl<'a> RpcMessage<'a> {
     /// Reads one message. An id is a text or a number; `null` is none.
     pub fn read(bytes: &'a [u8]) -> Result<Self, NotAMessage> {
         #[derive(Deserialize)]
@@ -105,11 +105,11 @@ impl<'a> Message<'a> {
         let written =
             |id: &RawValue| id.get().starts_with(|c: char| c == '"' || c == '-' || c.is_ascii_digit());
         match (method, id) {
-            (Some(method), Some(id)) if written(id) => Ok(Message::Request { id, method, params }),
-            (Some(method), None) => Ok(Message::Notification { method, params }),
+            (Some(method), Some(id)) if written(id) => Ok(RpcMessage::Request { id, method, params }),
+            (Some(method), None) => Ok(RpcMessage::Notification { method, params }),
             (None, Some(id)) => match (result, error) {
-                (Some(result), None) => Ok(Message::Answer { id, answer: Ok(result) }),
-                (_, Some(error)) => Ok(Message::Answer { id, answer: Err(error) }),
+                (Some(result), None) => Ok(RpcMessage::Answer { id, answer: Ok(result) }),
+                (_, Some(error)) => Ok(RpcMessage::Answer { id, answer: Err(error) }),
                 (None, None) => Err(NotAMessage::NotRpc),
             },
             _ => Err(NotAMessage::NotRpc),
@@ -145,12 +145,12 @@ pub fn read_answer(
         #[serde(default, rename = "method")]
         _method: (),
     }
-    match Message::read(bytes) {
-        Ok(Message::Answer { id, .. }) if !is_ours(id.get().trim_matches('"')) => {
+    match RpcMessage::read(bytes) {
+        Ok(RpcMessage::Answer { id, .. }) if !is_ours(id.get().trim_matches('"')) => {
             Err(NotTheAnswer::Foreign(id.get().chars().take(64).collect()))
         }
-        Ok(Message::Answer { answer, .. }) => Ok(answer),
-        Ok(Message::Request { .. } | Message::Notification { .. }) => Err(NotTheAnswer::Unreadable),
+        Ok(RpcMessage::Answer { answer, .. }) => Ok(answer),
+        Ok(RpcMessage::Request { .. } | RpcMessage::Notification { .. }) => Err(NotTheAnswer::Unreadable),
         Err(_) => {
             let without: Result<WithoutId<'_>, _> = serde_json::from_slice(bytes);
             without.map(|without| Err(without.error)).map_err(|_| NotTheAnswer::Unreadable)

@@ -14,7 +14,7 @@ use crate::sql_store::SqlStore;
 
 /// Why a store cannot be opened.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub enum StoreOpenError {
     /// The address is of no kind we know.
     #[error("`{0}` is no store: write `memory`, `sqlite:FILE` or `postgres://USER@HOST/DATABASE`")]
     Unknown(String),
@@ -46,7 +46,7 @@ pub fn is_store(url: &str) -> bool {
 }
 
 /// Opens the store an address names and brings its tables up to date.
-pub async fn open(url: &str, settings: StoreSettings) -> Result<Arc<dyn Store>, OpenError> {
+pub async fn open(url: &str, settings: StoreSettings) -> Result<Arc<dyn Store>, StoreOpenError> {
     if url == "memory" {
         return Ok(Arc::new(MemoryStore::new(settings.retention, settings.prune_every)));
     }

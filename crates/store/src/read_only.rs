@@ -7,7 +7,7 @@ use toolmux_core::ports::store::{StoreError, StoreStatus};
 use crate::connections::database::{Database, failed};
 use crate::connections::hosts::without_password;
 use crate::engines::migrations;
-use crate::open::{OpenError, engine};
+use crate::open::{StoreOpenError, engine};
 use crate::records::audit;
 use crate::settings::StoreSettings;
 use crate::sql::sql;
@@ -18,15 +18,16 @@ pub struct ReadOnlyStore(Database);
 
 impl ReadOnlyStore {
     /// Connects to a database whose tables are those of this program.
-    pub async fn at(url: &str) -> Result<Self, OpenError> {
-        let (engine, url) = engine(url, "ro").ok_or_else(|| OpenError::Unknown(without_password(url)))?;
+    pub async fn at(url: &str) -> Result<Self, StoreOpenError> {
+        let (engine, url) =
+            engine(url, "ro").ok_or_else(|| StoreOpenError::Unknown(without_password(url)))?;
         let database = Database::open_read_only(&url, engine, StoreSettings::default()).await?;
         let version = database.find_one(sqlx::query(sql!("schema_version"))).await;
         let found: Option<i64> =
-            version.and_then(|row| row.try_get("version")).map_err(|_| OpenError::NoTables)?;
+            version.and_then(|row| row.try_get("version")).map_err(|_| StoreOpenError::NoTables)?;
         let (found, wanted) = (found.unwrap_or_default(), migrations::VERSION);
         if found != wanted {
-            return Err(OpenError::OtherTables { found, wanted });
+            return Err(StoreOpenError::OtherTables { found, wanted });
         }
         Ok(ReadOnlyStore(database))
     }

@@ -13,7 +13,7 @@ use crate::background::{maintenance, prune};
 use crate::connections::database::{Database, failed};
 use crate::connections::hosts::without_password;
 use crate::group_commit::writer::Writer;
-use crate::open::{OpenError, engine};
+use crate::open::{StoreOpenError, engine};
 use crate::settings::StoreSettings;
 use crate::sql::sql;
 use crate::status::status;
@@ -29,13 +29,14 @@ pub struct SqlStore {
 
 impl SqlStore {
     /// Connects, brings the tables up to date, and takes over what dead servers left.
-    pub async fn open(url: &str, settings: StoreSettings) -> Result<Self, OpenError> {
-        let (engine, url) = engine(url, "rwc").ok_or_else(|| OpenError::Unknown(without_password(url)))?;
+    pub async fn open(url: &str, settings: StoreSettings) -> Result<Self, StoreOpenError> {
+        let (engine, url) =
+            engine(url, "rwc").ok_or_else(|| StoreOpenError::Unknown(without_password(url)))?;
         let database = Arc::new(Database::open(&url, engine, settings).await?);
         // In this order: seen by others before we hold anything, a lease before we take anything over.
-        maintenance::enter(&database).await.map_err(OpenError::Connect)?;
-        maintenance::beat(&database).await.map_err(OpenError::Connect)?;
-        maintenance::recover(&database).await.map_err(OpenError::Connect)?;
+        maintenance::enter(&database).await.map_err(StoreOpenError::Connect)?;
+        maintenance::beat(&database).await.map_err(StoreOpenError::Connect)?;
+        maintenance::recover(&database).await.map_err(StoreOpenError::Connect)?;
         let (writer, work) = Writer::new(Arc::clone(&database));
         let store = SqlStore {
             database: Arc::clone(&database),

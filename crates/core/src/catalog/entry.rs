@@ -14,9 +14,9 @@ use crate::tool::{Hints, Tool};
 /// A tool as we serve it: its source's description plus our name, limits and compiled schema.
 #[derive(Debug)]
 pub struct Entry {
-    /// `Calculator.Add@1.0.0`.
+    /// Its id, such as `Calculator.Add@1.0.0`.
     pub id: ToolId,
-    /// `Calculator_Add`.
+    /// Its flat name, such as `Calculator_Add`.
     pub flat: Box<str>,
     /// The tool of the same source that has the name this one would have had; this one has a suffix.
     pub collides_with: Option<Arc<str>>,
@@ -97,7 +97,7 @@ pub struct Unserved {
     pub source: String,
     /// Its own name.
     pub tool: String,
-    /// Why.
+    /// Why it is not served.
     pub reason: String,
     /// Another source has its name.
     pub collision: bool,

@@ -19,7 +19,7 @@ use crate::secret::Secret;
 /// What a request shows to prove who sends it.
 #[derive(Clone, Copy)]
 pub enum Credential<'a> {
-    /// Nothing.
+    /// The request has no credential.
     None,
     /// An API key.
     Key(&'a str),
@@ -30,7 +30,7 @@ pub enum Credential<'a> {
 /// Who may ask. Empty means everybody.
 #[derive(Debug, Default)]
 pub struct Admission {
-    /// API keys.
+    /// API keys that are accepted.
     pub keys: Vec<ApiKey>,
     /// Tokens, accepted beside keys.
     pub jwt: Option<JwtRules>,
@@ -56,7 +56,7 @@ pub struct ApiKey {
 
 /// Which tokens are good.
 pub struct JwtRules {
-    /// For HS256.
+    /// The key of tokens signed by HS256.
     pub secret: Option<Secret>,
     /// For RS256, ES256 and their kin; whoever fetches the keys swaps them here.
     pub keys: Arc<ArcSwap<JwkSet>>,
@@ -73,10 +73,10 @@ pub struct JwtRules {
 /// What a token opens that does not say it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum TokenToolset {
-    /// No tool.
+    /// It opens no tool.
     #[default]
     Nothing,
-    /// Every tool.
+    /// It opens every tool.
     Everything,
     /// The tools of a toolset.
     Named(Arc<str>),

@@ -196,7 +196,7 @@ impl Gateway {
         Arc::clone(&self.sources.catalog())
     }
 
-    /// Counters.
+    /// The counters of calls and refusals.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }

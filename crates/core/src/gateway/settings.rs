@@ -22,7 +22,7 @@ pub struct Settings {
     pub admission: Admission,
     /// Bounds of every call.
     pub limits: Limits,
-    /// Named selections.
+    /// Named selections of tools.
     pub toolsets: Vec<Toolset>,
     /// Settings by tool; an exact name wins over a pattern.
     pub tools: Vec<(Pattern, ToolSettings)>,

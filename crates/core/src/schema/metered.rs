@@ -29,7 +29,7 @@ const MOST_FRAMES: usize = 400;
 /// What one error takes in memory beside the path to its value, in bytes.
 const ERROR_BYTES: usize = 512;
 
-/// The representation.
+/// The kind of value that the validator reads.
 pub(super) struct Metered;
 
 /// What one run of the validator may cost.
@@ -64,7 +64,7 @@ pub(super) enum Patterns {
     Backtracking,
 }
 
-/// One value.
+/// One value whose reading is counted.
 #[derive(Clone, Copy)]
 pub(super) struct Measured<'a> {
     value: &'a Value,

@@ -19,10 +19,10 @@ use crate::requirements::GrantAllowlist;
 /// How the tools of a source are named where names are flat.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Naming {
-    /// `Toolkit_tool`.
+    /// The toolkit and the tool: `Toolkit_tool`.
     #[default]
     Prefixed,
-    /// `tool`.
+    /// The tool's own name: `tool`.
     Bare,
 }
 

@@ -49,7 +49,7 @@ pub struct SourceReport {
 /// What is known of the tools of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Definitions {
-    /// Nothing yet.
+    /// It has not listed anything yet.
     Unknown,
     /// What it listed in an earlier run.
     Kept,
@@ -89,7 +89,7 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// None yet.
+    /// Without any source yet.
     pub(crate) fn new(
         rules: SourceRules,
         store: Arc<dyn Store>,

@@ -41,7 +41,7 @@ pub(super) struct NotCalled<'a> {
 
 pub(super) fn decode(body: &[u8]) -> Result<DecodedCall<'_>, NotCalled<'_>> {
     let malformed = |id, text: String| NotCalled { id, refusal: Refusal::Malformed(Message::public(text)) };
-    let call: jsonrpc::Request<'_> = serde_json::from_slice(body)
+    let call: jsonrpc::RequestEnvelope<'_> = serde_json::from_slice(body)
         .map_err(|error| malformed(only_id(body), format!("The body is not a JSON-RPC request: {error}")))?;
     let id = call.id.ok_or_else(|| malformed(None, "The request has no `id`".to_owned()))?;
     if !is_id(id) {

@@ -20,7 +20,7 @@ use crate::engines::engine::Engine;
 use crate::engines::file::{FileLost, OpenFile};
 use crate::engines::migrations::migrator;
 use crate::engines::presence::Presence;
-use crate::open::OpenError;
+use crate::open::StoreOpenError;
 use crate::settings::StoreSettings;
 use crate::sql::sql;
 
@@ -57,26 +57,28 @@ impl Database {
         url: &str,
         engine: &'static Engine,
         settings: StoreSettings,
-    ) -> Result<Self, OpenError> {
+    ) -> Result<Self, StoreOpenError> {
         let hosts = hosts(url, engine, settings).await?;
         (engine.create)(hosts.url());
         let connect = async |most| {
             let options = options(engine, engine.setup, most, settings);
-            options.connect(hosts.url()).await.map_err(OpenError::Connect)
+            options.connect(hosts.url()).await.map_err(StoreOpenError::Connect)
         };
         let write = connect(engine.writers).await?;
         for statement in engine.prepare {
-            sqlx::query(*statement).execute(&write).await.map_err(OpenError::Connect)?;
+            sqlx::query(*statement).execute(&write).await.map_err(StoreOpenError::Connect)?;
         }
         // Servers that start at once on PostgreSQL take turns: its migrator holds an advisory lock.
-        migrator(engine).run(&write).await.map_err(OpenError::Migrate)?;
+        migrator(engine).run(&write).await.map_err(StoreOpenError::Migrate)?;
         let read = connect(engine.readers).await?;
         // From here on a connection never makes a file: one that appears where ours was removed would be empty, and
         // whatever it does not know would run again.
         for pool in [&read, &write] {
-            pool.set_connect_options((engine.existing)(hosts.url()).parse().map_err(OpenError::Connect)?);
+            pool.set_connect_options(
+                (engine.existing)(hosts.url()).parse().map_err(StoreOpenError::Connect)?,
+            );
         }
-        let file = (engine.file)(url).transpose().map_err(|error| OpenError::Connect(error.into()))?;
+        let file = (engine.file)(url).transpose().map_err(|error| StoreOpenError::Connect(error.into()))?;
         let mut database = Database::on(hosts, engine, settings, Pools { read, write });
         database.file = file;
         Ok(database)
@@ -87,12 +89,12 @@ impl Database {
         url: &str,
         engine: &'static Engine,
         settings: StoreSettings,
-    ) -> Result<Self, OpenError> {
+    ) -> Result<Self, StoreOpenError> {
         let mut hosts = hosts(url, engine, settings).await?;
         // The host that was found accepts writes, but a read-only connection to it says that it does not.
         hosts.session = Session::Any;
         let read = options(engine, engine.read_only_setup, 1, settings).connect(hosts.url()).await;
-        let read = read.map_err(OpenError::Connect)?;
+        let read = read.map_err(StoreOpenError::Connect)?;
         Ok(Database::on(hosts, engine, settings, Pools { write: read.clone(), read }))
     }
 
@@ -191,10 +193,11 @@ impl Database {
 }
 
 /// The hosts an address names, one of them found.
-async fn hosts(url: &str, engine: &Engine, settings: StoreSettings) -> Result<Hosts, OpenError> {
+async fn hosts(url: &str, engine: &Engine, settings: StoreSettings) -> Result<Hosts, StoreOpenError> {
     install_default_drivers();
-    let hosts = if engine.remote { Hosts::parse(url).map_err(OpenError::Hosts)? } else { Hosts::only(url) };
-    hosts.find(settings.patience).await.map_err(OpenError::Connect)?;
+    let hosts =
+        if engine.remote { Hosts::parse(url).map_err(StoreOpenError::Hosts)? } else { Hosts::only(url) };
+    hosts.find(settings.patience).await.map_err(StoreOpenError::Connect)?;
     Ok(hosts)
 }
 

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 pub(crate) enum Fault {
     /// No room is left.
     Full,
-    /// Writing fails.
+    /// Every write fails at once.
     Write,
     /// Writing works, but what was written cannot be made durable.
     Sync,

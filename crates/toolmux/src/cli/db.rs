@@ -10,7 +10,7 @@ use toolmux_core::audit::AuditRecord;
 use toolmux_core::ports::store::{CallCounts, Pruned, Retention, StoreError, StoreStatus, TaskCounts};
 use toolmux_core::redact::know_password_in;
 use toolmux_core::secret::Secret;
-use toolmux_store::{OpenError, ReadOnlyStore};
+use toolmux_store::{ReadOnlyStore, StoreOpenError};
 
 use super::failure::Failure;
 use super::table::Table;
@@ -130,15 +130,16 @@ async fn look(url: &Secret) -> Result<ReadOnlyStore, Failure> {
     let looked = ReadOnlyStore::at(url.expose()).await;
     looked.map_err(|error| {
         let hint = match error {
-            OpenError::NoTables | OpenError::OtherTables { .. } => {
+            StoreOpenError::NoTables | StoreOpenError::OtherTables { .. } => {
                 Some("toolmux db migrate brings the tables up to date")
             }
-            OpenError::Connect(_) if url.expose().starts_with("sqlite:") => {
+            StoreOpenError::Connect(_) if url.expose().starts_with("sqlite:") => {
                 Some("is the file there? toolmux db migrate makes it")
             }
-            OpenError::Connect(_) | OpenError::Hosts(_) | OpenError::Migrate(_) | OpenError::Unknown(_) => {
-                None
-            }
+            StoreOpenError::Connect(_)
+            | StoreOpenError::Hosts(_)
+            | StoreOpenError::Migrate(_)
+            | StoreOpenError::Unknown(_) => None,
         };
         let failure = Failure::refused(anyhow::Error::from(error));
         match hint {

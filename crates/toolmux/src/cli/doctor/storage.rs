@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use toolmux_store::{OpenError, ReadOnlyStore};
+use toolmux_store::{ReadOnlyStore, StoreOpenError};
 
 use super::{Finding, Mending};
 use crate::config::Config;
@@ -45,7 +45,7 @@ async fn opened(url: &str) -> Finding {
     let name = if url.starts_with("sqlite:") { "the file of the store" } else { "the database" };
     let looked = async {
         let look = match ReadOnlyStore::at(url).await {
-            Err(OpenError::NoTables) => return Ok(None),
+            Err(StoreOpenError::NoTables) => return Ok(None),
             looked => looked?,
         };
         look.status().await.map(Some).map_err(|error| anyhow::anyhow!(error.message.public))

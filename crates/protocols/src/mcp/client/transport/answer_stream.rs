@@ -18,7 +18,7 @@ use super::follow::Following;
 use super::http_sender::HttpSender;
 use super::outgoing::reply;
 use super::upstream_request::UpstreamRequest;
-use crate::jsonrpc::{Message, NotTheAnswer, read_answer};
+use crate::jsonrpc::{NotTheAnswer, RpcMessage, read_answer};
 
 /// Questions that the caller has not answered yet. They are answered while the stream is read: a server may tell and ask
 /// more before it has the first answer.
@@ -72,9 +72,9 @@ async fn take<'a>(
     following: &'a Following<'_>,
     questions: &mut Questions<'a>,
 ) -> Result<Option<Relayed>, Broken> {
-    match Message::read(event.data.as_bytes()) {
-        Ok(Message::Notification { method, params }) => following.heard(&method, params).await,
-        Ok(Message::Request { id, method, params }) => {
+    match RpcMessage::read(event.data.as_bytes()) {
+        Ok(RpcMessage::Notification { method, params }) => following.heard(&method, params).await,
+        Ok(RpcMessage::Request { id, method, params }) => {
             let (id, method) = (id.to_owned(), method.into_owned());
             let params = params.map(ToOwned::to_owned);
             questions.push(Box::pin(async move {
@@ -82,7 +82,7 @@ async fn take<'a>(
                 (id, answer)
             }));
         }
-        Ok(Message::Answer { .. }) | Err(_) => {
+        Ok(RpcMessage::Answer { .. }) | Err(_) => {
             match read_answer(event.data.as_bytes(), |id| id.parse() == Ok(request)) {
                 Ok(answer) => {
                     return Ok(Some(answer.map(ToOwned::to_owned).map_err(ToOwned::to_owned)));

@@ -89,8 +89,8 @@ async fn read(
 /// A long message is counted when it is there whole.
 fn deliver(messages: &MessageChannel, text: &[u8]) {
     let memory = messages.memory.get().filter(|_| text.len() >= COUNTED);
-    match (memory.map(|memory| memory.reserve(text.len())).transpose(), jsonrpc::Message::read(text)) {
-        (Err(_), Ok(jsonrpc::Message::Answer { id, .. })) => {
+    match (memory.map(|memory| memory.reserve(text.len())).transpose(), jsonrpc::RpcMessage::read(text)) {
+        (Err(_), Ok(jsonrpc::RpcMessage::Answer { id, .. })) => {
             if let Ok(id) = id.get().parse() {
                 messages.cut(id, Cut::NoMemory);
             }

@@ -22,7 +22,7 @@ use toolmux_core::ports::source::Relayed;
 use super::follow::{Following, unasked};
 use super::outgoing::{Cut, Outgoing, reply};
 use super::pending_requests::{EVENT_QUEUE, Ended, PendingAnswer, PendingRequests, ServerEvent};
-use crate::jsonrpc::{self, Message};
+use crate::jsonrpc::{self, RpcMessage};
 use crate::mcp::lines::Memory;
 use crate::mcp::members::Members;
 use crate::mcp::notifications::{
@@ -161,14 +161,14 @@ impl MessageChannel {
     /// Takes a message of the server's, and what it takes of the memory for all requests. Never waits: while one message
     /// is delivered, no other is read.
     pub(super) fn deliver(&self, text: &[u8], held: Option<Reservation>) {
-        match Message::read(text) {
-            Ok(Message::Answer { id, answer }) => {
+        match RpcMessage::read(text) {
+            Ok(RpcMessage::Answer { id, answer }) => {
                 if !id.get().parse().is_ok_and(|id| self.pending.answer(id, answer, held)) {
                     self.note_noise();
                 }
             }
-            Ok(Message::Notification { method, params }) => self.notified(&method, params),
-            Ok(Message::Request { id, method, params }) => self.asked(id, &method, params),
+            Ok(RpcMessage::Notification { method, params }) => self.notified(&method, params),
+            Ok(RpcMessage::Request { id, method, params }) => self.asked(id, &method, params),
             Err(_) => self.note_noise(),
         }
     }

@@ -28,7 +28,7 @@ use super::outgoing::reply;
 use super::pending_callers::{PendingCallers, Question};
 use super::request_headers::{ConnectionCredentials, RequestHeaders};
 use super::upstream_request::UpstreamRequest;
-use crate::jsonrpc::{self, Message, NotTheAnswer, read_answer};
+use crate::jsonrpc::{self, NotTheAnswer, RpcMessage, read_answer};
 use crate::mcp::client::auth::authorization::TokenWanted;
 use crate::mcp::headers::SESSION_HEADER;
 use crate::mcp::notifications::{CANCELLED, RESOURCE_UPDATED};
@@ -182,16 +182,16 @@ impl StreamableHttp {
             };
             let Ok(events) = decoder.push(&piece) else { return Ok(()) };
             for event in events {
-                match Message::read(event.data.as_bytes()) {
-                    Ok(Message::Notification { method, .. }) if method.ends_with("/list_changed") => {
+                match RpcMessage::read(event.data.as_bytes()) {
+                    Ok(RpcMessage::Notification { method, .. }) if method.ends_with("/list_changed") => {
                         return Ok(());
                     }
-                    Ok(Message::Notification { method, params: Some(params) })
+                    Ok(RpcMessage::Notification { method, params: Some(params) })
                         if method == RESOURCE_UPDATED =>
                     {
                         self.resource_updates.send(params.to_owned()).ok();
                     }
-                    Ok(Message::Request { id, method, params }) => self.asked(id, &method, params).await,
+                    Ok(RpcMessage::Request { id, method, params }) => self.asked(id, &method, params).await,
                     _ => {}
                 }
             }

@@ -8,7 +8,7 @@ use toolmux_core::call::Caller;
 use toolmux_http::serve::json;
 
 use super::server::{Server, cancellable, not_a_message, read_request, stop};
-use crate::jsonrpc::{Message, NotAMessage};
+use crate::jsonrpc::{NotAMessage, RpcMessage};
 use crate::mcp::serve::request::{Outlet, Peer, era};
 use crate::mcp::wire::{self, Fault, INVALID_REQUEST};
 
@@ -44,17 +44,17 @@ pub(in crate::mcp) async fn post(
 
 /// The answer to one message, if it wants one.
 async fn one(server: &Server, headers: &HeaderMap, peer: &Peer, message: &RawValue) -> Option<Vec<u8>> {
-    match Message::read(message.get().as_bytes()) {
-        Ok(Message::Request { id, method, params }) => {
+    match RpcMessage::read(message.get().as_bytes()) {
+        Ok(RpcMessage::Request { id, method, params }) => {
             let request = read_request(headers, id, &method, params);
             let reply = cancellable(server.exchange(peer.clone(), request, Outlet::default())).await;
             Some(wire::reply(Some(id), &reply))
         }
-        Ok(Message::Notification { method, params }) => {
+        Ok(RpcMessage::Notification { method, params }) => {
             server.notified(peer, &method, params);
             None
         }
-        Ok(Message::Answer { id, answer }) => {
+        Ok(RpcMessage::Answer { id, answer }) => {
             server.session_state.answered(peer.session.as_ref()?, id, answer);
             None
         }

@@ -19,7 +19,7 @@ use toolmux_http::sse;
 use super::conversation::{Conversation, ConversationClient};
 use super::server::{not_a_message, read_request};
 use super::{protected, stream};
-use crate::jsonrpc::Message;
+use crate::jsonrpc::RpcMessage;
 use crate::mcp::serve::request::{Outlet, SessionState};
 use crate::mcp::wire::{self, Fault, INTERNAL_ERROR, INVALID_REQUEST};
 
@@ -82,8 +82,8 @@ impl Sessions {
             Ok(body) => body,
             Err(refusal) => return protected::turned_away(web, &parts, &refusal),
         };
-        match Message::read(&body) {
-            Ok(Message::Request { id, method, params }) => match conversation.try_permit() {
+        match RpcMessage::read(&body) {
+            Ok(RpcMessage::Request { id, method, params }) => match conversation.try_permit() {
                 Some(permit) => {
                     let mut request = read_request(&parts.headers, id, &method, params);
                     request.held = body.into_held();
@@ -92,8 +92,8 @@ impl Sessions {
                 None if conversation.try_reply(id, busy(web)) => {}
                 None => return answered(StatusCode::TOO_MANY_REQUESTS, busy(web)),
             },
-            Ok(Message::Notification { method, params }) => conversation.notified(&method, params),
-            Ok(Message::Answer { id, answer }) => conversation.answered(id, answer),
+            Ok(RpcMessage::Notification { method, params }) => conversation.notified(&method, params),
+            Ok(RpcMessage::Answer { id, answer }) => conversation.answered(id, answer),
             Err(error) => return not_a_message(&error),
         }
         StatusCode::ACCEPTED.into_response()

@@ -13,7 +13,7 @@ use toolmux_core::memory_budget::{COUNTED, Reservation};
 
 use super::conversation::{Conversation, ConversationClient};
 use super::server::not_read;
-use crate::jsonrpc::Message;
+use crate::jsonrpc::RpcMessage;
 use crate::mcp::lines::{Line, Lines, Memory};
 use crate::mcp::methods;
 use crate::mcp::serve::request::{Outlet, Queued};
@@ -72,8 +72,8 @@ async fn write(mut messages: mpsc::Receiver<Queued>, mut output: impl AsyncWrite
 }
 
 async fn take(conversation: &Conversation, text: Vec<u8>, held: Option<Reservation>) {
-    match Message::read(&text) {
-        Ok(Message::Request { id, method, params }) => {
+    match RpcMessage::read(&text) {
+        Ok(RpcMessage::Request { id, method, params }) => {
             let mut request = methods::request(id, &method, params);
             request.held = held;
             drop(text);
@@ -81,8 +81,8 @@ async fn take(conversation: &Conversation, text: Vec<u8>, held: Option<Reservati
             let permit = conversation.permit().await;
             conversation.answer(request, permit);
         }
-        Ok(Message::Notification { method, params }) => conversation.notified(&method, params),
-        Ok(Message::Answer { id, answer }) => conversation.answered(id, answer),
+        Ok(RpcMessage::Notification { method, params }) => conversation.notified(&method, params),
+        Ok(RpcMessage::Answer { id, answer }) => conversation.answered(id, answer),
         Err(error) => conversation.reply(None, &Err(not_read(&error))).await,
     }
 }

@@ -15,7 +15,7 @@ use toolmux_http::sse;
 use super::server::{Server, cancellable, not_a_message, read_request, stop};
 use super::stream::{self, Answering};
 use super::{batch, protected};
-use crate::jsonrpc::Message;
+use crate::jsonrpc::RpcMessage;
 use crate::mcp::headers::SESSION_HEADER;
 use crate::mcp::serve::methods::{initialize, listen};
 use crate::mcp::serve::request::{Opens, Outlet, Peer, RpcRequest, era, mirrored_headers, session_id};
@@ -35,14 +35,16 @@ pub(in crate::mcp) async fn post(server: Server, request: Request) -> Response {
     if body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
         return batch::post(&server, headers, caller, &body).await;
     }
-    match Message::read(&body) {
-        Ok(Message::Request { id, method, params }) => {
+    match RpcMessage::read(&body) {
+        Ok(RpcMessage::Request { id, method, params }) => {
             let request = read_request(headers, id, &method, params);
             // The request has what it needs of the body, whose bytes are freed before it is answered.
             answer(&server, headers, caller, request, body.into_held()).await
         }
-        Ok(Message::Notification { method, params }) => notified(&server, headers, caller, &method, params),
-        Ok(Message::Answer { id, answer }) => match era::legacy_peer(headers, caller) {
+        Ok(RpcMessage::Notification { method, params }) => {
+            notified(&server, headers, caller, &method, params)
+        }
+        Ok(RpcMessage::Answer { id, answer }) => match era::legacy_peer(headers, caller) {
             Ok(Peer { session: Some(session), .. }) => {
                 server.session_state.answered(&session, id, answer);
                 StatusCode::ACCEPTED.into_response()
