@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -16,6 +17,15 @@ pub fn read_strict(text: &str) -> Result<Value, serde_json::Error> {
     let value = Strict.deserialize(&mut deserializer)?;
     deserializer.end()?;
     Ok(value)
+}
+
+/// Reads an object into a struct. A derived reader alone takes an array too, whose items are then the members in the order
+/// of the struct.
+pub fn read_object<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, serde_json::Error> {
+    match bytes.trim_ascii_start().first() {
+        Some(b'[') => Err(Error::custom("expected an object, got an array")),
+        _ => serde_json::from_slice(bytes),
+    }
 }
 
 /// Writes a value that is known to be serialisable.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use toolmux_core::json_text::read_object;
 
 /// A request, read without looking into its parameters. The `jsonrpc` member is not checked: a public SDK
 /// writes "2.0.0".
@@ -97,7 +98,7 @@ impl<'a> RpcMessage<'a> {
             #[serde(borrow, default)]
             error: Option<&'a RawValue>,
         }
-        let members: Members<'a> = serde_json::from_slice(bytes).map_err(|error| match error.classify() {
+        let members: Members<'a> = read_object(bytes).map_err(|error| match error.classify() {
             serde_json::error::Category::Data => NotAMessage::NotRpc,
             _ => NotAMessage::NotJson(error),
         })?;
@@ -152,7 +153,7 @@ pub fn read_answer(
         Ok(RpcMessage::Answer { answer, .. }) => Ok(answer),
         Ok(RpcMessage::Request { .. } | RpcMessage::Notification { .. }) => Err(NotTheAnswer::Unreadable),
         Err(_) => {
-            let without: Result<WithoutId<'_>, _> = serde_json::from_slice(bytes);
+            let without: Result<WithoutId<'_>, _> = read_object(bytes);
             without.map(|without| Err(without.error)).map_err(|_| NotTheAnswer::Unreadable)
         }
     }

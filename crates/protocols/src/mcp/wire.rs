@@ -8,7 +8,7 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
-use toolmux_core::json_text::{RawJson, raw_of, to_raw};
+use toolmux_core::json_text::{RawJson, raw_of, read_object, to_raw};
 
 use super::members::Members;
 use crate::jsonrpc;
@@ -93,7 +93,7 @@ impl<'a> Params<'a> {
     /// Absent parameters are empty ones.
     pub(super) fn read(params: Option<&'a RawValue>) -> Result<Self, Fault> {
         let Some(params) = params else { return Ok(Params::default()) };
-        serde_json::from_str(params.get())
+        read_object(params.get().as_bytes())
             .map_err(|error| Fault::new(INVALID_PARAMS, format!("The parameters cannot be read: {error}")))
     }
 }

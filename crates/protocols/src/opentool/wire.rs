@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use toolmux_core::arguments::{Arguments, ArgumentsError};
 use toolmux_core::call::Request;
-use toolmux_core::json_text::{RawJson, to_raw};
+use toolmux_core::json_text::{RawJson, read_object, to_raw};
 use toolmux_core::message::Message;
 use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::{Outcome, Output};
@@ -41,7 +41,7 @@ pub(super) struct NotCalled<'a> {
 
 pub(super) fn decode(body: &[u8]) -> Result<DecodedCall<'_>, NotCalled<'_>> {
     let malformed = |id, text: String| NotCalled { id, refusal: Refusal::Malformed(Message::public(text)) };
-    let call: jsonrpc::RequestEnvelope<'_> = serde_json::from_slice(body)
+    let call: jsonrpc::RequestEnvelope<'_> = read_object(body)
         .map_err(|error| malformed(only_id(body), format!("The body is not a JSON-RPC request: {error}")))?;
     let id = call.id.ok_or_else(|| malformed(None, "The request has no `id`".to_owned()))?;
     if !is_id(id) {
@@ -63,7 +63,7 @@ fn only_id(body: &[u8]) -> Option<&RawValue> {
         #[serde(borrow)]
         id: &'a RawValue,
     }
-    serde_json::from_slice::<OnlyId<'_>>(body).ok().map(|only| only.id).filter(|id| is_id(id))
+    read_object::<OnlyId<'_>>(body).ok().map(|only| only.id).filter(|id| is_id(id))
 }
 
 /// A request with a method and an id is a call; what is wrong with its `params` is a fault of its arguments.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use toolmux_core::arguments::{Arguments, ArgumentsError};
 use toolmux_core::call::Request;
-use toolmux_core::json_text::{RawJson, to_raw};
+use toolmux_core::json_text::{RawJson, read_object, to_raw};
 use toolmux_core::message::Message;
 use toolmux_core::millis::millis;
 use toolmux_core::names::ToolRef;
@@ -93,10 +93,10 @@ struct NamedSecret {
 
 /// Reads a body. The form is told apart by `request`, which a bare request never has.
 pub(super) fn decode(body: &[u8]) -> Decoded {
-    match serde_json::from_slice::<CallToolRequest<'_>>(body) {
+    match read_object::<CallToolRequest<'_>>(body) {
         Ok(CallToolRequest { request: Some(inner), schema, .. }) => enveloped(schema.as_deref(), inner),
         Ok(bare) => Decoded { form: Form::Bare, request: request(bare) },
-        Err(error) => match serde_json::from_slice::<Envelope<'_>>(body) {
+        Err(error) => match read_object::<Envelope<'_>>(body) {
             Ok(Envelope { schema, request: inner }) => enveloped(schema.as_deref(), inner),
             Err(_) => Decoded { form: Form::Bare, request: Err(not_a_call(&error)) },
         },
@@ -106,7 +106,7 @@ pub(super) fn decode(body: &[u8]) -> Decoded {
 fn enveloped(schema: Option<&str>, inner: &RawValue) -> Decoded {
     let read = || {
         schema.map_or(Ok(()), check_schema)?;
-        request(serde_json::from_str(inner.get()).map_err(|error| not_a_call(&error))?)
+        request(read_object(inner.get().as_bytes()).map_err(|error| not_a_call(&error))?)
     };
     Decoded { form: Form::Enveloped, request: read() }
 }
@@ -140,7 +140,7 @@ fn arguments(input: Option<&RawValue>) -> Result<Arguments, Refusal> {
 
 /// Credentials. What is wrong with them is told without quoting them.
 fn grants(context: &RawValue) -> Result<Grants, Refusal> {
-    let context: Option<Context> = serde_json::from_str(context.get()).map_err(|_| {
+    let context: Option<Context> = read_object(context.get().as_bytes()).map_err(|_| {
         malformed(
             "`context` must be an object with `authorization` [{id, token}], `secrets` [{id, value}] and `user_id`",
         )

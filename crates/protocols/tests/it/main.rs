@@ -45,6 +45,7 @@ mod oxp_delivery;
 mod oxp_documents;
 mod oxp_ledger;
 mod oxp_server;
+mod positional;
 mod scripted_peer;
 mod scripted_source;
 mod starting;
