@@ -12,7 +12,9 @@ use toolmux_core::ports::source::Relayed;
 use toolmux_core::progress::Progress;
 
 use crate::mcp::client::settings::EraSetting;
-use crate::mcp::client::transport::{Broken, Channel, Following, OutgoingParams, UpstreamRequest};
+use crate::mcp::client::transport::{
+    Broken, Channel, DISCOVER, Following, INITIALIZE, OutgoingParams, UpstreamRequest,
+};
 use crate::mcp::revision::Revision;
 use crate::mcp::wire::{HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION, US};
 
@@ -77,7 +79,7 @@ async fn discover(channel: &Channel) -> Result<Option<Greeting>, Broken> {
         #[serde(default)]
         instructions: Option<String>,
     }
-    let answer = ask(channel, "server/discover", |id, following| {
+    let answer = ask(channel, DISCOVER, |id, following| {
         OutgoingParams::default().text(Revision::MODERN, id, following)
     });
     Ok(match answer.await? {
@@ -127,7 +129,7 @@ async fn initialize(channel: &Channel, declared: &Value) -> Result<Greeting, Bro
         "capabilities": declared,
         "clientInfo": US,
     });
-    let answer = ask(channel, "initialize", |_, _| params.to_string()).await?;
+    let answer = ask(channel, INITIALIZE, |_, _| params.to_string()).await?;
     let refused = |text: String| Broken::NotReached(Message::public(text));
     let result = answer.map_err(|error| {
         Broken::NotReached(Message::public("The server refused the handshake").developer(error.get()))

@@ -24,4 +24,4 @@ pub(in crate::mcp) use self::follow::Following;
 pub(in crate::mcp) use self::outgoing_params::OutgoingParams;
 pub(in crate::mcp) use self::request_headers::ConnectionCredentials;
 pub(in crate::mcp) use self::streamable_http::StreamableHttp;
-pub(in crate::mcp) use self::upstream_request::UpstreamRequest;
+pub(in crate::mcp) use self::upstream_request::{DISCOVER, INITIALIZE, UpstreamRequest};

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use arc_swap::ArcSwapOption;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-use super::upstream_request::UpstreamRequest;
+use super::upstream_request::{DISCOVER, INITIALIZE, UpstreamRequest};
 use crate::mcp::client::auth::authorization::Authorization;
 use crate::mcp::headers::{METHOD_HEADER, NAME_HEADER, SESSION_HEADER, VERSION_HEADER};
 use crate::mcp::mirror;
@@ -114,12 +114,12 @@ impl RequestHeaders {
     pub(in crate::mcp) fn of(&self, request: &UpstreamRequest<'_>) -> HeaderMap {
         let mut headers = self.with(request.credentials);
         let is_modern = match request.method {
-            "initialize" => {
+            INITIALIZE => {
                 headers.remove(&VERSION_HEADER);
                 headers.remove(&SESSION_HEADER);
                 false
             }
-            "server/discover" => {
+            DISCOVER => {
                 headers.insert(&VERSION_HEADER, HeaderValue::from_static(Revision::MODERN.text()));
                 true
             }

@@ -27,7 +27,7 @@ use super::http_sender::HttpSender;
 use super::outgoing::reply;
 use super::pending_callers::{PendingCallers, Question};
 use super::request_headers::{ConnectionCredentials, RequestHeaders};
-use super::upstream_request::UpstreamRequest;
+use super::upstream_request::{INITIALIZE, UpstreamRequest};
 use crate::jsonrpc::{self, NotTheAnswer, RpcMessage, read_answer};
 use crate::mcp::client::auth::authorization::TokenWanted;
 use crate::mcp::headers::SESSION_HEADER;
@@ -136,7 +136,7 @@ impl StreamableHttp {
         answer: Answer,
         following: &Following<'_>,
     ) -> Result<Relayed, Broken> {
-        if request.method == "initialize"
+        if request.method == INITIALIZE
             && let Some(session) = answer.headers().get(&SESSION_HEADER)
         {
             self.headers().set_session(session.clone());

@@ -4,6 +4,11 @@ use http::HeaderMap;
 
 use crate::jsonrpc;
 
+/// By which a session of the handshake era begins.
+pub(in crate::mcp) const INITIALIZE: &str = "initialize";
+/// What a server is asked first: only one of 2026-07-28 knows it.
+pub(in crate::mcp) const DISCOVER: &str = "server/discover";
+
 pub(in crate::mcp) struct UpstreamRequest<'a> {
     /// The token of its progress too.
     pub(in crate::mcp) id: u64,
