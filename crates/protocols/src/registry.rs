@@ -21,6 +21,8 @@ pub struct SourceKind {
     pub settings: fn() -> Schema,
     /// Makes a source of a table. Connects to nothing yet.
     pub open: fn(&Opening<'_>) -> Result<Arc<dyn Source>, OpenError>,
+    /// Whether a source of this table asks users for tokens itself, whatever `[tools]` requires.
+    pub asks_for_tokens: fn(table: &Value) -> bool,
     /// How it is recognised on a command line that names no configuration.
     pub detection: Detection,
 }

@@ -26,6 +26,7 @@ pub(crate) const SOURCE: SourceKind = SourceKind {
     kind: "ats",
     settings: || schemars::schema_for!(AtsSettings),
     open,
+    asks_for_tokens: |_| false,
     detection: Detection {
         address: Some(AddressHook {
             what: "an ATS server",

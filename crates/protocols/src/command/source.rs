@@ -36,6 +36,7 @@ pub(crate) const SOURCE: SourceKind = SourceKind {
     kind: "command",
     settings: || schemars::schema_for!(CommandSettings),
     open,
+    asks_for_tokens: |_| false,
     detection: Detection::NONE,
 };
 

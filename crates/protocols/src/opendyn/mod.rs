@@ -40,6 +40,7 @@ pub(crate) const SOURCE: SourceKind = SourceKind {
     kind: "opendyn",
     settings: || schemars::schema_for!(OpenDynSettings),
     open: open_here,
+    asks_for_tokens: |_| false,
     detection: DETECTION,
 };
 

@@ -32,6 +32,7 @@ pub(crate) const SOURCE: SourceKind = SourceKind {
     kind: "opentool",
     settings: || schemars::schema_for!(OpenToolSettings),
     open,
+    asks_for_tokens: |_| false,
     detection: Detection {
         address: Some(AddressHook {
             what: "an OpenTool server",

@@ -29,6 +29,7 @@ pub(crate) const SOURCE: SourceKind = SourceKind {
     kind: "oxp",
     settings: || schemars::schema_for!(OxpSettings),
     open,
+    asks_for_tokens: |_| false,
     detection: Detection {
         address: Some(AddressHook {
             what: "an OXP server",

@@ -29,6 +29,7 @@ pub(crate) const SOURCE: SourceKind = SourceKind {
     kind: "workflow",
     settings: || schemars::schema_for!(WorkflowSettings),
     open,
+    asks_for_tokens: |_| false,
     detection: Detection::NONE,
 };
 

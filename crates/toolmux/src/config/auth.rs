@@ -125,9 +125,7 @@ impl Reader<'_> {
         sources: &[SourceConfig],
     ) -> Result<Option<AuthConfig>, ConfigFault> {
         let raw = raw.unwrap_or_default();
-        if raw.providers.is_empty()
-            && !sources.iter().any(|source| source.table.get("authorization").is_some())
-        {
+        if raw.providers.is_empty() && !sources.iter().any(SourceConfig::asks_for_tokens) {
             return Ok(None);
         }
         let key = match &raw.key {

@@ -234,6 +234,11 @@ impl SourceConfig {
         SOURCES.iter().find(|known| known.kind == self.kind)
     }
 
+    /// Whether the source asks users for tokens itself.
+    pub(crate) fn asks_for_tokens(&self) -> bool {
+        self.source_kind().is_some_and(|kind| (kind.asks_for_tokens)(&self.table))
+    }
+
     /// A digest of everything that decides which tools the source lists.
     pub fn digest(&self) -> String {
         let settings = format!("{}\n{}\n{}", self.kind, self.folder.display(), self.table);

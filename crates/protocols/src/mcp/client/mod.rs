@@ -20,8 +20,13 @@ use self::settings::McpSettings;
 use crate::mcp::detect::DETECTION;
 use crate::registry::{OpenError, Opening, SourceKind};
 
-pub(crate) const SOURCE: SourceKind =
-    SourceKind { kind: "mcp", settings: || schemars::schema_for!(McpSettings), open, detection: DETECTION };
+pub(crate) const SOURCE: SourceKind = SourceKind {
+    kind: "mcp",
+    settings: || schemars::schema_for!(McpSettings),
+    open,
+    asks_for_tokens: |table| table.get("authorization").is_some(),
+    detection: DETECTION,
+};
 
 fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
     let settings: McpSettings = opening.settings()?;
