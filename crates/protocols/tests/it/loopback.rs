@@ -2,7 +2,7 @@
 //! own binary.
 
 mod children;
-mod contract;
+pub(crate) mod contract;
 mod remote;
 mod workflows;
 
@@ -14,7 +14,7 @@ use toolmux_protocols::SOURCES;
 use toolmux_protocols::registry::Opening;
 
 /// A source of a kind by its table.
-fn open(kind: &str, table: Value) -> Arc<dyn Source> {
+pub(crate) fn open(kind: &str, table: Value) -> Arc<dyn Source> {
     let kind = SOURCES.iter().find(|known| known.kind == kind).expect("registered");
     let folder = std::env::temp_dir();
     let secrets = |_: &_| Err("no secrets here".to_owned());
