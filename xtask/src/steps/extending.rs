@@ -63,8 +63,12 @@ fn copy(root: &Path, tree: &Path) -> anyhow::Result<()> {
     if tree.exists() {
         fs::remove_dir_all(tree)?;
     }
-    for file in tracked::list(root)? {
-        let (from, to) = (root.join(&file.path), tree.join(&file.path));
+    for path in tracked::paths(root)? {
+        let (from, to) = (root.join(&path), tree.join(&path));
+        // A file that was removed stays on git's list until that is committed.
+        if !from.is_file() {
+            continue;
+        }
         fs::create_dir_all(to.parent().context("a file is in a folder")?)?;
         fs::copy(&from, &to)?;
         File::options().write(true).open(&to)?.set_modified(fs::metadata(&from)?.modified()?)?;

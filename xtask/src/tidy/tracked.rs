@@ -29,15 +29,15 @@ impl Tracked {
 
 /// Files that are not UTF-8 are left out: no rule speaks about them.
 pub(crate) fn list(root: &Path) -> anyhow::Result<Vec<Tracked>> {
+    let read = |path: String| fs::read_to_string(root.join(&path)).ok().map(|text| Tracked { path, text });
+    Ok(paths(root)?.into_iter().filter_map(read).collect())
+}
+
+/// Every file, relative to the root.
+pub(crate) fn paths(root: &Path) -> anyhow::Result<Vec<String>> {
     let mut git = Command::new("git");
     // A checkout that belongs to another user is still a checkout.
     git.args(["-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
     let names = process::capture(git.current_dir(root))?;
-    let mut files = Vec::new();
-    for path in names.split_terminator('\0') {
-        if let Ok(text) = fs::read_to_string(root.join(path)) {
-            files.push(Tracked { path: path.to_owned(), text });
-        }
-    }
-    Ok(files)
+    Ok(names.split_terminator('\0').map(str::to_owned).collect())
 }

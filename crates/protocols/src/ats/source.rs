@@ -40,11 +40,11 @@ pub(crate) const SOURCE: SourceKind = SourceKind {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AtsSettings {
-    /// Its base: `/get_tool`, `/call_tool` and the others are appended.
+    /// The base URL; `/get_tool`, `/call_tool` and the others are appended.
     url: String,
-    /// Our key there.
+    /// The key for the server.
     key: Option<SecretSetting>,
-    /// The agent whose tools we want; absent means all.
+    /// The agent whose tools are used. Default: all tools.
     agent: Option<String>,
 }
 

@@ -30,22 +30,24 @@ pub(crate) enum SandboxWord {
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SandboxTable {
-    /// Files and folders that may be read, beside those of the system's programs; relative to the configuration file.
+    /// Files and folders that may be read, in addition to the system's programs; relative to the configuration
+    /// file.
     #[serde(default)]
     read: Vec<PathBuf>,
-    /// Files and folders that may be written and read, beside a temporary folder of each process (`TMPDIR`).
+    /// Files and folders that may be read and written, in addition to a temporary folder per process
+    /// (`TMPDIR`).
     #[serde(default)]
     write: Vec<PathBuf>,
     /// Allows the network.
     #[serde(default)]
     network: bool,
-    /// The most memory of each process, such as `"512MiB"`.
+    /// Maximum memory of each process, such as `"512MiB"`.
     #[serde(default)]
     memory: Option<SizeSetting>,
-    /// The most processor time of each process in its whole life, in seconds or such as `"1m"`.
+    /// Maximum CPU time of each process over its whole life, in seconds or such as `"1m"`.
     #[serde(default)]
     cpu: Option<TimeSetting>,
-    /// How many processes and threads the program may start; 0 allows no process but any thread. More than 0 is not
+    /// Maximum number of child processes and threads; 0 allows threads but no child process. More than 0 is not
     /// possible for root.
     #[serde(default)]
     processes: Option<u64>,

@@ -46,14 +46,14 @@ pub(crate) const SOURCE: SourceKind = SourceKind {
 struct CommandSettings {
     /// The tools, by name.
     tools: BTreeMap<String, CommandTool>,
-    /// Environment variables for all of them, beside a small inherited set.
+    /// Environment variables for all of them, in addition to a small inherited set.
     #[serde(default)]
     env: BTreeMap<String, String>,
-    /// The largest output, in bytes.
+    /// Maximum size of the output, in bytes.
     #[serde(default = "most_output")]
     max_output: usize,
-    /// What the commands may do: `off` whatever the user of the server may, `deny` nothing beside computing and reading
-    /// the system's programs, or a table of what is allowed beyond `deny`. `off` unless given.
+    /// What the commands may do: `off` (the default): everything the server's user may; `deny`: only compute
+    /// and read the system's programs; or a table of what is allowed beyond `deny`.
     #[serde(default)]
     sandbox: SandboxSetting,
 }
@@ -62,15 +62,15 @@ struct CommandSettings {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct CommandTool {
-    /// What it does, for humans and models.
+    /// What the tool does, for people and models.
     description: String,
-    /// Program and arguments; `{name}` is replaced by the argument of that name, and a word with an absent
-    /// optional argument is left out. No shell is involved.
+    /// Program and arguments. `{name}` is replaced by the argument of that name; a word with an absent optional
+    /// argument is left out. No shell is involved.
     command: Vec<String>,
-    /// JSON Schema of each parameter; one with a `default` may be left out.
+    /// JSON Schema of each parameter; one with a `default` is optional.
     #[serde(default)]
     parameters: BTreeMap<String, Value>,
-    /// Names of other parameters that may be left out.
+    /// Names of further optional parameters.
     #[serde(default)]
     optional: Vec<String>,
     /// What the command reads: nothing, or the arguments as one JSON object.
@@ -82,8 +82,8 @@ struct CommandTool {
     /// The tool changes nothing.
     #[serde(default)]
     read_only: Option<bool>,
-    /// Lets words that begin with an argument begin with `-`, also where no word `--` stands before them. Only for
-    /// programs that do not take such a word as an option.
+    /// Allows words that begin with an argument to begin with `-`, even if no `--` precedes them. Only for
+    /// programs that do not read such a word as an option.
     #[serde(default)]
     dashes: bool,
 }

@@ -32,36 +32,36 @@ pub(super) struct OpenDynSettings {
     pub(super) document: DocumentSetting,
     /// The library: a path, or a name that the system's loader finds, such as `libm.so.6`.
     library: PathBuf,
-    /// How many processes load the library. More than one only for libraries that keep no state.
+    /// Number of processes that load the library. More than one only for libraries without state.
     #[serde(default = "one")]
     pub(super) workers: usize,
-    /// Loads the library into this process: fast, and able to take it down.
+    /// Loads the library into the server's own process: fast, but a crash takes the server down.
     #[serde(default)]
     pub(super) in_process: bool,
-    /// What the library may do beside computing: `pure` nothing, `deny` threads and the listed files, `off`
-    /// whatever the user of the server may.
+    /// What the library may do besides computing: `pure` (the default) nothing, `deny` threads and the listed
+    /// files, `off` everything the server's user may.
     #[serde(default)]
     sandbox: SandboxWord,
-    /// Files and folders that it may read.
+    /// Files and folders that it may read, with `deny`.
     #[serde(default)]
     readable: Vec<PathBuf>,
-    /// Files and folders that it may write.
+    /// Files and folders that it may write, with `deny`.
     #[serde(default)]
     writable: Vec<PathBuf>,
-    /// Its environment; nothing is inherited.
+    /// Its environment variables; none are inherited.
     #[serde(default)]
     env: BTreeMap<String, String>,
-    /// Finds overruns on the heap of the library, at some cost in speed.
+    /// Detects heap overruns of the library, at some cost in speed.
     #[serde(default)]
     paranoid: bool,
-    /// Bounds of its worker.
+    /// Limits of its worker process.
     #[serde(default)]
     limits: LimitSettings,
-    /// How long an unused worker stays, such as `5m`.
+    /// How long an unused worker is kept. Default `5m`.
     #[serde(default)]
     idle: Option<String>,
-    /// How long an object stays open that its caller does not use, such as `30m`; one hour when absent. Then the
-    /// function that the document names with `closes` is called.
+    /// How long an unused object stays open, such as `30m`. Then the function marked with `closes` in the
+    /// document is called. Default `1h`.
     #[serde(default)]
     handle_idle: Option<String>,
 }
@@ -89,19 +89,19 @@ enum SandboxWord {
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct LimitSettings {
-    /// Bytes of memory that the library may take; 1 GiB when absent.
+    /// Maximum memory of the library, in bytes. Default 1 GiB.
     memory: Option<u64>,
-    /// Calls that may wait; 64 when absent.
+    /// Calls that may wait. Default 64.
     queue: Option<usize>,
-    /// Bytes of one text that a function gives; 1 MiB when absent.
+    /// Maximum size of one string that a function returns, in bytes. Default 1 MiB.
     text: Option<u64>,
-    /// Bytes of all that a function gives; 16 MiB when absent.
+    /// Maximum size of everything that a function returns, in bytes. Default 16 MiB.
     outputs: Option<u64>,
-    /// Files that may be open; 64 when absent.
+    /// Open files. Default 64.
     descriptors: Option<u64>,
-    /// Objects that may be open; 1024 when absent.
+    /// Open objects. Default 1024.
     handles: Option<usize>,
-    /// Objects that one caller may have open; a quarter of `handles` when absent, and at least 8.
+    /// Open objects of one caller. Default: a quarter of `handles`, at least 8.
     handles_per_caller: Option<usize>,
 }
 

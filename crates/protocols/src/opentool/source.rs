@@ -46,13 +46,13 @@ pub(crate) const SOURCE: SourceKind = SourceKind {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OpenToolSettings {
-    /// Where the server is; `/opentool` is added. Not needed when the document has a `server.url`.
+    /// The base URL of the server; `/opentool` is appended. Not needed if the document has a `server.url`.
     #[serde(default)]
     url: Option<String>,
-    /// The key the server asks for.
+    /// The key for the server.
     #[serde(default)]
     key: Option<SecretSetting>,
-    /// An OpenTool document that describes the server, in place of what it says itself.
+    /// An OpenTool document that overrides the server's own description.
     #[serde(default)]
     document: Option<PathBuf>,
 }

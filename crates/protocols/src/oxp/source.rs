@@ -46,11 +46,11 @@ const PROTOCOL: &str = "oxp";
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OxpSettings {
-    /// Its base: `/tools` and `/tools/call` are appended.
+    /// The base URL; `/tools` and `/tools/call` are appended.
     url: String,
-    /// Our key or token there.
+    /// The key or token for the server.
     key: Option<SecretSetting>,
-    /// Headers on every request.
+    /// Headers for every request.
     #[serde(default)]
     headers: BTreeMap<String, SecretSetting>,
 }

@@ -39,10 +39,10 @@ pub(crate) const SOURCE: SourceKind = SourceKind {
 struct WorkflowSettings {
     /// An OpenWorkflow document.
     document: PathBuf,
-    /// The name of the tool; the title of the document when absent.
+    /// The name of the tool. Default: the title of the document.
     #[serde(default)]
     name: Option<String>,
-    /// How long each step may take, such as `30s`; a minute when absent.
+    /// Timeout of each step, such as `30s`. Default `1m`.
     #[serde(default)]
     step_timeout: Option<String>,
 }

@@ -122,8 +122,10 @@ pub(crate) async fn recover(database: &Database) -> Result<(), sqlx::Error> {
     }
     let late = sqlx::query(sql!("task_fail_late")).bind(now).bind(write_outcome(&never_its_turn()));
     let late = late.bind(now - span(database.settings.retention.pending_for));
-    for row in database.fetch(late).await? {
-        notifiers.push(notifier(&row)?);
+    let late = database.fetch(late).await?;
+    database.tasks_written.add(late.len() as u64, 0);
+    for row in &late {
+        notifiers.push(notifier(row)?);
     }
     database.execute(sqlx::query(sql!("holder_bury")).bind(dead_before)).await?;
     database.notify(&notifiers).await
@@ -136,6 +138,7 @@ async fn fail_orphans(
 ) -> Result<Vec<String>, sqlx::Error> {
     let fail = sqlx::query(sql!("task_fail_orphans")).bind(database.now()).bind(write_outcome(outcome));
     let rows = database.fetch(fail.bind(status.as_str()).bind(database.dead_before())).await?;
+    database.tasks_written.add(rows.len() as u64, 0);
     rows.iter().map(notifier).collect()
 }
 

@@ -34,7 +34,7 @@ impl HeldConnection {
 
 /// Writes a batch and answers everybody in it. Gives the connection back when it is good for more; one that failed is
 /// closed. Dropping the future closes the connection: whether the transaction was committed is unknown then, and everybody
-/// in the batch gets the error of a store that is closed.
+/// in the batch is told so.
 pub(crate) async fn write_batch(
     database: &Database,
     held: Option<HeldConnection>,

@@ -61,6 +61,9 @@ impl Job {
         if let Some(notifier) = self.write.notifier().filter(|_| applied.write) {
             database.notifiers.notify(&notifier);
         }
+        if applied.write {
+            self.write.count(database);
+        }
         // Whoever asked may have left.
         self.reply.send(Ok(applied.write)).ok();
         if let Some(start) = self.start {

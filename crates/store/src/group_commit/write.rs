@@ -60,6 +60,19 @@ pub(crate) struct TaskRow {
 }
 
 impl Write {
+    /// Counts what was committed, for retention. Not earlier: a count of the records that came between would miss it, and
+    /// none would be due until more is written.
+    pub(crate) fn count(&self, database: &Database) {
+        match self {
+            Write::CallFinish(finish) => database.calls_written.add(1, finish.outcome.len()),
+            Write::Single(SingleWrite::TaskFinish { outcome, .. }) => {
+                database.tasks_written.add(1, outcome.len())
+            }
+            Write::Single(SingleWrite::TaskTell { body, .. }) => database.tasks_written.add(0, body.len()),
+            Write::CallBegin(_) | Write::Single(_) => {}
+        }
+    }
+
     pub(crate) fn as_begin(&self) -> Option<&CallBegin> {
         match self {
             Write::CallBegin(begin) => Some(begin),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use toolmux_core::message::Message;
-use toolmux_core::ports::store::StoreError;
+use toolmux_core::ports::store::{Durable, StoreError};
 use toolmux_core::task::TaskId;
 
 use crate::connections::database::Database;
@@ -43,7 +43,8 @@ impl Writer {
         let (reply, answer) = oneshot::channel();
         let closed = || StoreError::new(Message::public("The record store is closed"));
         self.0.send(Job { write, reply, start: None }).await.map_err(|_| closed())?;
-        answer.await.map_err(|_| closed())?
+        // Taken, and the work ended before it answered: the transaction may have been committed.
+        answer.await.map_err(|_| StoreError { durable: Durable::Unknown, ..closed() })?
     }
 }
 

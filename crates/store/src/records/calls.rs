@@ -21,7 +21,6 @@ impl CallStore for SqlStore {
 
     fn call_finish<'a>(&'a self, key: &'a CallKey, outcome: &'a Outcome) -> StoreFuture<'a, bool> {
         let outcome = write_outcome(outcome);
-        self.database.calls_written.add(1, outcome.len());
         Box::pin(self.writer.write(Write::CallFinish(CallFinish { id: record_id(key), outcome })))
     }
 

@@ -86,7 +86,6 @@ impl TaskStore for SqlStore {
     fn task_tell<'a>(&'a self, id: &'a TaskId, update: &'a Update) -> StoreFuture<'a, ()> {
         Box::pin(async move {
             let body = write_update(update)?;
-            self.database.tasks_written.add(0, body.len());
             let tell = SingleWrite::TaskTell { id: id.clone(), body };
             self.writer.write(Write::Single(tell)).await.map(drop)
         })
@@ -96,7 +95,6 @@ impl TaskStore for SqlStore {
         Box::pin(async move {
             let (status, frees_key) = (TaskStatus::of(outcome), frees_key(outcome));
             let outcome = write_outcome(outcome);
-            self.database.tasks_written.add(1, outcome.len());
             let finish = SingleWrite::TaskFinish { id: id.clone(), status, outcome, frees_key };
             self.writer.write(Write::Single(finish)).await
         })
@@ -106,6 +104,7 @@ impl TaskStore for SqlStore {
         Box::pin(async move {
             let cancel = sqlx::query(sql!("task_cancel")).bind(self.database.now()).bind(id.as_str());
             let cancelled = self.database.fetch(cancel).await.map_err(failed)?;
+            self.database.tasks_written.add(cancelled.len() as u64, 0);
             self.database.notify(&[task_notifier(id)]).await.map_err(failed)?;
             Ok(!cancelled.is_empty())
         })

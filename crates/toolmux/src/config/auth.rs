@@ -22,13 +22,14 @@ const SHORTEST_KEY: usize = 32;
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RawAuth {
-    /// Where browsers and callers reach this server; the address it listens on when absent. `/auth/callback/NAME`
-    /// below it is what the provider NAME must know as redirect URI; `/mcp` below it is what MCP clients get tokens for.
+    /// The URL at which browsers and callers reach this server. Default: the address it listens on. Register
+    /// `/auth/callback/NAME` below it as redirect URI at the provider NAME; `/mcp` below it is the resource
+    /// that MCP clients get tokens for.
     public_url: Option<String>,
-    /// What tokens are sealed with at rest: at least 32 characters. When absent, a key is made at the first
-    /// start in the file `toolmux.key` beside the configuration.
+    /// The key that encrypts stored tokens, at least 32 characters. Default: generated at the first start in
+    /// the file `toolmux.key` next to the configuration. All replicas need the same one.
     key: Option<SecretSetting>,
-    /// Providers by name, which is the last part of their redirect URI: letters, digits, `_` and `-`.
+    /// OAuth providers by name, which is the last part of their redirect URI: letters, digits, `_` and `-`.
     providers: BTreeMap<String, RawProvider>,
 }
 
@@ -36,25 +37,26 @@ pub(super) struct RawAuth {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawProvider {
-    /// Tells its endpoints itself, below `/.well-known/`; or give `authorize_url` and `token_url`.
+    /// The issuer, whose endpoints are discovered below `/.well-known/`; or set `authorize_url` and
+    /// `token_url`.
     issuer: Option<String>,
-    /// Where users consent.
+    /// The authorization endpoint, where users consent.
     authorize_url: Option<String>,
-    /// Where tokens are given.
+    /// The token endpoint.
     token_url: Option<String>,
-    /// Where tokens are revoked.
+    /// The revocation endpoint.
     revoke_url: Option<String>,
-    /// Who we are there.
+    /// The id of this client at the provider.
     client_id: String,
     /// The secret of a confidential client.
     client_secret: Option<SecretSetting>,
-    /// How we prove who we are: `basic` or `post`; what the provider prefers when absent.
+    /// How the client authenticates: `basic` or `post`. Default: what the provider prefers.
     client_auth: Option<RawClientAuth>,
-    /// Scopes asked for beside those of a tool, such as `offline_access`.
+    /// Scopes to request in addition to those of a tool, such as `offline_access`.
     #[serde(default)]
     scopes: Vec<String>,
-    /// More parameters of the consent page. `{ prompt = "consent" }` has the provider ask the user each time, also for
-    /// what was allowed before.
+    /// Additional parameters of the authorization request. `{ prompt = "consent" }` makes the provider ask the
+    /// user every time.
     #[serde(default)]
     parameters: BTreeMap<String, String>,
 }

@@ -24,18 +24,18 @@ impl RawDelivery {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenDelivery {
-    /// The token of a provider.
+    /// The user's token of this provider.
     token: Option<String>,
-    /// A secret by its name.
+    /// The secret of this name.
     secret: Option<String>,
     /// The id of the user.
     #[serde(default)]
     user_id: bool,
     /// A header of the request to the source.
     header: Option<String>,
-    /// What stands before the credential in the header; `Bearer ` for a token in `Authorization`.
+    /// What precedes the credential in the header. Default for a token in `Authorization`: `Bearer `.
     prefix: Option<String>,
-    /// A variable in the environment of the command.
+    /// An environment variable of the command.
     env: Option<String>,
     /// An argument of the tool, which models neither see nor fill.
     argument: Option<String>,

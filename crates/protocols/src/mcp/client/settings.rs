@@ -19,43 +19,45 @@ use crate::registry::{OpenError, Opening, SecretSetting};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct McpSettings {
-    /// Program and arguments of a server on standard streams.
+    /// Program and arguments of a stdio server, in one list.
     #[serde(default)]
     command: Vec<String>,
-    /// Environment variables for it, beside a small inherited set.
+    /// Environment variables for it, in addition to a small inherited set.
     #[serde(default)]
     env: BTreeMap<String, SecretSetting>,
-    /// Where it runs; relative to the configuration file, whose folder is the default.
+    /// Its working directory; relative to the configuration file. Default: the folder of that file.
     #[serde(default)]
     folder: Option<PathBuf>,
-    /// What the command may do: `off` whatever the user of the server may, `deny` nothing beside computing and reading
-    /// the system's programs, or a table of what is allowed beyond `deny`. `off` unless given.
+    /// What the command may do: `off` (the default): everything the server's user may; `deny`: only compute and
+    /// read the system's programs; or a table of what is allowed beyond `deny`.
     #[serde(default)]
     sandbox: SandboxSetting,
-    /// The address of a server over HTTP.
+    /// The URL of an HTTP server.
     #[serde(default)]
     url: Option<String>,
     /// Headers for every request to it. The caller's own credentials are never among them.
     #[serde(default)]
     headers: BTreeMap<String, SecretSetting>,
-    /// The server wants a token of the user: `{}` asks the server whose and toolmux registers itself there, `{ provider =
-    /// "github", scopes = ["repo"] }` says it. Every tool requires it, and it goes along with every call.
+    /// The server requires an OAuth token of the user: `{}` discovers the authorization server and registers
+    /// there, `{ provider = "github", scopes = ["repo"] }` uses a configured provider. Every tool requires it,
+    /// and it is sent with every call.
     #[serde(default)]
     authorization: Option<AuthorizationSetting>,
-    /// Which era to speak; found out by asking unless given.
+    /// Which protocol era to speak: `modern` is 2026-07-28, `legacy` the revisions with a handshake. Default:
+    /// negotiated.
     #[serde(default)]
     era: EraSetting,
-    /// What a server of the handshake era is told that its clients can do; elicitation, sampling and roots unless
-    /// given. Later servers are told with every request what its caller can do.
+    /// Client capabilities announced to a server of the handshake era. Default: elicitation, sampling and
+    /// roots. Newer servers are told the capabilities of each caller with its request.
     #[serde(default)]
     capabilities: Option<Value>,
-    /// The largest message, in bytes.
+    /// Maximum size of a message, in bytes.
     #[serde(default = "most_message")]
     max_message: usize,
-    /// After how many milliseconds without a call the command is stopped, until the next call; never unless given.
+    /// Stops the command after this many milliseconds without a call, until the next call. Default: never.
     #[serde(default)]
     idle_stop_ms: Option<u64>,
-    /// The longest pause, in milliseconds, before a command that keeps ending is started again.
+    /// Longest pause, in milliseconds, before a command that keeps exiting is restarted.
     #[serde(default = "longest_pause")]
     max_restart_pause_ms: u64,
 }
