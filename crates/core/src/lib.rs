@@ -31,6 +31,7 @@ pub mod millis;
 pub mod names;
 pub mod nearest;
 pub mod outcome;
+pub mod plural;
 pub mod ports;
 pub mod progress;
 pub mod redact;

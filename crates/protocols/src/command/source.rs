@@ -301,7 +301,9 @@ async fn read(stream: Option<impl AsyncRead + Unpin>, most: usize) -> std::io::R
         }
     }
     if bytes.len() > most {
-        return Err(std::io::Error::other(format!("it printed more than {most} bytes")));
+        return Err(std::io::Error::other(format!(
+            "it printed more than {most} bytes, which is `max_output`"
+        )));
     }
     Ok(bytes)
 }

@@ -26,7 +26,7 @@ fn store() -> Arc<dyn Store> {
 async fn authorized(served: &Served) {
     allow(&alice_calls(served, "Up_authorize").await).await;
     let given = alice_calls(served, "Up_authorize").await;
-    assert!(given.contains("2 tools are there now"), "{given}");
+    assert!(given.contains("2 tools can be called now"), "{given}");
     until_said("Up_read", async || alice(served, "tools/list", json!({})).await).await;
 }
 

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use serde_json::{Value, json};
 use toolmux_core::names::is_plain;
+use toolmux_core::plural::counted;
 use toolmux_core::sources::Naming;
 
 use super::detect::{Found, Named, detect, prove};
@@ -134,7 +135,7 @@ async fn answered(found: &Found, terminal: &Terminal) -> Result<Vec<Value>, Fail
         match proof? {
             Ok(listing) => {
                 let names: Vec<&str> = listing.tools.iter().map(|tool| &*tool.name).collect();
-                note(&format!("{}: {} tools: {}", source.name, names.len(), some(&names)));
+                note(&format!("{}: {}: {}", source.name, counted(names.len(), "tool"), some(&names)));
                 answered.push(json!({ "source": source.name, "kind": source.kind, "tools": names }));
             }
             Err(message) => silent.push(format!("source `{}`: {}", source.name, whole(&message))),

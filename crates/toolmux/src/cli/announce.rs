@@ -4,6 +4,7 @@ use serde_json::json;
 use toolmux_core::catalog::Entry;
 use toolmux_core::example::example_arguments;
 use toolmux_core::gateway::{Credential, Gateway};
+use toolmux_core::plural::counted;
 use toolmux_core::sources::SourceStatus;
 
 use super::detect::Found;
@@ -29,11 +30,14 @@ pub(super) fn announce(gateway: &Gateway, base: &str, terminal: &Terminal) {
         tracing::info!(tools = catalog.len(), url = base, "serving");
         return;
     }
+    // Scripts find the address in this line, so its words are the same for one tool.
     let ready = format!("toolmux {} serves {} tools on {base}", env!("CARGO_PKG_VERSION"), catalog.len());
     note(&terminal.bold(&ready));
     for source in gateway.sources().reports() {
         match source.status {
-            SourceStatus::Ready => note(&format!("  source {}: {} tools", source.name, source.tools)),
+            SourceStatus::Ready => {
+                note(&format!("  source {}: {}", source.name, counted(source.tools, "tool")))
+            }
             SourceStatus::Connecting => note(&format!("  source {}: still connecting", source.name)),
             SourceStatus::Failing(message) => note(&format!("  source {}: {}", source.name, message.public)),
         }
@@ -66,7 +70,7 @@ fn snippets(base: &str, tool: &Entry, terminal: &Terminal) {
         json!({ "mcpServers": { "toolmux": { "type": "http", "url": format!("{base}/mcp") } } })
     ));
     note(&terminal.bold("For an OpenTool client, the base URL:"));
-    note(&format!("  {base}/opentool"));
+    note(&format!("  {base}"));
     note(&terminal.bold("For Python, after `pip install oxp`:"));
     note(&python(base, tool));
 }

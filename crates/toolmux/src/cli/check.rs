@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 use toolmux_protocols::DOCUMENTS;
 use toolmux_protocols::documents::fault::{Fault, Weight, without_bom};
 
+use toolmux_core::plural::counted;
+
 use super::failure::{Failure, REFUSED};
 use super::origin::CONFIG;
 use super::terminal::{note, print_line};
@@ -56,7 +58,7 @@ fn check(file: &Path) -> Result<String, Failure> {
     if let Some(fault) = config.opening_fault(file) {
         return Err(fault.into());
     }
-    Ok(format!("a good configuration with {} sources", config.sources.len()))
+    Ok(format!("a good configuration with {}", counted(config.sources.len(), "source")))
 }
 
 /// A document is of the kind whose member it has.
@@ -94,8 +96,4 @@ fn label(weight: Weight) -> &'static str {
         Weight::Unusable => " (warning: the function is not served)",
         Weight::Warning => " (warning)",
     }
-}
-
-fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

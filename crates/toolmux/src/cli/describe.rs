@@ -8,6 +8,8 @@ use clap::ValueEnum;
 use toolmux_protocols::opendyn::describe_library;
 use toolmux_protocols::opendyn::header::{Comments, Described};
 
+use toolmux_core::plural::counted;
+
 use super::failure::Failure;
 use super::terminal::note;
 use crate::config::near_file;
@@ -81,8 +83,8 @@ fn fits(pattern: &str, name: &str) -> bool {
 fn tell(described: &Described, missing: &[(String, String)]) {
     let guessed = described.ready.iter().filter(|function| function.get("review").is_some()).count();
     eprintln!(
-        "{} functions are ready ({guessed} to review), {} need a decision, {} are impossible, {} are not in the library",
-        described.ready.len(),
+        "{} ready ({guessed} to review), {} to decide, {} impossible, {} not in the library",
+        counted(described.ready.len(), "function"),
         described.undecided.len(),
         described.impossible.len(),
         missing.len(),

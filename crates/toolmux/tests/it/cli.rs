@@ -57,8 +57,8 @@ fn the_store_is_looked_at_pruned_and_brought_up_to_date() {
 
 #[test]
 fn check_says_whether_files_are_good() {
-    check(&["check", "toolmux.toml"], 0, "a good configuration with 1 sources", "");
-    check(&["check"], 0, "toolmux.toml: a good configuration with 1 sources", "");
+    check(&["check", "toolmux.toml"], 0, "a good configuration with 1 source", "");
+    check(&["check"], 0, "toolmux.toml: a good configuration with 1 source", "");
     check(&["check", "toolmux.toml", "nowhere.toml"], 2, "a good configuration", "cannot read");
 }
 

@@ -32,7 +32,7 @@ const FREE: &str = "listen = \"127.0.0.1:0\"";
 fn a_good_configuration_is_told_to_be_good() {
     let areas = ["config", "address", "source", "clock"];
     check(&format!("{FREE}\n{ECHO}"), 0, "ok", &areas);
-    check(&format!("{FREE}\n{ECHO}"), 0, "ok", &["Shell: 1 tools"]);
+    check(&format!("{FREE}\n{ECHO}"), 0, "ok", &["Shell: 1 tool"]);
     check(&format!("{FREE}\n{ECHO}"), 0, "warn", &["kept in memory", "sqlite:toolmux.db"]);
 }
 
@@ -43,7 +43,7 @@ fn it_is_told_what_of_a_sandbox_holds() {
         "C libraries: files (landlock)",
         "programs: files (landlock ",
         "Shell: `sandbox` is on",
-        "Shell: 1 tools",
+        "Shell: 1 tool",
     ];
     check(&format!("{FREE}\n{sandboxed}"), 0, "ok", &expect);
 }

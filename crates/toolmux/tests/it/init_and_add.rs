@@ -43,7 +43,7 @@ fn a_new_configuration_is_good_and_serves() {
     let checked = toolmux(path, &["check", "toolmux.toml"]);
     assert_eq!(
         stdout(&checked),
-        "toolmux.toml: a good configuration with 1 sources\n",
+        "toolmux.toml: a good configuration with 1 source\n",
         "{}",
         stderr(&checked)
     );

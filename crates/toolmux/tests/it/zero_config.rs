@@ -52,7 +52,7 @@ fn documents_are_served_with_bare_names_and_lines_to_paste() {
         format!("curl -N -H 'accept: text/event-stream' {base}/callback/"),
         format!("curl {base}/mcp"),
         format!(r#"{{"mcpServers":{{"toolmux":{{"type":"http","url":"{base}/mcp"}}}}}}"#),
-        format!("  {base}/opentool\n"),
+        format!("For an OpenTool client, the base URL:\n  {base}\n"),
         format!("client = oxp.Oxp(base_url=\"{base}\""),
     ] {
         assert!(told.contains(&line), "{line}: {told}");
@@ -81,7 +81,7 @@ fn a_library_is_described_by_the_header_beside_it() {
     assert!(cc.status().expect("cc runs").success());
     let serving = Serving::by(path, &[&LISTEN[..], &["libtwice.so"]].concat());
     let told = serving.told("For Python");
-    assert!(told.contains("twice.h` 1 functions can be called"), "{told}");
+    assert!(told.contains("twice.h` 1 function can be called"), "{told}");
     assert!(serving.call("twice", &json!({ "number": 21 })).contains("42"));
     check(path, &["twice.h"], &["twice"]);
 }

@@ -11,6 +11,7 @@ use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
 use toolmux_core::json_text::raw_of;
 use toolmux_core::outcome::{Outcome, Output, ToolError};
+use toolmux_core::plural::counted;
 use toolmux_core::ports::source::{Listing, Relay, Relayed, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::requirements::{self, Grants};
@@ -202,7 +203,7 @@ impl Upstream {
             self.read_all(connection, Some(&credentials)).await
         };
         let mut listed = self.unless_refused(read.await, call.tool_name(), call.grants())?;
-        let text = format!("Access was given: {} tools are there now.", listed.0.tools.len());
+        let text = format!("Access was given: {} can be called now.", counted(listed.0.tools.len(), "tool"));
         if !is_kept {
             listed.0.tools.iter_mut().for_each(|tool| authorization.require(tool));
             self.listed.store(Some(Arc::new(listed)));

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use serde_json::Value;
+use toolmux_protocols::documents::fault::without_bom;
 use toolmux_protocols::registry::{Companion, DocumentKind, FileHook, FilePlace, SourceKind};
 use toolmux_protocols::{DOCUMENTS, SOURCES};
 
@@ -117,7 +118,7 @@ fn recognised(name: &str) -> Option<(&'static SourceKind, &'static FileHook, Fil
 fn json_file(file: PathBuf, word: &str) -> Result<Word, Failure> {
     let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read `{word}`"))?;
     // A client's file may have comments, so it is not JSON for sure; a document is.
-    let read = serde_json::from_str::<Value>(&text);
+    let read = serde_json::from_str::<Value>(without_bom(&text));
     let has = |member: &str| read.as_ref().is_ok_and(|members| members.get(member).is_some());
     let kind = DOCUMENTS.iter().find(|kind| has(kind.member));
     match (kind, read) {

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
+use toolmux_core::plural::counted;
 use toolmux_core::redact::redacted;
 
 use super::closing::until_signal;
@@ -139,7 +140,7 @@ impl Doctor {
                 findings.extend(until_signal(machine::examine(None)).await?);
             }
             Ok(config) => {
-                let what = format!("{name} is good, with {} sources", config.sources.len());
+                let what = format!("{name} is good, with {}", counted(config.sources.len(), "source"));
                 findings.insert(0, Finding::good("config", what));
                 findings.extend(listening::examine(&config).await);
                 findings.extend(storage::examine(&config, mending).await);

@@ -7,6 +7,7 @@ use toolmux_core::catalog::Catalog;
 use toolmux_core::gateway::Gateway;
 use toolmux_core::memory::MemoryStore;
 use toolmux_core::nearest::nearest;
+use toolmux_core::plural::counted;
 use toolmux_core::sources::SourceStatus;
 use toolmux_core::toolset::Pattern;
 
@@ -44,7 +45,9 @@ fn findings(gateway: &Gateway, config: &Config) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     for source in gateway.sources().reports() {
         findings.push(match source.status {
-            SourceStatus::Ready => Finding::good(AREA, format!("{}: {} tools", source.name, source.tools)),
+            SourceStatus::Ready => {
+                Finding::good(AREA, format!("{}: {}", source.name, counted(source.tools, "tool")))
+            }
             SourceStatus::Failing(message) => Finding::bad(
                 AREA,
                 format!("{}: {}", source.name, whole(&message)),
