@@ -79,7 +79,7 @@ pub(crate) fn markdown(reports: &[(&str, Report)]) -> String {
     let cells = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     let mut text = String::new();
     for (name, report) in reports {
-        text.push_str(&format!("\n### {name}\n"));
+        text.push_str(&["\n### ", name, "\n"].concat());
         let columns: Vec<String> = report.columns.iter().map(|column| (*column).to_owned()).collect();
         text.push_str(&cells(&[vec![String::new()], columns].concat()));
         text.push_str(&cells(&vec!["---".to_owned(); report.columns.len() + 1]));
@@ -90,7 +90,7 @@ pub(crate) fn markdown(reports: &[(&str, Report)]) -> String {
         for target in &report.targets {
             let verdict = if target.met() { "met" } else { "missed" };
             let most = number(target.at_most);
-            text.push_str(&format!("\nTarget: {}, at most {most}: {verdict}.\n", target.what));
+            text.push_str(&["\nTarget: ", target.what, ", at most ", &most, ": ", verdict, ".\n"].concat());
         }
     }
     text

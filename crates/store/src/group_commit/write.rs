@@ -66,7 +66,7 @@ impl Write {
         match self {
             Write::CallFinish(finish) => database.calls_written.add(1, finish.outcome.len()),
             Write::Single(SingleWrite::TaskFinish { outcome, .. }) => {
-                database.tasks_written.add(1, outcome.len())
+                database.tasks_written.add(1, outcome.len());
             }
             Write::Single(SingleWrite::TaskTell { body, .. }) => database.tasks_written.add(0, body.len()),
             Write::CallBegin(_) | Write::Single(_) => {}

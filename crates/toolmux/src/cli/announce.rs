@@ -36,7 +36,7 @@ pub(super) fn announce(gateway: &Gateway, base: &str, terminal: &Terminal) {
     for source in gateway.sources().reports() {
         match source.status {
             SourceStatus::Ready => {
-                note(&format!("  source {}: {}", source.name, counted(source.tools, "tool")))
+                note(&format!("  source {}: {}", source.name, counted(source.tools, "tool")));
             }
             SourceStatus::Connecting => note(&format!("  source {}: still connecting", source.name)),
             SourceStatus::Failing(message) => note(&format!("  source {}: {}", source.name, message.public)),
