@@ -204,7 +204,7 @@ async fn users_allow_their_token_and_it_goes_along_with_their_calls() {
     assert!(listed.contains("Up_authorize") && !listed.contains("Up_read"), "{listed}");
     allow(&alice_calls(&served, "Up_authorize").await).await;
     let given = alice_calls(&served, "Up_authorize").await;
-    assert!(given.contains("2 tools are there now"), "{given}");
+    assert!(given.contains("2 tools can be called now"), "{given}");
     until_said("Up_read", async || alice(&served, "tools/list", json!({})).await).await;
     assert!(alice_calls(&served, "Up_read").await.contains("did read"));
     allow(&alice_calls(&served, "Up_write").await).await;
