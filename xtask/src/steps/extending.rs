@@ -23,9 +23,10 @@ pub(super) fn run(workspace: &Workspace, tally: &mut Tally) -> anyhow::Result<()
         let name = change.file_stem().and_then(|name| name.to_str()).context("a change has a plain name")?;
         tests.push(format!("{name}::"));
     }
-    // The build folder is shared, so that only the crates that differ are built again.
+    // A build folder of its own: cargo takes a build of the same crate in another folder for its own, and the next
+    // `cargo test` of the checkout would run what the changes made.
     let mut command = workspace.cargo();
-    command.current_dir(&tree).env("CARGO_TARGET_DIR", &workspace.target);
+    command.current_dir(&tree).env("CARGO_TARGET_DIR", workspace.cache().join("extending-build"));
     command.args(["test", "--package", "toolmux-protocols", "--test", "it", "--"]).args(&tests);
     let mut counts = Tally::default();
     cargo_tests::count(&mut command, &mut counts)?;
