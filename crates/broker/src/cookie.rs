@@ -24,7 +24,7 @@ impl Cookies {
     pub(crate) const FORM: &str = "toolmux_form";
 
     pub(crate) fn of(web: &Web) -> Self {
-        Cookies::at(web.gateway.admission_info().public_url.as_deref())
+        Cookies::at(web.gateway.admission().info().public_url.as_deref())
     }
 
     fn at(public_url: Option<&str>) -> Self {

@@ -16,7 +16,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// Owns every spawned future of a server: none outlives [`Background::end`] unnoticed. Clones share it, and cost no more
 /// than a counter: each recorded call makes one.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Background(Arc<Parts>);
+pub struct Background(Arc<Parts>);
 
 #[derive(Debug, Default)]
 struct Parts {
@@ -44,16 +44,18 @@ impl Background {
         &self.0.stop
     }
 
-    /// Ends when the end is announced.
-    pub(crate) async fn closing(&self) {
+    /// Ends when the end is announced, for whoever holds a stream open.
+    pub async fn closing(&self) {
         self.0.closing.cancelled().await;
     }
 
-    pub(crate) fn announce_closing(&self) {
+    /// Says that the end is near, while calls may still finish: streams that only wait should end.
+    pub fn announce_closing(&self) {
         self.0.closing.cancel();
     }
 
-    pub(crate) fn is_closing(&self) -> bool {
+    /// True once the end was announced: no call should be sent here any more.
+    pub fn is_closing(&self) -> bool {
         self.0.closing.is_cancelled()
     }
 

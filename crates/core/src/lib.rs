@@ -8,7 +8,7 @@
 pub mod answer_memory;
 pub mod arguments;
 pub mod audit;
-mod background;
+pub mod background;
 pub mod backoff;
 pub mod call;
 pub mod catalog;

@@ -153,7 +153,7 @@ impl Passthrough {
     }
 
     /// What `protocol` said, if this came by it.
-    pub fn said_by(&self, protocol: &str) -> Option<&serde_json::value::RawValue> {
+    pub fn of_protocol(&self, protocol: &str) -> Option<&serde_json::value::RawValue> {
         self.0.as_deref().filter(|said| said.protocol == protocol).map(|said| &*said.text)
     }
 

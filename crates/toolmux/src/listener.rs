@@ -120,7 +120,7 @@ impl Front {
     }
 
     async fn checked(&self, mut request: Request<Incoming>) -> Response {
-        let public_url = || self.web.gateway.admission_info().public_url;
+        let public_url = || self.web.gateway.admission().info().public_url;
         if let Err(why) = self.hosts.check(&request, public_url) {
             return message(StatusCode::FORBIDDEN, &why);
         }

@@ -250,7 +250,7 @@ impl Running {
     fn announce(&self) {
         self.stop.closes_connections.store(true, Ordering::Relaxed);
         // Probes are told first, so that nobody is sent here who then finds the server going.
-        self.gateway.announce_closing();
+        self.gateway.background().announce_closing();
         self.stop.announced.cancel();
     }
 }

@@ -99,17 +99,6 @@ impl fmt::Debug for JwtRules {
     }
 }
 
-/// What strangers may know of how to come in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AdmissionInfo {
-    /// Where callers reach this server, when that is configured.
-    pub public_url: Option<String>,
-    /// Who issues tokens that are good here.
-    pub issuer: Option<String>,
-    /// What they must hold.
-    pub scopes: Vec<String>,
-}
-
 #[derive(Deserialize)]
 struct Claims {
     sub: String,

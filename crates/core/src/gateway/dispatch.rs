@@ -35,10 +35,10 @@ pub(crate) async fn dispatch(
     let run = pin!(answer_memory::counted(&gateway.memory, async {
         // Answers that have not left yet may already take too much; this one would be added to them.
         gateway.memory.check(0)?;
-        let admissions = gateway.admissions();
+        let admissions = gateway.admission().generation();
         let _turn = entry.gate.enter(&call.caller.name, deadline).await?;
         // The key may have been removed while the call waited for its turn.
-        if gateway.admissions() != admissions {
+        if gateway.admission().generation() != admissions {
             gateway.readmit(&call.caller)?;
         }
         attempts(gateway, call, progress, deadline).await

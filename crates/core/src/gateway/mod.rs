@@ -1,9 +1,10 @@
 //! The one path of every call:
 //! admit → resolve → permit → require → validate → record → dispatch.
 //!
-//! A rule about every call lives in this folder, never in a source or a protocol. What sources offer beside tools takes
+//! A rule about every call lives in this folder, never in a source or a protocol. What sources offer besides tools takes
 //! the same path as far as it goes (`relay.rs`). The gateway knows sources and the catalogue; `tasks/` knows the gateway.
 
+mod admission_view;
 mod admit;
 mod audit;
 mod digest;
@@ -17,6 +18,7 @@ mod readmit;
 mod record;
 mod relay;
 mod relay_tokens;
+mod relays;
 mod require;
 mod resolve;
 mod retries;
@@ -32,11 +34,13 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-pub use self::admit::{Admission, AdmissionInfo, ApiKey, Credential, JwtRules, TokenToolset};
+pub use self::admission_view::{AdmissionInfo, AdmissionView};
+pub use self::admit::{Admission, ApiKey, Credential, JwtRules, TokenToolset};
 pub(crate) use self::digest::digest;
 pub(crate) use self::dispatch::dispatch;
 pub use self::offers::Offer;
 pub(crate) use self::record::{record, recorded_as};
+pub use self::relays::Relays;
 pub use self::settings::Settings;
 use crate::background::Background;
 use crate::call::{Call, Caller, Request};
@@ -104,27 +108,6 @@ impl Gateway {
     pub fn admit(&self, credential: Credential<'_>, toolset: Option<&str>) -> Result<Caller, Refusal> {
         let caller = admit::admit(&self.settings.load().admission, credential, toolset);
         caller.inspect_err(|refusal| self.metrics.refused(refusal.name()))
-    }
-
-    /// True for a credential that is good but for the scopes it lacks.
-    pub fn lacks_scope(&self, credential: Credential<'_>) -> bool {
-        admit::lacks_scope(&self.settings.load().admission, credential)
-    }
-
-    /// Whether a caller is told the developer half of messages.
-    pub fn is_developer(&self, caller: &Caller) -> bool {
-        self.settings.load().is_developer(caller)
-    }
-
-    /// What strangers may know of how to come in.
-    pub fn admission_info(&self) -> AdmissionInfo {
-        let settings = self.settings.load();
-        let jwt = settings.admission.jwt.as_ref();
-        AdmissionInfo {
-            public_url: settings.public_url.clone(),
-            issuer: jwt.and_then(|rules| rules.issuer.clone()),
-            scopes: jwt.map(|rules| rules.scopes.clone()).unwrap_or_default(),
-        }
     }
 
     /// Takes a request all the way. Dropping the future cancels the tool, unless the call has an id: then
@@ -219,7 +202,8 @@ impl Gateway {
         self.settings.load().limits
     }
 
-    pub(crate) fn background(&self) -> &Background {
+    /// What runs besides calls, and whether it is told to end.
+    pub fn background(&self) -> &Background {
         &self.background
     }
 
@@ -228,22 +212,7 @@ impl Gateway {
         &self.local_tasks
     }
 
-    /// Ends when the gateway is being closed, for whoever holds a stream open.
-    pub async fn closing(&self) {
-        self.background.closing().await;
-    }
-
-    /// Says that the end is near, while calls may still finish: streams that only wait should end.
-    pub fn announce_closing(&self) {
-        self.background.announce_closing();
-    }
-
-    /// True once the end was announced: no call should be sent here any more.
-    pub fn is_closing(&self) -> bool {
-        self.background.is_closing()
-    }
-
-    /// Ends everything that runs beside calls; calls that are recorded finish first, within `patience`.
+    /// Ends everything that runs besides calls; calls that are recorded finish first, within `patience`.
     pub async fn close(&self, patience: Duration) {
         let end = Instant::now() + patience;
         self.background.end(end).await;

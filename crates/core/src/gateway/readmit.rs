@@ -29,19 +29,17 @@ impl AdmissionChanges {
         let count = self.count.fetch_add(1, Ordering::AcqRel) + 1;
         self.told.send_replace(count);
     }
+
+    pub(super) fn count(&self) -> u64 {
+        self.count.load(Ordering::Acquire)
+    }
+
+    pub(super) fn subscribe(&self) -> watch::Receiver<u64> {
+        self.told.subscribe()
+    }
 }
 
 impl Gateway {
-    /// How often the rules of admission were replaced. As long as this stays the same, whoever was let in still is.
-    pub fn admissions(&self) -> u64 {
-        self.admission_changes.count.load(Ordering::Acquire)
-    }
-
-    /// Changes whenever [`Gateway::admissions`] does, for streams that have to end then.
-    pub fn admission_changes(&self) -> watch::Receiver<u64> {
-        self.admission_changes.told.subscribe()
-    }
-
     /// The caller as the present configuration has it, by its name. A key that was removed lets nobody in, and one
     /// whose toolset has changed opens the tools of the new one.
     pub(crate) fn readmit(&self, caller: &Caller) -> Result<Caller, Refusal> {

@@ -9,10 +9,10 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use tokio::time::{Instant, timeout_at};
 
-use super::Gateway;
 use super::dispatch::RunningGauge;
 use super::relay_tokens::RelayTokens;
 use super::retries::is_open;
+use super::{Gateway, Relays};
 use crate::answer_memory::{self, NoMemory};
 use crate::call::Caller;
 use crate::limits::Limits;
@@ -23,63 +23,63 @@ use crate::progress::Progress;
 use crate::refusal::Refusal;
 use crate::sources::Mount;
 
-impl Gateway {
+impl Relays<'_> {
     /// Asks a source for something other than a call, under the token of the caller's own user where the source
     /// needs one. Dropping the future cancels it.
-    pub async fn relay(
-        self: &Arc<Self>,
+    pub async fn send(
+        self,
         caller: &Caller,
         source: &str,
         relay: &Relay,
         progress: &Progress,
     ) -> Result<Relayed, Refusal> {
+        let gateway = self.0;
         let answer = async {
             // Whoever is let in no more while the request waits is refused before the source is asked.
-            let admissions = self.admissions();
-            let mount = self.permitted_source(caller, source, &relay.item)?;
-            self.wait_for_mount(&mount).await?;
+            let admissions = gateway.admission().generation();
+            let mount = gateway.permitted_source(caller, source, &relay.item)?;
+            gateway.wait_for_mount(&mount).await?;
             let _in_flight = mount.calls.token();
-            let relaying = Relaying { gateway: self, caller, mount: &mount, relay, admissions };
+            let relaying = Relaying { gateway, caller, mount: &mount, relay, admissions };
             relaying.counted(relaying.limited(progress)).await
         };
-        answer.await.inspect_err(|refusal| self.refused(refusal))
+        answer.await.inspect_err(|refusal| gateway.refused(refusal))
     }
 
     /// The same for what lasts, such as following a resource. It has no time limit and takes no turn: it would keep the
     /// turn for as long as its caller stays, and leave none to those who read. How much a caller follows is bounded by
     /// its protocol. A source is closed without waiting for it.
     pub async fn listen(
-        self: &Arc<Self>,
+        self,
         caller: &Caller,
         source: &str,
         relay: &Relay,
         progress: &Progress,
     ) -> Result<Relayed, Refusal> {
+        let gateway = self.0;
         let answer = async {
-            let admissions = self.admissions();
-            let mount = self.permitted_source(caller, source, &relay.item)?;
-            self.wait_for_mount(&mount).await?;
-            let relaying = Relaying { gateway: self, caller, mount: &mount, relay, admissions };
+            let admissions = gateway.admission().generation();
+            let mount = gateway.permitted_source(caller, source, &relay.item)?;
+            gateway.wait_for_mount(&mount).await?;
+            let relaying = Relaying { gateway, caller, mount: &mount, relay, admissions };
             relaying.counted(relaying.unlimited(progress)).await
         };
-        answer.await.inspect_err(|refusal| self.refused(refusal))
+        answer.await.inspect_err(|refusal| gateway.refused(refusal))
     }
 
     /// Whether the caller could ask a source about `item`: a challenge when its user must allow a token first.
-    pub async fn check_relay(
-        self: &Arc<Self>,
-        caller: &Caller,
-        source: &str,
-        item: &str,
-    ) -> Result<(), Refusal> {
+    pub async fn check(self, caller: &Caller, source: &str, item: &str) -> Result<(), Refusal> {
+        let gateway = self.0;
         let checked = async {
-            let mount = self.permitted_source(caller, source, item)?;
-            let tokens = RelayTokens::get(self, caller, &mount).await.map(drop);
-            tokens.inspect_err(|refusal| self.audit_item(caller, &mount, item, refusal))
+            let mount = gateway.permitted_source(caller, source, item)?;
+            let tokens = RelayTokens::get(gateway, caller, &mount).await.map(drop);
+            tokens.inspect_err(|refusal| gateway.audit_item(caller, &mount, item, refusal))
         };
-        checked.await.inspect_err(|refusal| self.refused(refusal))
+        checked.await.inspect_err(|refusal| gateway.refused(refusal))
     }
+}
 
+impl Gateway {
     /// The source of this name, if the caller's toolsets hold `item` of it. Asked before anything waits: how long an answer
     /// takes must not tell that something exists.
     fn permitted_source(
@@ -92,7 +92,7 @@ impl Gateway {
             message: Message::public(format!("There is no source `{source}`")),
             retry_after: None,
         })?;
-        if self.permits(caller, &mount.toolkit, item) {
+        if self.sources.rules().permits(caller, &mount.toolkit, item) {
             return Ok(mount);
         }
         let refusal = Refusal::NotPermitted { tool: item.to_owned(), nearest: None };
@@ -111,7 +111,7 @@ struct Relaying<'a> {
     caller: &'a Caller,
     mount: &'a Arc<Mount>,
     relay: &'a Relay,
-    /// [`Gateway::admissions`] when the caller was permitted.
+    /// [`AdmissionView::generation`](super::AdmissionView::generation) when the caller was permitted.
     admissions: u64,
 }
 
@@ -152,7 +152,7 @@ impl Relaying<'_> {
     }
 
     /// A token that is missing is not audited here: whoever follows asks again and again by itself, and was told so by
-    /// [`Gateway::check_relay`] before.
+    /// [`Relays::check`] before.
     async fn unlimited(&self, progress: &Progress) -> Result<Relayed, Refusal> {
         self.check_admission()?;
         let answer = self.ask(progress).await?;
@@ -161,7 +161,7 @@ impl Relaying<'_> {
 
     /// The key of the caller may have been removed, or given another toolset, while the request waited.
     fn check_admission(&self) -> Result<(), Refusal> {
-        if self.gateway.admissions() == self.admissions {
+        if self.gateway.admission().generation() == self.admissions {
             return Ok(());
         }
         let caller = self.gateway.readmit(self.caller)?;

@@ -32,15 +32,15 @@ pub trait Source: Send + Sync {
         None
     }
 
-    /// What the source offers beside tools, in its own protocol's words, as of the last `tools()`. Where each user
+    /// What the source offers besides tools, in its own protocol's words, as of the last `tools()`. Where each user
     /// has a token of its own, this is only what is the same for all.
-    fn beside(&self) -> Passthrough {
+    fn offered(&self) -> Passthrough {
         Passthrough::default()
     }
 
     /// The same for the user whose token is in these grants.
-    fn beside_for<'a>(&'a self, _grants: &'a Grants) -> BoxFuture<'a, Result<Passthrough, SourceError>> {
-        Box::pin(std::future::ready(Ok(self.beside())))
+    fn offered_to<'a>(&'a self, _grants: &'a Grants) -> BoxFuture<'a, Result<Passthrough, SourceError>> {
+        Box::pin(std::future::ready(Ok(self.offered())))
     }
 
     /// Passes on something other than a call, in the words of a protocol that both sides speak, under the token in

@@ -22,13 +22,13 @@ const TRY_AGAIN: Duration = Duration::from_mins(10);
 #[derive(Serialize, Deserialize)]
 struct KeptDefinitions {
     listing: Listing,
-    beside: Passthrough,
+    offered: Passthrough,
 }
 
 /// The definitions as they are kept, for a source whose definitions are.
-pub(super) fn written(mount: &Mount, listing: &Listing, beside: &Passthrough) -> Option<String> {
+pub(super) fn written(mount: &Mount, listing: &Listing, offered: &Passthrough) -> Option<String> {
     mount.definitions.as_ref()?;
-    let kept = KeptDefinitions { listing: listing.clone(), beside: beside.clone() };
+    let kept = KeptDefinitions { listing: listing.clone(), offered: offered.clone() };
     serde_json::to_string(&kept).ok()
 }
 
@@ -51,7 +51,7 @@ impl Sources {
     }
 
     fn serve_kept(&self, mount: &Arc<Mount>, text: &str) {
-        let KeptDefinitions { listing, beside } = match serde_json::from_str(text) {
+        let KeptDefinitions { listing, offered } = match serde_json::from_str(text) {
             Ok(kept) => kept,
             Err(error) => {
                 tracing::debug!(source = mount.name, %error, "definitions of an earlier run cannot be read");
@@ -68,7 +68,7 @@ impl Sources {
             };
             let Some(slot) = slots.iter_mut().find(awaits).filter(|_| alone) else { return };
             (slot.listing, slot.tools) = (Arc::new(listing), tools);
-            (slot.offered, slot.definitions) = (beside, Definitions::Kept);
+            (slot.offered, slot.definitions) = (offered, Definitions::Kept);
             self.swap(slots);
         });
     }

@@ -68,7 +68,7 @@ impl Sources {
     }
 
     async fn listed(self: &Arc<Self>, mount: &Arc<Mount>, mut listing: Listing) {
-        let offered = mount.source.beside();
+        let offered = mount.source.offered();
         // Comparing and compiling thousands of schemas, and freeing them, takes long enough to keep it off the
         // threads that answer.
         let (sources, placed) = (Arc::clone(self), Arc::clone(mount));

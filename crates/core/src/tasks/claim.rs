@@ -68,7 +68,7 @@ impl Tasks {
                 // A notification can get lost with the connection to a database.
                 () = sleep(LOOK_AGAIN) => {}
                 // What waits is for others, or for the next start.
-                () = self.gateway.closing() => return,
+                () = self.gateway.background().closing() => return,
             }
         }
     }

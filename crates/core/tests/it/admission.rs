@@ -102,7 +102,11 @@ fn tokens_of_another_issuer_or_with_too_few_scopes_are_refused() {
         let gateway = with_tokens(JwtRules { issuer, scopes: vec!["tools".into()], ..secret_rules() });
         let token = hs256(&claims, "right");
         let shown = Credential::Bearer(&token);
-        assert_eq!((gateway.admit(shown, None).is_ok(), gateway.lacks_scope(shown)), expect, "{claims}");
+        assert_eq!(
+            (gateway.admit(shown, None).is_ok(), gateway.admission().lacks_scope(shown)),
+            expect,
+            "{claims}"
+        );
     };
     let exp = now() + 600;
     check(

@@ -86,7 +86,7 @@ impl Fixture {
                 return Err(SourceError::WantsToken(Authorization::new("github", vec!["more".into()])));
             }
             "said" => {
-                let said = call.extra().said_by("fixture").map(ToOwned::to_owned);
+                let said = call.extra().of_protocol("fixture").map(ToOwned::to_owned);
                 return Ok(Outcome::Returned(Output::value(said.unwrap_or_default())));
             }
             "arguments" | "picky_arguments" => {

@@ -100,11 +100,11 @@ impl Server {
     }
 
     async fn relay(&self, caller: &str, item: &str) -> Result<Relayed, Refusal> {
-        self.gateway.relay(&self.caller(caller), "lib", &about(item), &Progress::unheard()).await
+        self.gateway.relays().send(&self.caller(caller), "lib", &about(item), &Progress::unheard()).await
     }
 
     async fn listen(&self, caller: &str, item: &str) -> Result<Relayed, Refusal> {
-        self.gateway.listen(&self.caller(caller), "lib", &about(item), &Progress::unheard()).await
+        self.gateway.relays().listen(&self.caller(caller), "lib", &about(item), &Progress::unheard()).await
     }
 
     fn asked(&self) -> usize {
@@ -139,7 +139,7 @@ async fn what_a_toolset_leaves_out_never_reaches_the_source() {
     assert_eq!(name(server.relay("alice", "hidden").await), "not_permitted");
     assert_eq!(name(server.listen("alice", "hidden").await), "not_permitted");
     let alice = server.caller("alice");
-    assert_eq!(name(server.gateway.check_relay(&alice, "lib", "hidden").await), "not_permitted");
+    assert_eq!(name(server.gateway.relays().check(&alice, "lib", "hidden").await), "not_permitted");
     assert_eq!(server.asked(), 0);
     assert!(server.counts("toolmux_refusals_total{reason=\"not_permitted\"} 3"));
     assert_eq!(server.until_audited(3).await, ["Lib.hidden not_permitted"; 3]);

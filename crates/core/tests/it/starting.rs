@@ -195,7 +195,7 @@ async fn the_server_is_ready_once_every_source_has_listed() {
         gateway.sources().is_ready(),
         "a source that is added later does not take the server out of service"
     );
-    gateway.announce_closing();
+    gateway.background().announce_closing();
     assert!(!gateway.sources().is_ready());
 }
 

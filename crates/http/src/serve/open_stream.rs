@@ -18,7 +18,7 @@ pub struct ShownCredential {
     key: Option<HeaderValue>,
     authorization: Option<HeaderValue>,
     toolset: Option<AskedToolset>,
-    /// [`toolmux_core::gateway::Gateway::admissions`] before the request was let in. Read before, not after: a change
+    /// [`toolmux_core::gateway::AdmissionView::generation`] before the request was let in. Read before, not after: a change
     /// between the two is then seen as one, and ends the stream rather than being missed.
     admissions: u64,
 }
@@ -30,7 +30,7 @@ impl ShownCredential {
             key: web.headers.key(request.headers()).cloned(),
             authorization: request.headers().get(header::AUTHORIZATION).cloned(),
             toolset: request.extensions().get::<AskedToolset>().cloned(),
-            admissions: web.gateway.admissions(),
+            admissions: web.gateway.admission().generation(),
         }
     }
 
@@ -46,7 +46,7 @@ impl ShownCredential {
 
     async fn lost(self, web: Arc<Web>) {
         // Subscribed before anything is looked at: a change that comes in between is seen below.
-        let mut changes = web.gateway.admission_changes();
+        let mut changes = web.gateway.admission().changes();
         // The rules were replaced while the request was answered. Who it is now may not be who it was then, so the stream
         // ends without a look at who it is.
         if *changes.borrow_and_update() != self.admissions {

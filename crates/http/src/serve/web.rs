@@ -75,7 +75,7 @@ impl Web {
 
     /// True when whoever asks would be let in with more scopes.
     pub fn lacks_scope(&self, headers: &HeaderMap) -> bool {
-        self.gateway.lacks_scope(self.credential(headers))
+        self.gateway.admission().lacks_scope(self.credential(headers))
     }
 
     /// An answer that clients of every protocol may read, with the headers that they expect.

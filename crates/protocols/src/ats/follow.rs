@@ -57,13 +57,13 @@ async fn next(follow: Option<Follow>) -> Option<Piece> {
 
 /// One document, when the task has ended. Dropping the future costs the task nothing.
 pub(super) async fn document(web: &Web, caller: &Caller, id: &TaskId, parts: &Parts) -> Response {
-    let admissions = web.gateway.admissions();
+    let admissions = web.gateway.admission().generation();
     let ended = async {
         if let Some(mut follow) = web.gateway.tasks().follow(caller, id, 0).await? {
             while follow.next().await?.is_some() {}
         }
         // It may have taken long, and the caller's key may have been removed since.
-        if web.gateway.admissions() != admissions && web.admit(parts)?.name() != caller.name() {
+        if web.gateway.admission().generation() != admissions && web.admit(parts)?.name() != caller.name() {
             return Ok(None);
         }
         web.gateway.tasks().find(caller, id).await

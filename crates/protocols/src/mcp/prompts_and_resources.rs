@@ -1,4 +1,4 @@
-//! What an MCP source has beside tools, as the core carries it from source to server.
+//! What an MCP source has besides tools, as the core carries it from source to server.
 
 use std::borrow::Cow;
 
@@ -31,6 +31,6 @@ pub(super) struct PromptsAndResources<'a> {
 
 impl<'a> PromptsAndResources<'a> {
     pub(super) fn read(offered: &'a Passthrough) -> Self {
-        offered.said_by(MCP).and_then(|lists| serde_json::from_str(lists.get()).ok()).unwrap_or_default()
+        offered.of_protocol(MCP).and_then(|lists| serde_json::from_str(lists.get()).ok()).unwrap_or_default()
     }
 }

@@ -32,7 +32,7 @@ const MOST_KEPT: usize = 64 << 20;
 
 /// True when the server says that the function streams, so that it must be followed to be heard at all.
 pub(super) fn streams(call: &Call) -> bool {
-    let said = call.entry().tool.extra.said_by(PROTOCOL);
+    let said = call.entry().tool.extra.of_protocol(PROTOCOL);
     said.and_then(|said| Function::read(said.get())).is_some_and(|function| !function.stream.is_empty())
 }
 

@@ -165,7 +165,7 @@ pub(super) fn end_events(
 
 /// The parts of what came as a stream.
 fn streamed(output: &Output) -> Option<Vec<RawJson>> {
-    let count: usize = serde_json::from_str(output.extra.said_by(PROTOCOL)?.get()).ok()?;
+    let count: usize = serde_json::from_str(output.extra.of_protocol(PROTOCOL)?.get()).ok()?;
     match count {
         0 => Some(Vec::new()),
         1 => Some(vec![output.value.clone()]),
@@ -187,7 +187,8 @@ fn envelope(id: Option<&RawValue>, answer: Result<Outcome, Refusal>) -> Vec<u8> 
         }
         Ok(Outcome::Failed(error)) => {
             // An error that came by OpenTool goes on as it came.
-            let own = error.extra.said_by(PROTOCOL).and_then(|said| serde_json::from_str(said.get()).ok());
+            let own =
+                error.extra.of_protocol(PROTOCOL).and_then(|said| serde_json::from_str(said.get()).ok());
             bytes(own.unwrap_or_else(|| Error {
                 code: 500,
                 message: Cow::Borrowed(told(&error.message.public)),

@@ -122,5 +122,5 @@ fn refused(text: &str) -> Response {
 }
 
 fn developer_half(web: &Web, caller: &Caller) -> DeveloperHalf {
-    if web.gateway.is_developer(caller) { DeveloperHalf::Shown } else { DeveloperHalf::Withheld }
+    if web.gateway.admission().is_developer(caller) { DeveloperHalf::Shown } else { DeveloperHalf::Withheld }
 }

@@ -148,7 +148,7 @@ fn described(name: String, listed: &OxpTool) -> Tool {
 }
 
 fn tool_call(call: &Call) -> Result<ToolCall, SourceError> {
-    let known = call.entry().tool.extra.said_by(PROTOCOL);
+    let known = call.entry().tool.extra.of_protocol(PROTOCOL);
     let tool_id: String = known.and_then(|id| serde_json::from_str(id.get()).ok()).ok_or_else(|| {
         SourceError::NotReached(Message::public(format!("There is no tool `{}`", call.tool_name())))
     })?;

@@ -70,7 +70,7 @@ impl Source for Newest {
         })))
     }
 
-    fn beside(&self) -> Passthrough {
+    fn offered(&self) -> Passthrough {
         Passthrough::of("mcp", raw_of(&json!({ "prompts": [{ "name": "p" }] })))
     }
 

@@ -243,7 +243,7 @@ async fn a_stream_ends_with_the_server_and_after_its_answers() {
     let mut client = Client::begin(&served, "2025-06-18", json!({ "elicitation": {} })).await;
     client.post(rpc(2, "tools/call", json!({ "name": "Kit_ask" }))).await;
     let question = client.hear().await;
-    served.gateway.announce_closing();
+    served.gateway.background().announce_closing();
     let said = json!({ "jsonrpc": "2.0", "id": question["id"], "result": { "action": "cancel" } });
     client.post(said.to_string()).await;
     assert_eq!(client.hear().await["id"], 2);

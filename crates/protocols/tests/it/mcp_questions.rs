@@ -49,7 +49,7 @@ impl Source for Curious {
         Box::pin(std::future::ready(Ok(outcome)))
     }
 
-    fn beside(&self) -> Passthrough {
+    fn offered(&self) -> Passthrough {
         Passthrough::of("mcp", raw_of(&json!({ "prompts": [{ "name": "greet" }] })))
     }
 

@@ -46,7 +46,7 @@ impl Source for Watched {
         Box::pin(std::future::pending())
     }
 
-    fn beside(&self) -> Passthrough {
+    fn offered(&self) -> Passthrough {
         let resources = json!([{ "uri": URI, "name": "watched" }]);
         Passthrough::of("mcp", raw_of(&json!({ "resources": resources, "subscriptions": true })))
     }

@@ -259,7 +259,7 @@ proptest! {
         let resolved = document.resolved();
         for (tool, function) in document.tools().iter().zip(&resolved.functions) {
             // By what goes along beside it, to the letter; by what every protocol knows, in meaning.
-            let said = tool.extra.said_by("opentool").expect("it came by OpenTool").get();
+            let said = tool.extra.of_protocol("opentool").expect("it came by OpenTool").get();
             prop_assert_eq!(said, serde_json::to_string(function).expect("JSON"));
             let told = OpenTool { functions: vec![Function::of_tool(&bare(tool))], schemas: Vec::new(), ..document.clone() };
             let again: OpenTool = told.to_json().parse().expect("what we tell has no faults");

@@ -181,7 +181,7 @@ async fn health_is_unready_until_sources_have_listed_and_live_at_once() {
     late.1.add_permits(1);
     server.gateway.sources().settled(SETTLE).await;
     assert_eq!(health("/health").await, (200, "ok".to_owned()));
-    server.gateway.announce_closing();
+    server.gateway.background().announce_closing();
     assert_eq!(health("/health").await, (503, "unready".to_owned()));
     assert_eq!(health("/health?live").await, (200, "ok".to_owned()));
 }

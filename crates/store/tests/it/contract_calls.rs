@@ -145,8 +145,8 @@ async fn what_only_one_protocol_says_comes_back_to_the_letter(store: Arc<dyn Sto
             panic!("the call has ended")
         };
         let extra = extra_of(again);
-        assert_eq!(extra.said_by("mcp").map(RawValue::get), Some(said));
-        assert!(extra.said_by("opentool").is_none());
+        assert_eq!(extra.of_protocol("mcp").map(RawValue::get), Some(said));
+        assert!(extra.of_protocol("opentool").is_none());
     }
     let task = new("alice");
     store.task_submit(&task).await.unwrap();

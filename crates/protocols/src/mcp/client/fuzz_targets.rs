@@ -57,7 +57,7 @@ fn listed_tool(data: &[u8]) {
     match tool(&raw) {
         Ok(tool) => {
             assert!(value.is_null() || !value.is_object() || value["name"] == *tool.name);
-            assert_eq!(tool.extra.said_by(crate::mcp::MCP).map(RawValue::get), Some(raw.get()));
+            assert_eq!(tool.extra.of_protocol(crate::mcp::MCP).map(RawValue::get), Some(raw.get()));
         }
         Err((name, reason)) => assert!(!reason.is_empty() && name.len() <= data.len() + 1),
     }
@@ -80,7 +80,7 @@ fn results(data: &[u8]) {
     match result(raw.clone()) {
         Called::Ended(Outcome::Returned(output)) => {
             assert_ne!(value["isError"], true, "a failure is taken as a success");
-            assert_eq!(output.extra.said_by(crate::mcp::MCP).map(RawValue::get), Some(raw.get()));
+            assert_eq!(output.extra.of_protocol(crate::mcp::MCP).map(RawValue::get), Some(raw.get()));
         }
         Called::Ended(Outcome::Failed(_)) => assert_eq!(value["isError"], true),
         Called::InputRequired { whole, .. } => assert!(asks && whole.get() == raw.get()),

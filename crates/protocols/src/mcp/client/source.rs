@@ -60,13 +60,13 @@ impl Source for Upstream {
         self.place.authorization().map(|authorization| authorization.needed_by_all())
     }
 
-    fn beside(&self) -> Passthrough {
+    fn offered(&self) -> Passthrough {
         self.listed.load().as_ref().map(|listed| listed.1.clone()).unwrap_or_default()
     }
 
-    fn beside_for<'a>(&'a self, grants: &'a Grants) -> BoxFuture<'a, Result<Passthrough, SourceError>> {
+    fn offered_to<'a>(&'a self, grants: &'a Grants) -> BoxFuture<'a, Result<Passthrough, SourceError>> {
         Box::pin(async move {
-            let Some(authorization) = self.place.authorization() else { return Ok(self.beside()) };
+            let Some(authorization) = self.place.authorization() else { return Ok(self.offered()) };
             let token = authorization.token(grants);
             let owner = Secret::new(token.as_ref().and_then(|token| token.to_str().ok()).unwrap_or_default());
             if let Some(known) = self.own_lists.find(&owner.sha256()) {
@@ -251,7 +251,7 @@ impl Upstream {
         }
         let token = authorization.and_then(|authorization| authorization.token(call.grants()));
         let credentials = bearing(credential_headers(call)?, token);
-        let params = OutgoingParams::by(call.extra().said_by(MCP))
+        let params = OutgoingParams::by(call.extra().of_protocol(MCP))
             .with("name", serde_json::to_string(call.tool_name()).expect("a text is writable"))
             .with("arguments", call.arguments().text().get());
         let following = Following::new(progress, params.capabilities(), call.caller().shared_name());

@@ -45,7 +45,7 @@ impl OpenTool {
 impl Function {
     /// A tool as we serve it. One that came by OpenTool is told in its own words.
     pub fn of_entry(entry: &Entry) -> Function {
-        let own = entry.tool.extra.said_by(PROTOCOL).and_then(|said| Function::read(said.get()));
+        let own = entry.tool.extra.of_protocol(PROTOCOL).and_then(|said| Function::read(said.get()));
         let mut function = own.unwrap_or_else(|| Function::of_tool(&entry.tool));
         function.parameters.retain(|parameter| !entry.fills(&parameter.name));
         function.name = entry.flat.to_string();

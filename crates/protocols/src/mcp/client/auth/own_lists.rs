@@ -1,4 +1,4 @@
-//! What a server shows to the owner of each token beside tools, kept for a short time and for that owner alone.
+//! What a server shows to the owner of each token besides tools, kept for a short time and for that owner alone.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

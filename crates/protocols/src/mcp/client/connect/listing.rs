@@ -44,7 +44,7 @@ pub(in crate::mcp) async fn everything(
     Ok((listing, offered))
 }
 
-/// What stands beside tools for the owner of these credentials.
+/// What stands besides tools for the owner of these credentials.
 pub(in crate::mcp) async fn prompts_and_resources(
     connection: &Connection,
     credentials: &HeaderMap,

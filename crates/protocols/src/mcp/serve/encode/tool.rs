@@ -14,7 +14,7 @@ use crate::mcp::members::Members;
 use crate::mcp::revision::Revision;
 
 pub(in crate::mcp) fn tool(entry: &Entry, revision: Revision) -> RawJson {
-    let Some(listed) = entry.tool.extra.said_by(MCP) else { return native_tool(entry, revision) };
+    let Some(listed) = entry.tool.extra.of_protocol(MCP) else { return native_tool(entry, revision) };
     let Some(mut members) = Members::read(listed) else { return native_tool(entry, revision) };
     members.put("name", &*entry.flat);
     if entry.reshaped {

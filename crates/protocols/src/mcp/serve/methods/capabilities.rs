@@ -1,5 +1,7 @@
 //! What we declare that we can do.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use toolmux_core::gateway::Gateway;
 
@@ -9,7 +11,7 @@ use crate::mcp::serve::request::Capability;
 use crate::mcp::wire::TASKS;
 
 /// Prompts, resources and completions are there only when a source has them.
-pub(in crate::mcp) fn capabilities(gateway: &Gateway, revision: Revision) -> Value {
+pub(in crate::mcp) fn capabilities(gateway: &Arc<Gateway>, revision: Revision) -> Value {
     let offered = Offered::of(gateway);
     let mut capabilities = json!({ "tools": { "listChanged": true }, "logging": {} });
     if offered.has(Capability::Prompts) {

@@ -10,7 +10,7 @@ use crate::mcp::serve::encode::page::Freshness;
 use crate::mcp::serve::request::Exchange;
 use crate::mcp::wire::{Reply, our_meta, text_of};
 
-/// What there is beside tools is known only once sources have been heard of.
+/// What there is besides tools is known only once sources have been heard of.
 pub(in crate::mcp) async fn answer(exchange: Exchange) -> Reply {
     let (gateway, peer) = (&exchange.gateway, &exchange.peer);
     gateway.sources().wait_until_started().await;

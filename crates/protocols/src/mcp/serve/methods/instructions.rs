@@ -22,8 +22,8 @@ pub(in crate::mcp) fn instructions(gateway: &Arc<Gateway>, caller: &Caller) -> S
     let catalog = gateway.catalog();
     let seen: HashSet<&str> = catalog.newest(caller).map(|entry| entry.source()).collect();
     let mut text = OURS.to_owned();
-    for offer in gateway.offers(MCP) {
-        let instructions = PromptsAndResources::read(&offer.said).instructions;
+    for offer in gateway.relays().offers(MCP) {
+        let instructions = PromptsAndResources::read(&offer.passthrough).instructions;
         let Some(instructions) = instructions.filter(|_| seen.contains(&*offer.source)) else { continue };
         let part = match instructions.char_indices().nth(MOST_OF_ONE) {
             Some((end, _)) => format!("\n\n# {}\n{}…", offer.toolkit, &instructions[..end]),

@@ -76,7 +76,7 @@ pub(in crate::mcp) async fn answer(exchange: Exchange) -> Reply {
         () = follower.follow(&filter, &tagged) => {}
         () = notifier.notify_of(filter.resource_subscriptions.iter()) => {}
         () = tasks => {}
-        () = exchange.gateway.closing() => {}
+        () = exchange.gateway.background().closing() => {}
     }
     let mut meta = Members::default();
     meta.put(SERVER_INFO, &US);
@@ -121,7 +121,7 @@ pub(in crate::mcp) async fn follow_all(
     tokio::select! {
         () = follower.follow(&all, &nothing) => {}
         () = notifier.notify_session(session_state) => {}
-        () = gateway.closing() => {}
+        () = gateway.background().closing() => {}
     }
 }
 

@@ -1,4 +1,4 @@
-//! What MCP sources have beside tools: prompts, resources and completions, under the names of the one rule that tools
+//! What MCP sources have besides tools: prompts, resources and completions, under the names of the one rule that tools
 //! have too.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,15 +15,15 @@ use crate::mcp::serve::questions::suspended;
 use crate::mcp::serve::request::{Capability, Exchange};
 use crate::mcp::wire::{Fault, Params, Reply};
 
-/// What any source has beside tools.
+/// What any source has besides tools.
 #[derive(Default)]
 pub(in crate::mcp) struct Offered(Vec<Capability>);
 
 impl Offered {
-    pub(in crate::mcp) fn of(gateway: &Gateway) -> Self {
+    pub(in crate::mcp) fn of(gateway: &Arc<Gateway>) -> Self {
         let mut offered = Offered::default();
-        for offer in gateway.offers(MCP) {
-            let lists = PromptsAndResources::read(&offer.said);
+        for offer in gateway.relays().offers(MCP) {
+            let lists = PromptsAndResources::read(&offer.passthrough);
             let has = [
                 (Capability::Prompts, lists.prompts.is_some()),
                 (Capability::Resources, lists.resources.is_some() || lists.templates.is_some()),
@@ -66,7 +66,7 @@ impl Offers {
             return Err(suspended::resume(state, params, exchange).await);
         }
         offered.check(exchange).map_err(Err)?;
-        let all = exchange.gateway.offers_for(&exchange.peer.caller, MCP).await;
+        let all = exchange.gateway.relays().offers_for(&exchange.peer.caller, MCP).await;
         Ok(Offers { all, freshness })
     }
 
@@ -78,7 +78,7 @@ impl Offers {
     ) -> Vec<RawJson> {
         let mut all = Vec::new();
         for offer in &self.all {
-            let items = list(PromptsAndResources::read(&offer.said)).unwrap_or_default();
+            let items = list(PromptsAndResources::read(&offer.passthrough)).unwrap_or_default();
             all.extend(items.into_iter().filter_map(|item| keep(offer, item)));
         }
         all
@@ -98,7 +98,7 @@ impl Offers {
 
 /// Whether the caller may use something of a source, by its own name there.
 pub(in crate::mcp) fn permitted(exchange: &Exchange, offer: &Offer, own: &str) -> bool {
-    exchange.gateway.permits(&exchange.peer.caller, &offer.toolkit, own)
+    exchange.gateway.relays().permits(&exchange.peer.caller, &offer.toolkit, own)
 }
 
 /// The `name` of an item of a list.
@@ -117,8 +117,8 @@ pub(in crate::mcp) fn fingerprint(
     list: for<'a> fn(PromptsAndResources<'a>) -> Vec<&'a RawValue>,
 ) -> u64 {
     let mut hasher = DefaultHasher::new();
-    for offer in gateway.offers(MCP) {
-        let lists = PromptsAndResources::read(&offer.said);
+    for offer in gateway.relays().offers(MCP) {
+        let lists = PromptsAndResources::read(&offer.passthrough);
         lists.changes.hash(&mut hasher);
         for item in list(lists) {
             item.get().hash(&mut hasher);

@@ -46,7 +46,7 @@ pub(in crate::mcp) fn find(exchange: &Exchange, offers: &[Offer], name: &str) ->
     let found = |offer: &Offer, item| FoundItem { source: offer.source.clone(), item, missing: missing() };
     let mut left_out = None;
     for offer in offers {
-        for prompt in PromptsAndResources::read(&offer.said).prompts.unwrap_or_default() {
+        for prompt in PromptsAndResources::read(&offer.passthrough).prompts.unwrap_or_default() {
             let own = name_of(prompt).unwrap_or_default();
             if flat(offer, &own) != name {
                 continue;

@@ -47,12 +47,12 @@ pub(in crate::mcp) async fn relay(
     let relay = Relay { protocol: MCP, caller: Arc::clone(peer.caller.shared_name()), method, item, params };
     let gateway = Arc::clone(&exchange.gateway);
     if !exchange.out.is_open() && !peer.capabilities.can_be_asked() {
-        let answer = gateway.relay(&peer.caller, &source, &relay, &Progress::unheard()).await;
+        let answer = gateway.relays().send(&peer.caller, &source, &relay, &Progress::unheard()).await;
         return encode(answer, &peer, caching, missing);
     }
     let work = |progress: Progress| -> BoxFuture<'static, Reply> {
         Box::pin(async move {
-            let answer = gateway.relay(&peer.caller, &source, &relay, &progress).await;
+            let answer = gateway.relays().send(&peer.caller, &source, &relay, &progress).await;
             encode(answer, &peer, caching, missing)
         })
     };

@@ -71,7 +71,8 @@ impl ResourceNotifier<'_> {
         let caller = Arc::clone(self.peer.caller.shared_name());
         let item = uri.to_owned();
         let relay = Relay { protocol: MCP, caller, method: LISTEN.to_owned(), item, params };
-        let mut listening = std::pin::pin!(self.gateway.listen(&self.peer.caller, source, &relay, &progress));
+        let mut listening =
+            std::pin::pin!(self.gateway.relays().listen(&self.peer.caller, source, &relay, &progress));
         loop {
             tokio::select! {
                 Some(update) = updates.recv() => if let Update::Data(params) = update {

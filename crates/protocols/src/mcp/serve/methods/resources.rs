@@ -1,5 +1,7 @@
 //! `resources/list`, `resources/templates/list` and `resources/read`, and which source has a resource.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -71,7 +73,7 @@ pub(in crate::mcp) fn check_length(uri: &str) -> Result<(), Fault> {
 
 /// The source of a resource: one from which the caller may have it, or else any, which the gateway refuses.
 pub(in crate::mcp) fn holder<'a>(
-    gateway: &Gateway,
+    gateway: &Arc<Gateway>,
     caller: &Caller,
     offers: &'a [Offer],
     uri: &str,
@@ -84,27 +86,27 @@ pub(in crate::mcp) fn holder<'a>(
 
 /// The source from which the caller may have a resource.
 pub(in crate::mcp) fn permitted_holder<'a>(
-    gateway: &Gateway,
+    gateway: &Arc<Gateway>,
     caller: &Caller,
     offers: &'a [Offer],
     uri: &str,
 ) -> Option<&'a Offer> {
-    let permitted = |offer: &&Offer| gateway.permits(caller, &offer.toolkit, uri);
+    let permitted = |offer: &&Offer| gateway.relays().permits(caller, &offer.toolkit, uri);
     holder_of(&offers.iter().filter(permitted).collect::<Vec<_>>(), uri)
 }
 
 /// One that lists it, or else one with a template that it fits.
 fn holder_of<'a>(allowed: &[&'a Offer], uri: &str) -> Option<&'a Offer> {
     let listed = |offer: &&Offer| {
-        let resources = PromptsAndResources::read(&offer.said).resources.unwrap_or_default();
+        let resources = PromptsAndResources::read(&offer.passthrough).resources.unwrap_or_default();
         resources.iter().any(|resource| uri_of(resource).as_deref() == Some(uri))
     };
     let fitting = |offer: &&Offer| {
-        let templates = PromptsAndResources::read(&offer.said).templates.unwrap_or_default();
+        let templates = PromptsAndResources::read(&offer.passthrough).templates.unwrap_or_default();
         templates.iter().any(|t| template_of(t).is_some_and(|template| matches(&template, uri)))
     };
     let has_any = |offer: &&Offer| {
-        let lists = PromptsAndResources::read(&offer.said);
+        let lists = PromptsAndResources::read(&offer.passthrough);
         lists.resources.is_some() || lists.templates.is_some()
     };
     let only_of = |which: fn(&Offer) -> bool| {

@@ -1,5 +1,7 @@
 //! `resources/subscribe` and `resources/unsubscribe` of the handshake era, and which resources can be followed in either.
 
+use std::sync::Arc;
+
 use toolmux_core::gateway::{Gateway, Offer};
 use toolmux_core::refusal::Refusal;
 
@@ -18,10 +20,10 @@ const MOST_ASKED: usize = 10 * MOST_SUBSCRIPTIONS;
 pub(in crate::mcp) async fn subscribe(exchange: Exchange) -> Reply {
     let (uri, session) = named(&exchange)?;
     let (gateway, peer) = (&exchange.gateway, &exchange.peer);
-    let offers = gateway.offers_for(&peer.caller, MCP).await;
+    let offers = gateway.relays().offers_for(&peer.caller, MCP).await;
     let source = resources::holder(gateway, &peer.caller, &offers, uri).and_then(followed_at);
     let source = source.ok_or_else(|| resources::not_found(&exchange, uri))?;
-    match gateway.check_relay(&peer.caller, &source, uri).await {
+    match gateway.relays().check(&peer.caller, &source, uri).await {
         Ok(()) => {}
         Err(Refusal::NotPermitted { .. }) => return Err(resources::not_found(&exchange, uri)),
         Err(refusal) => return refusal::relay_refused(&refusal, peer),
@@ -62,10 +64,12 @@ pub(in crate::mcp) async fn followable(exchange: &Exchange, mut uris: Vec<String
     uris.retain(|uri| resources::check_length(uri).is_ok());
     uris.truncate(MOST_ASKED);
     let (gateway, caller) = (&exchange.gateway, &exchange.peer.caller);
-    let offers = gateway.offers_for(caller, MCP).await;
+    let offers = gateway.relays().offers_for(caller, MCP).await;
     uris.retain(|uri| {
         let holder = resources::permitted_holder(gateway, caller, &offers, uri);
-        holder.is_some_and(|holder| !holder.locked && PromptsAndResources::read(&holder.said).subscriptions)
+        holder.is_some_and(|holder| {
+            !holder.locked && PromptsAndResources::read(&holder.passthrough).subscriptions
+        })
     });
     uris.truncate(MOST_SUBSCRIPTIONS);
     let mut bytes = 0;
@@ -77,12 +81,12 @@ pub(in crate::mcp) async fn followable(exchange: &Exchange, mut uris: Vec<String
 }
 
 /// The source that a resource can be followed at.
-pub(in crate::mcp) async fn source_of(gateway: &Gateway, peer: &Peer, uri: &str) -> Option<String> {
-    let offers = gateway.offers_for(&peer.caller, MCP).await;
+pub(in crate::mcp) async fn source_of(gateway: &Arc<Gateway>, peer: &Peer, uri: &str) -> Option<String> {
+    let offers = gateway.relays().offers_for(&peer.caller, MCP).await;
     resources::permitted_holder(gateway, &peer.caller, &offers, uri).and_then(followed_at)
 }
 
 /// The source of an offer, if it tells of resources that change.
 fn followed_at(holder: &Offer) -> Option<String> {
-    PromptsAndResources::read(&holder.said).subscriptions.then(|| holder.source.clone())
+    PromptsAndResources::read(&holder.passthrough).subscriptions.then(|| holder.source.clone())
 }

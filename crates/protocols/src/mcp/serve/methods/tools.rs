@@ -97,7 +97,7 @@ fn read(exchange: &mut Exchange) -> Result<(Request, Structure, Option<Plan>), F
     let (params, entry) = (exchange.params()?, exchange.tool());
     let structure = Structure::of(entry, exchange.peer.revision);
     let plan = Plan::of(exchange, params, entry)?;
-    if entry.is_some_and(|entry| entry.tool.extra.said_by(MCP).is_some()) {
+    if entry.is_some_and(|entry| entry.tool.extra.of_protocol(MCP).is_some()) {
         let params = if plan.is_some() {
             relayed_params::of_task(exchange)
         } else {

@@ -52,7 +52,7 @@ pub(in crate::mcp) enum Streams {
     UntilClosed,
 }
 
-/// What sources may have beside tools.
+/// What sources may have besides tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::mcp) enum Capability {
     Prompts,

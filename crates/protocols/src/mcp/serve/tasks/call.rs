@@ -28,7 +28,7 @@ const QUICK: Duration = Duration::from_millis(500);
 /// Whether a tool may run as a task. Tools of our own may. Of a tool that came by MCP its server knows best; what
 /// it does not say is `forbidden` where 2025-11-25 is spoken.
 fn support(entry: &Entry) -> Option<TaskSupport> {
-    let own = || entry.tool.extra.said_by(MCP).is_none().then_some(TaskSupport::Optional);
+    let own = || entry.tool.extra.of_protocol(MCP).is_none().then_some(TaskSupport::Optional);
     entry.hints.tasks.or_else(own)
 }
 

@@ -49,7 +49,7 @@ impl Sessions {
             Ok(caller) => caller,
             Err(refusal) => return protected::turned_away(web, &parts, &refusal),
         };
-        if web.gateway.is_closing() {
+        if web.gateway.background().is_closing() {
             return refused(StatusCode::SERVICE_UNAVAILABLE, "The server is stopping");
         }
         let (out, messages) = Outlet::channel(web.gateway.memory());
@@ -61,7 +61,7 @@ impl Sessions {
         let endpoint = format!("{}?sessionId={}", address(&web.gateway, &parts), session.id);
         let gateway = Arc::clone(&web.gateway);
         let last = Box::pin(async move {
-            gateway.closing().await;
+            gateway.background().closing().await;
             session.conversation.finished().await;
             None
         });
@@ -144,7 +144,7 @@ impl Drop for Session {
 
 /// Where messages are posted, as the caller has to write it: below what a proxy adds, and below its toolset.
 fn address(gateway: &Gateway, parts: &Parts) -> String {
-    let public = gateway.admission_info().public_url.and_then(|public| url::Url::parse(&public).ok());
+    let public = gateway.admission().info().public_url.and_then(|public| url::Url::parse(&public).ok());
     let prefix = public.map(|public| public.path().trim_end_matches('/').to_owned()).unwrap_or_default();
     let toolset = parts.extensions.get::<AskedToolset>();
     let toolset = toolset.map(|asked| format!("/sets/{}", asked.0)).unwrap_or_default();

@@ -59,7 +59,7 @@ pub(in crate::mcp) fn turned_away(web: &Web, parts: &Parts, refusal: &Refusal) -
 
 /// Without an issuer there are only keys, which no document leads to.
 fn challenge(web: &Web, parts: &Parts, error: Option<&str>) -> HeaderValue {
-    let entrance = web.gateway.admission_info();
+    let entrance = web.gateway.admission().info();
     let mut parameters = Vec::new();
     if let Some(error) = error {
         parameters.push(format!("error=\"{error}\""));
@@ -79,7 +79,7 @@ fn challenge(web: &Web, parts: &Parts, error: Option<&str>) -> HeaderValue {
 }
 
 fn document(web: &Web, headers: &HeaderMap, path: &str) -> Response {
-    let entrance = web.gateway.admission_info();
+    let entrance = web.gateway.admission().info();
     let Some(issuer) = entrance.issuer else {
         return (StatusCode::NOT_FOUND, "no `issuer` is configured under `[jwt]`\n").into_response();
     };

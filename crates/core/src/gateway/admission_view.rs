@@ -1,0 +1,62 @@
+//! What is known of the rules of admission besides whom they let in.
+
+use tokio::sync::watch;
+
+use super::admit::{Credential, lacks_scope};
+use super::{Gateway, Settings};
+use crate::call::Caller;
+
+/// The rules of admission, as protocols ask about them. Whom they let in is [`Gateway::admit`] to say.
+#[derive(Clone, Copy)]
+pub struct AdmissionView<'a>(&'a Gateway);
+
+/// How to be admitted, for clients that are not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdmissionInfo {
+    /// Where callers reach this server, when that is configured.
+    pub public_url: Option<String>,
+    /// Who issues the tokens that are accepted.
+    pub issuer: Option<String>,
+    /// The scopes that a token must have.
+    pub scopes: Vec<String>,
+}
+
+impl Gateway {
+    /// The rules of admission.
+    pub fn admission(&self) -> AdmissionView<'_> {
+        AdmissionView(self)
+    }
+}
+
+impl AdmissionView<'_> {
+    /// True for a credential that would be accepted if it had more scopes.
+    pub fn lacks_scope(self, credential: Credential<'_>) -> bool {
+        lacks_scope(&self.0.settings.load().admission, credential)
+    }
+
+    /// Whether a caller is told the developer half of messages.
+    pub fn is_developer(self, caller: &Caller) -> bool {
+        self.0.settings.load().is_developer(caller)
+    }
+
+    /// What may be told to clients that are not admitted.
+    pub fn info(self) -> AdmissionInfo {
+        let settings: &Settings = &self.0.settings.load();
+        let jwt = settings.admission.jwt.as_ref();
+        AdmissionInfo {
+            public_url: settings.public_url.clone(),
+            issuer: jwt.and_then(|rules| rules.issuer.clone()),
+            scopes: jwt.map(|rules| rules.scopes.clone()).unwrap_or_default(),
+        }
+    }
+
+    /// How often the rules were replaced. As long as this stays the same, whoever was admitted still is.
+    pub fn generation(self) -> u64 {
+        self.0.admission_changes.count()
+    }
+
+    /// Changes whenever [`AdmissionView::generation`] does, for streams that have to end then.
+    pub fn changes(self) -> watch::Receiver<u64> {
+        self.0.admission_changes.subscribe()
+    }
+}
