@@ -28,7 +28,18 @@ pub(crate) const FOLLOWERS: Benchmark = Benchmark {
 /// Runs one part; the promises are about its rows, in order.
 fn run(bench: &Bench<'_>, part: &str, promises: &[(&'static str, f64)]) -> anyhow::Result<Report> {
     let mut cargo = bench.workspace.cargo();
-    cargo.args(["bench", "--quiet", "--package", "toolmux", "--bench", "ats", "--", part]);
+    cargo.args([
+        "bench",
+        "--quiet",
+        "--profile",
+        "dist",
+        "--package",
+        "toolmux",
+        "--bench",
+        "ats",
+        "--",
+        part,
+    ]);
     let output = process::capture(&mut cargo)?;
     let mut report = Report::new(&["us or kB"]);
     for line in output.lines() {

@@ -12,7 +12,16 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
 
 fn run(bench: &Bench<'_>) -> anyhow::Result<Report> {
     let mut cargo = bench.workspace.cargo();
-    cargo.args(["bench", "--quiet", "--package", "toolmux-core", "--bench", "gateway_path"]);
+    cargo.args([
+        "bench",
+        "--quiet",
+        "--profile",
+        "dist",
+        "--package",
+        "toolmux-core",
+        "--bench",
+        "gateway_path",
+    ]);
     let output = process::capture(&mut cargo)?;
     let mut report = Report::new(&["ns/call"]);
     for line in output.lines() {

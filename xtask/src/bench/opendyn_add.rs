@@ -23,7 +23,7 @@ const LIMITS: [(&str, &str, f64); 3] = [
 
 fn run(bench: &Bench<'_>) -> anyhow::Result<Report> {
     let mut cargo = bench.workspace.cargo();
-    cargo.args(["bench", "--quiet", "--package", "toolmux", "--bench", "opendyn"]);
+    cargo.args(["bench", "--quiet", "--profile", "dist", "--package", "toolmux", "--bench", "opendyn"]);
     let output = process::capture(&mut cargo)?;
     let mut report = Report::new(&["ns"]);
     report.rows = output

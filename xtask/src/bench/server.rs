@@ -1,4 +1,4 @@
-//! A server under measurement: built in release mode, started on a free port, ended with its owner.
+//! A server under measurement: built as for a release, started on a free port, ended with its owner.
 
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -50,16 +50,17 @@ impl Program {
         process::run(workspace.cargo().args([
             "build",
             "--quiet",
-            "--release",
+            "--profile",
+            "dist",
             "--package",
             package,
             kind,
             name,
         ]))?;
-        let release = workspace.target.join("release");
+        let built = workspace.target.join("dist");
         Ok(match self {
-            Self::Binary { .. } => release.join(name),
-            Self::Example { .. } => release.join("examples").join(name),
+            Self::Binary { .. } => built.join(name),
+            Self::Example { .. } => built.join("examples").join(name),
         })
     }
 }

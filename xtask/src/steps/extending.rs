@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
-use super::cargo_tests;
+use super::{built_dependencies, cargo_tests};
 use crate::process;
 use crate::steps::Tally;
 use crate::tidy::tracked;
@@ -25,8 +25,10 @@ pub(super) fn run(workspace: &Workspace, tally: &mut Tally) -> anyhow::Result<()
     }
     // A build folder of its own: cargo takes a build of the same crate in another folder for its own, and the next
     // `cargo test` of the checkout would run what the changes made.
+    let build = workspace.cache().join("extending-build");
+    built_dependencies::share(&workspace.target.join("debug"), &build.join("debug"))?;
     let mut command = workspace.cargo();
-    command.current_dir(&tree).env("CARGO_TARGET_DIR", workspace.cache().join("extending-build"));
+    command.current_dir(&tree).env("CARGO_TARGET_DIR", build);
     command.args(["test", "--package", "toolmux-protocols", "--test", "it", "--"]).args(&tests);
     let mut counts = Tally::default();
     cargo_tests::count(&mut command, &mut counts)?;

@@ -1,5 +1,6 @@
 //! `cargo xtask test`: the steps in their order, the first failure ends the run.
 
+mod built_dependencies;
 mod cargo_tests;
 mod extending;
 mod memory;
