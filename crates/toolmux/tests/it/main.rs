@@ -23,6 +23,7 @@ mod opendyn_gallery;
 mod opendyn_loopback;
 mod opendyn_workers;
 mod opentool;
+mod packaging;
 #[path = "../../../store/tests/it/postgres_server.rs"]
 mod postgres_server;
 mod process;
