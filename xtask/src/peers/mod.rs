@@ -19,6 +19,7 @@ use crate::need;
 use crate::steps::Tally;
 use crate::workspace::Workspace;
 
+use self::environment::Folders;
 pub(crate) use self::suite::Suite;
 
 pub(crate) const SUITES: &[Suite] = &[
@@ -41,6 +42,12 @@ pub(crate) fn run(workspace: &Workspace, suites: &[Suite], tally: &mut Tally) ->
     let binary = workspace.debug_program()?;
     let cache = workspace.cache().join("peers");
     run_all(suites, tally, |suite| suite.run(&binary, &workspace.root, &cache))
+}
+
+/// Installs the packages of every suite.
+pub(crate) fn prepare(workspace: &Workspace) -> anyhow::Result<()> {
+    let cache = workspace.cache().join("peers");
+    SUITES.iter().try_for_each(|suite| suite.prepare(&Folders::of(suite.name, &cache)))
 }
 
 /// The suite that is only run by hand: real MCP servers in large numbers.

@@ -31,14 +31,20 @@ pub(crate) struct Suite {
 }
 
 impl Suite {
-    pub(crate) fn run(&self, binary: &Path, root: &Path, cache: &Path) -> anyhow::Result<()> {
-        let folders = Folders::of(self.name, cache);
+    /// Installs its packages, unless they are there.
+    pub(crate) fn prepare(&self, folders: &Folders) -> anyhow::Result<()> {
         if !self.python.is_empty() {
             python::prepare(&folders.python, self.python)?;
         }
         if !self.node.is_empty() {
             node::prepare(&folders.node, self.node)?;
         }
+        Ok(())
+    }
+
+    pub(crate) fn run(&self, binary: &Path, root: &Path, cache: &Path) -> anyhow::Result<()> {
+        let folders = Folders::of(self.name, cache);
+        self.prepare(&folders)?;
         empty(&folders.scratch)?;
         let mut command = Command::new("timeout");
         command.args(["--kill-after=5", &self.limit.as_secs().to_string()]).args(self.command);

@@ -8,6 +8,7 @@ mod setup;
 mod tally;
 
 use std::process::ExitCode;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
@@ -54,14 +55,26 @@ struct Ended {
 }
 
 pub(crate) fn run(workspace: &Workspace, chosen: &[Step]) -> ExitCode {
-    let steps = Step::value_variants().iter().filter(|step| chosen.is_empty() || chosen.contains(step));
+    let is_chosen = |step: &Step| chosen.is_empty() || chosen.contains(step);
+    let steps = Step::value_variants().iter().copied().filter(is_chosen);
     let mut ended: Vec<Ended> = Vec::new();
-    for step in steps {
-        ended.push(take(workspace, *step));
-        if ended.last().is_some_and(|last| last.failure.is_some()) {
-            break;
+    thread::scope(|scope| {
+        let mut downloads = None;
+        for step in steps {
+            if step == Step::Peers {
+                downloads.take().map(ScopedJoinHandle::join);
+            }
+            ended.push(take(workspace, step));
+            if ended.last().is_some_and(|last| last.failure.is_some()) {
+                break;
+            }
+            // Packages of the peers come over the network while the processors compile. What fails is tried again, and
+            // told, by the step itself.
+            if step == Step::Setup && is_chosen(&Step::Peers) {
+                downloads = Some(scope.spawn(|| peers::prepare(workspace).ok()));
+            }
         }
-    }
+    });
     summarise(&ended)
 }
 
