@@ -3,8 +3,7 @@
 use axum::response::Response;
 use http::StatusCode;
 use toolmux_core::ports::broker::ConsentRequest;
-
-use crate::page::{Html, whole};
+use toolmux_http::serve::page::{Html, whole};
 
 /// The field that holds the value of the form.
 pub(crate) const FORM_TOKEN: &str = "form";

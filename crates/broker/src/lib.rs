@@ -13,7 +13,6 @@ mod endpoint;
 mod flow;
 mod identity;
 mod owner;
-mod page;
 mod provider;
 mod providers;
 mod registration;

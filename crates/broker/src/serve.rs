@@ -12,12 +12,12 @@ use toolmux_core::message::Message;
 use toolmux_core::ports::broker::{
     Broker, ChallengeStatus, ConsentRequest, Finished, OAuthCallback, Proof, StartFrom, Started,
 };
+use toolmux_http::serve::page::page;
 use toolmux_http::serve::{Access, PathPart, Routes, Served, Web, json};
 use url::form_urlencoded;
 
 use crate::consent_page::{FORM_TOKEN, PROOF, SIGN_IN, YES, consent_page};
 use crate::cookie::{Cookies, shown};
-use crate::page::page;
 use crate::registration::DOCUMENT;
 
 /// The largest form, in bytes: tokens are some thousand long.

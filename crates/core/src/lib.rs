@@ -38,7 +38,7 @@ pub mod redact;
 pub mod refusal;
 pub mod requirements;
 pub mod schema;
-mod schema_repair;
+pub mod schema_repair;
 pub mod secret;
 pub mod size;
 pub mod sources;

@@ -1,5 +1,6 @@
 //! What came of a call whose tool ran.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -59,6 +60,20 @@ impl Output {
 }
 
 impl Output {
+    /// The value, or what the tool gave instead of one: its only text, or its blocks of content. For protocols whose
+    /// answers are one JSON value.
+    pub fn plain_value(&self) -> Cow<'_, RawValue> {
+        if self.content.is_empty() || self.value.get() != "null" {
+            return Cow::Borrowed(&self.value);
+        }
+        let only = match &self.content[..] {
+            [only] => only.as_text().and_then(|text| to_raw(&text).ok()),
+            _ => None,
+        };
+        let blocks = || -> RawJson { to_raw(&self.content).expect("raw JSON is always writable") };
+        Cow::Owned(only.unwrap_or_else(blocks))
+    }
+
     /// The content blocks; when the tool gave none, its value as a block of text, and nothing for `null`.
     pub fn blocks(&self) -> Vec<Content> {
         match serde_json::from_str::<serde_json::Value>(self.value.get()) {

@@ -16,6 +16,7 @@ pub mod opentool;
 mod operations;
 pub mod oxp;
 pub mod registry;
+mod rest;
 pub mod workflow;
 
 use toolmux_http::serve::Served;
@@ -30,6 +31,7 @@ pub const SERVED: &[Served] = &[
     ats::SERVED,
     mcp::SERVED,
     mcp::SERVED_SSE,
+    rest::SERVED,
     model::SERVED,
     operations::SERVED,
 ];

@@ -10,6 +10,7 @@ mod opentool;
 mod oxp;
 mod packaging;
 mod python;
+mod rest;
 mod stamp;
 mod suite;
 
@@ -31,6 +32,7 @@ pub(crate) const SUITES: &[Suite] = &[
     mcp::WORLD,
     mcp::RUST_SDK,
     model::SUITE,
+    rest::SUITE,
     packaging::SUITE,
 ];
 

@@ -19,6 +19,8 @@ pub struct AdmissionInfo {
     pub issuer: Option<String>,
     /// The scopes that a token must have.
     pub scopes: Vec<String>,
+    /// Nobody has to prove anything.
+    pub is_open: bool,
 }
 
 impl Gateway {
@@ -47,6 +49,7 @@ impl AdmissionView<'_> {
             public_url: settings.public_url.clone(),
             issuer: jwt.and_then(|rules| rules.issuer.clone()),
             scopes: jwt.map(|rules| rules.scopes.clone()).unwrap_or_default(),
+            is_open: settings.admission.is_open(),
         }
     }
 

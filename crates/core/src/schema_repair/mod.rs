@@ -10,4 +10,5 @@ mod references;
 mod repair;
 mod walk;
 
+pub use self::repair::readable;
 pub(crate) use self::repair::{Repaired, compile};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::walk::{Mode, Walk};
 use crate::schema::{Schema, SchemaError, Validator, is_too_long};
@@ -39,6 +39,19 @@ pub(crate) fn compile(schema: &Schema) -> Result<Repaired, SchemaError> {
     Ok(Repaired { schema: stripped, validator, repairs })
 }
 
+/// A schema that every reader of JSON Schema 2020-12 takes, for documents that hold the schemas of many tools: one that
+/// cannot be read would make the whole document unreadable. What has no meaning there is left out. The result is an
+/// object, also for a schema that is true or false.
+pub fn readable(schema: &Value) -> Value {
+    let mut value = schema.clone();
+    Walk::over_any(&mut value);
+    match value {
+        object @ Value::Object(_) => object,
+        Value::Bool(false) => json!({ "not": {} }),
+        _ => json!({}),
+    }
+}
+
 /// True when `nullable: true` stands anywhere, be it in a schema or in a value.
 fn mentions_nullable(value: &Value) -> bool {
     match value {
@@ -53,7 +66,6 @@ fn mentions_nullable(value: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::json;
 
     use super::*;
 

@@ -35,20 +35,32 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    /// Repairs a schema; gives what was changed.
+    /// Repairs an input schema; gives what was changed.
     pub(super) fn over(root: &mut Value, mode: Mode) -> Vec<String> {
-        let dangling = Dangling::of(root);
-        let mut walk = Walk { mode, dangling, path: String::new(), told: Vec::new(), repairs: 0 };
+        let mut walk = Walk::new(root, mode);
         if let Value::Object(members) = root {
             walk.root_type(members);
         }
+        walk.run(root)
+    }
+
+    /// Repairs a schema of any value.
+    pub(super) fn over_any(root: &mut Value) {
+        Walk::new(root, Mode::Repair).run(root);
+    }
+
+    fn new(root: &Value, mode: Mode) -> Self {
+        Walk { mode, dangling: Dangling::of(root), path: String::new(), told: Vec::new(), repairs: 0 }
+    }
+
+    fn run(mut self, root: &mut Value) -> Vec<String> {
         if is_schema(root) {
-            walk.schema(root, 0);
+            self.schema(root, 0);
         }
-        if let Some(more) = walk.repairs.checked_sub(MOST_TOLD).filter(|more| *more > 0) {
-            walk.told.push(format!("and {more} more"));
+        if let Some(more) = self.repairs.checked_sub(MOST_TOLD).filter(|more| *more > 0) {
+            self.told.push(format!("and {more} more"));
         }
-        walk.told
+        self.told
     }
 
     fn note(&mut self, keyword: &str, what: &str) {

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, StatusCode};
 use serde_json::value::RawValue;
-use sha2::{Digest, Sha256};
 use toolmux_core::call::Caller;
 use toolmux_core::catalog::Catalog;
 use toolmux_core::example::example_arguments;
 use toolmux_core::progress::Progress;
-use toolmux_http::serve::{Access, Routes, Served, ServerVersion, Web, curl, idempotency_key, json, trace};
+use toolmux_http::serve::{
+    Access, Routes, Served, ServerVersion, Web, curl, idempotency_key, json, tag_of, tagged, trace,
+};
 
 use super::document::OpenTool;
 use super::{stream, wire};
@@ -91,15 +92,8 @@ async fn load(State(web): State<Arc<Web>>, request: Request) -> Response {
     web.gateway.sources().wait_until_started().await;
     let catalog = web.gateway.catalog();
     let document = catalog.prepared("opentool", &caller, || document(&catalog, &caller));
-    let tag = catalog.prepared("opentool etag", &caller, || tag(&document));
-    let known = parts.headers.get(header::IF_NONE_MATCH).is_some_and(|known| names(known, &tag));
-    let (status, body) =
-        if known { (StatusCode::NOT_MODIFIED, Bytes::new()) } else { (StatusCode::OK, document) };
-    let mut response = json(status, body);
-    let tag = HeaderValue::from_maybe_shared(tag).expect("a tag is made of hexadecimal digits");
-    response.headers_mut().insert(header::ETAG, tag);
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    response
+    let tag = catalog.prepared("opentool etag", &caller, || tag_of(&document));
+    tagged(&parts.headers, tag, document)
 }
 
 /// Ends the server, where its configuration lets callers do that; elsewhere, and for callers who have a toolset,
@@ -131,16 +125,4 @@ fn document(catalog: &Catalog, caller: &Caller) -> Bytes {
         return Bytes::from_static(b"{}");
     }
     serde_json::to_vec(&document).expect("a document has text keys only").into()
-}
-
-fn tag(document: &Bytes) -> Bytes {
-    let digest: [u8; 32] = Sha256::digest(document).into();
-    let half = digest.first_chunk().copied().map_or(0, u128::from_be_bytes);
-    format!("\"{half:032x}\"").into()
-}
-
-/// True when a list of tags, each perhaps weak, has this one or any.
-fn names(known: &HeaderValue, tag: &Bytes) -> bool {
-    let Ok(known) = known.to_str() else { return false };
-    known.split(',').map(|tag| tag.trim().trim_start_matches("W/")).any(|k| k == "*" || k.as_bytes() == tag)
 }

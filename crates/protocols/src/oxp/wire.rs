@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use toolmux_core::arguments::{Arguments, ArgumentsError};
 use toolmux_core::call::Request;
-use toolmux_core::json_text::{RawJson, read_object, to_raw};
+use toolmux_core::json_text::read_object;
 use toolmux_core::message::Message;
 use toolmux_core::millis::millis;
 use toolmux_core::names::ToolRef;
-use toolmux_core::outcome::{Outcome, Output, ToolError};
+use toolmux_core::outcome::{Outcome, ToolError};
 use toolmux_core::redact::redacted;
 use toolmux_core::refusal::{Challenge, ParameterError, Refusal};
 use toolmux_core::requirements::Grants;
@@ -269,7 +269,7 @@ pub(super) fn encode(
     let text;
     let response = match outcome {
         Outcome::Returned(output) => {
-            text = value(output);
+            text = output.plain_value();
             CallToolResponse { call_id, duration, success: true, value: Some(&text), error: None }
         }
         Outcome::Failed(error) => CallToolResponse {
@@ -285,19 +285,6 @@ pub(super) fn encode(
         Form::Enveloped => serde_json::to_vec(&Enveloped { schema: SCHEMA, result: response }),
     };
     stamp(json(StatusCode::OK, bytes.expect("raw JSON and text are always writable")))
-}
-
-/// The value, or what a tool gave instead of one: its only text, or its blocks of content.
-fn value(output: &Output) -> Cow<'_, RawValue> {
-    if output.content.is_empty() || output.value.get() != "null" {
-        return Cow::Borrowed(&output.value);
-    }
-    let only = match &output.content[..] {
-        [only] => only.as_text().and_then(|text| to_raw(&text).ok()),
-        _ => None,
-    };
-    let blocks = || -> RawJson { to_raw(&output.content).expect("raw JSON is always writable") };
-    Cow::Owned(only.unwrap_or_else(blocks))
 }
 
 fn failure(error: &ToolError, half: DeveloperHalf) -> Failure<'_> {

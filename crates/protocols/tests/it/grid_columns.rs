@@ -19,17 +19,19 @@ pub(crate) enum Protocol {
     Ats,
     Mcp2025,
     Mcp2026,
+    Rest,
     Model,
 }
 
 impl Protocol {
-    pub(crate) const EVERY: [Protocol; 7] = [
+    pub(crate) const EVERY: [Protocol; 8] = [
         Protocol::Oxp,
         Protocol::OpenTool,
         Protocol::OpenToolStream,
         Protocol::Ats,
         Protocol::Mcp2025,
         Protocol::Mcp2026,
+        Protocol::Rest,
         Protocol::Model,
     ];
 
@@ -41,6 +43,7 @@ impl Protocol {
             Protocol::Ats => "ATS",
             Protocol::Mcp2025 => "MCP 2025",
             Protocol::Mcp2026 => "MCP 2026",
+            Protocol::Rest => "REST",
             Protocol::Model => "model",
         }
     }
@@ -97,11 +100,11 @@ async fn answer(server: &Server, mut wire: Wire, key: Option<&str>) -> (u16, Hea
     (status, headers, String::from_utf8(body).expect("text"))
 }
 
-/// JSON that is no call, with an id where the protocol has one. The body of ATS is the arguments alone.
+/// JSON that is no call, with an id where the protocol has one. The body of ATS and REST is the arguments alone.
 fn not_a_call(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Oxp | Protocol::OpenTool | Protocol::OpenToolStream | Protocol::Model => r#"{"id":"1"}"#,
-        Protocol::Ats => "[1]",
+        Protocol::Ats | Protocol::Rest => "[1]",
         Protocol::Mcp2025 | Protocol::Mcp2026 => r#"{"jsonrpc":"2.0","id":1}"#,
     }
 }
@@ -113,6 +116,7 @@ fn wire(protocol: Protocol, body: impl Into<String>) -> Wire {
         Protocol::OpenTool => "/opentool/call",
         Protocol::OpenToolStream => "/opentool/streamCall",
         Protocol::Ats => "/call_tool/Kit_Add",
+        Protocol::Rest => "/rest/Kit_Add",
         Protocol::Mcp2025 | Protocol::Mcp2026 => "/mcp",
         Protocol::Model => "/model/anthropic/run",
     };
@@ -137,6 +141,7 @@ fn call(protocol: Protocol, tool: &str, arguments: &Value) -> Wire {
             wire(protocol, body.to_string())
         }
         Protocol::Ats => Wire { path: format!("/call_tool/{flat}"), ..wire(protocol, arguments.to_string()) },
+        Protocol::Rest => Wire { path: format!("/rest/{flat}"), ..wire(protocol, arguments.to_string()) },
         Protocol::Mcp2025 => {
             wire(protocol, rpc(7, "tools/call", json!({ "name": flat, "arguments": arguments })))
         }
@@ -163,7 +168,7 @@ pub(crate) fn oxp_call(tool: &str, arguments: &Value) -> Value {
 async fn essence(server: &Server, protocol: Protocol, row: &Row, body: &str) -> String {
     let read = || serde_json::from_str::<Value>(body).expect("JSON");
     match protocol {
-        Protocol::OpenTool => body.to_owned(),
+        Protocol::OpenTool | Protocol::Rest => body.to_owned(),
         Protocol::OpenToolStream => body.replace("\n\n", "\n").trim_end().to_owned(),
         Protocol::Oxp => {
             let mut read = read();

@@ -17,6 +17,7 @@ fn calls() -> Vec<(&'static str, Value)> {
         ("/tools/call", json!({ "tool_id": "Kit.Add", "input": add })),
         ("/opentool/call", json!({ "jsonrpc": "2.0", "id": "1", "method": "Kit_Add", "params": add })),
         ("/call_tool/Kit_Add", add.clone()),
+        ("/rest/Kit_Add", add.clone()),
         ("/mcp", rpc("tools/call", json!({ "name": "Kit_Add", "arguments": add }))),
         ("/model/plain/run", json!({ "content": [] })),
     ]

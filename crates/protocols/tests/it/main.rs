@@ -46,6 +46,7 @@ mod oxp_documents;
 mod oxp_ledger;
 mod oxp_server;
 mod positional;
+mod rest;
 mod scripted_peer;
 mod scripted_source;
 mod starting;

@@ -203,6 +203,8 @@ fn calls(tool: &str) -> Vec<(String, String)> {
         at("/opentool/call", json!({ "jsonrpc": "2.0", "id": "1", "method": flat, "params": {} })),
         at("/opentool/streamCall", json!({ "jsonrpc": "2.0", "id": "1", "method": flat, "params": {} })),
         at(&format!("/call_tool/{flat}"), json!({})),
+        at(&format!("/rest/{flat}"), json!({})),
+        at(&format!("/rest/Shell.{tool}@1.0.0"), json!({})),
         ("/mcp".to_owned(), mcp("tools/call", &json!({ "name": flat, "arguments": {} }))),
         at("/model/anthropic/run", json!({ "role": "assistant", "content": use_tool })),
         at("/model/openai/run", json!({ "choices": [{ "message": { "tool_calls": [call] } }] })),

@@ -1,4 +1,5 @@
-//! The pages a user sees: plain, readable, with nothing in them that could run or be sent elsewhere.
+//! Pages for people: plain, readable, with nothing in them that could run or be sent elsewhere. What stands on one is
+//! its caller's affair.
 
 use std::fmt::Write;
 use std::sync::LazyLock;
@@ -32,22 +33,22 @@ const GUARDS: [(HeaderName, &str); 5] = [
 ];
 
 /// HTML. Text gets into it escaped; only what a program is written with gets into it as it is.
-pub(crate) struct Html(String);
+pub struct Html(String);
 
 impl Html {
     /// Markup of ours.
-    pub(crate) fn markup(markup: &'static str) -> Self {
+    pub fn markup(markup: &'static str) -> Self {
         Html(markup.to_owned())
     }
 
     /// With more markup of ours behind it.
-    pub(crate) fn then(mut self, markup: &'static str) -> Self {
+    pub fn then(mut self, markup: &'static str) -> Self {
         self.0.push_str(markup);
         self
     }
 
     /// With a text behind it, whoever wrote that.
-    pub(crate) fn text(mut self, text: &str) -> Self {
+    pub fn text(mut self, text: &str) -> Self {
         for letter in text.chars() {
             match letter {
                 '&' => self.0.push_str("&amp;"),
@@ -67,12 +68,17 @@ impl Html {
 }
 
 /// A page of a heading and a paragraph.
-pub(crate) fn page(status: StatusCode, heading: &str, text: &str) -> Response {
+pub fn page(status: StatusCode, heading: &str, text: &str) -> Response {
     whole(status, heading, Html::markup("<p>").text(text).then("</p>"))
 }
 
 /// A page of a heading and what stands below it.
-pub(crate) fn whole(status: StatusCode, heading: &str, below: Html) -> Response {
+pub fn whole(status: StatusCode, heading: &str, below: Html) -> Response {
+    show(status, document(heading, below))
+}
+
+/// The text of such a page, for one that is kept and shown again.
+pub fn document(heading: &str, below: Html) -> String {
     let head = "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
                 <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>";
     let mut html = Html::markup(head).text(heading).then("</title><style>").then(STYLE);
@@ -80,7 +86,12 @@ pub(crate) fn whole(status: StatusCode, heading: &str, below: Html) -> Response 
     let Html(mut html) = html;
     html.push_str(&below.0);
     html.push_str("</main></body></html>");
-    let mut response = Response::new(Body::from(html));
+    html
+}
+
+/// The answer that shows the text of a page, with the headers that keep it from doing anything else.
+pub fn show(status: StatusCode, document: impl Into<Body>) -> Response {
+    let mut response = Response::new(document.into());
     *response.status_mut() = status;
     for (name, value) in GUARDS {
         response.headers_mut().insert(name, HeaderValue::from_static(value));

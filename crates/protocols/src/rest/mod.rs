@@ -1,0 +1,9 @@
+//! Tools as an HTTP API: a POST for each, described by one OpenAPI document, and a page that shows them.
+
+mod openapi;
+mod page;
+mod schemas;
+mod serve;
+mod wire;
+
+pub(crate) use self::serve::SERVED;
