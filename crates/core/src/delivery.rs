@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use crate::arguments::Arguments;
 use crate::requirements::Grants;
@@ -64,9 +65,35 @@ pub(crate) fn find(grants: &Grants, name: &GrantName) -> Option<Secret> {
     }
 }
 
+/// The arguments with those that configuration fixes and the credentials that are delivered as such; `None` when there
+/// are neither.
+pub(crate) fn fill(
+    fixed: &Map<String, Value>,
+    deliver: &[Delivery],
+    arguments: &Arguments,
+    grants: &Grants,
+) -> Option<Filled> {
+    let whole = (!fixed.is_empty()).then(|| with_fixed(fixed, arguments));
+    let delivered = delivered(deliver, whole.as_ref().unwrap_or(arguments), grants);
+    delivered.or(whole.map(Filled))
+}
+
+/// The arguments with those that configuration fixes, which are not among them. The text of the others stays as it is,
+/// digit for digit.
+pub(crate) fn with_fixed(fixed: &Map<String, Value>, arguments: &Arguments) -> Arguments {
+    let (own, given) = (Arguments::from_map(fixed.clone()), arguments.text().get().trim_start());
+    if fixed.is_empty() || arguments.map().is_empty() {
+        return if fixed.is_empty() { arguments.clone() } else { own };
+    }
+    let members = own.text().get().strip_suffix('}').unwrap_or_default();
+    let text = format!("{members},{}", given.strip_prefix('{').unwrap_or_default());
+    let read = RawValue::from_string(text).ok().and_then(|text| Arguments::read(Some(&text)).ok());
+    read.expect("two objects without a common name are one object")
+}
+
 /// The arguments with the credentials that are delivered as such; `None` when none are. What a caller wrote
 /// in such a place goes, whether there is a credential for it or not.
-pub(crate) fn fill(deliver: &[Delivery], arguments: &Arguments, grants: &Grants) -> Option<Filled> {
+pub(crate) fn delivered(deliver: &[Delivery], arguments: &Arguments, grants: &Grants) -> Option<Filled> {
     let mut map = None;
     for (name, grant) in arguments_of(deliver) {
         let map = map.get_or_insert_with(|| arguments.map().clone());
@@ -83,8 +110,13 @@ pub(crate) fn hide(deliver: &[Delivery], schema: &Schema) -> Schema {
     if arguments_of(deliver).next().is_none() {
         return schema.clone();
     }
+    without_parameters(schema, arguments_of(deliver).map(|(name, _)| name))
+}
+
+/// A schema without these parameters.
+pub(crate) fn without_parameters<'a>(schema: &Schema, names: impl Iterator<Item = &'a str>) -> Schema {
     let mut value = schema.value().clone();
-    for (name, _) in arguments_of(deliver) {
+    for name in names {
         if let Some(properties) = value.get_mut("properties").and_then(Value::as_object_mut) {
             properties.shift_remove(name);
         }
@@ -115,7 +147,7 @@ mod tests {
     fn check(grants: &Grants, expect: Option<Value>) {
         let given =
             Arguments::from_map(json!({ "a": 1, "key": "from a model" }).as_object().unwrap().clone());
-        let filled = fill(&key_as_argument(), &given, grants);
+        let filled = delivered(&key_as_argument(), &given, grants);
         assert!(!format!("{filled:?}").contains("hunter2"));
         assert_eq!(filled.map(|filled| filled.0.value().clone()), expect);
     }
@@ -125,6 +157,24 @@ mod tests {
         let grants = Grants { secrets: vec![("KEY".into(), Secret::new("hunter2"))], ..Grants::default() };
         check(&grants, Some(json!({ "a": 1, "key": "hunter2" })));
         check(&Grants::default(), Some(json!({ "a": 1 })));
+    }
+
+    #[test]
+    fn fixed_arguments_are_added_and_the_text_of_others_stays() {
+        let fixed = json!({ "owner": "acme" }).as_object().unwrap().clone();
+        for (given, expect) in [
+            ("{}", r#"{"owner":"acme"}"#),
+            (
+                r#" { "n" : 12345678901234567890123.0 } "#,
+                r#"{"owner":"acme", "n" : 12345678901234567890123.0 }"#,
+            ),
+        ] {
+            let given: Box<RawValue> = serde_json::from_str(given).unwrap();
+            let given = Arguments::read(Some(&given)).unwrap();
+            let filled = fill(&fixed, &[], &given, &Grants::default()).expect("filled").0;
+            assert_eq!(filled.text().get(), expect);
+        }
+        assert!(fill(&Map::new(), &[], &Arguments::none(), &Grants::default()).is_none());
     }
 
     #[test]

@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use toolmux_core::catalog::Unserved;
+use toolmux_core::catalog::{Unserved, UnservedCause};
 use toolmux_core::gateway::{Admission, ApiKey, Gateway, Settings};
 use toolmux_core::limits::Limits;
 use toolmux_core::ports::source::Source;
@@ -151,7 +151,7 @@ impl Server {
         gateway.sources().settled(self.limits.list_timeout).await;
         // A mistake in this program's own functions is worth an error. What another server lists is not: it
         // must not keep this one from starting.
-        let is_mistake = |tool: &&Unserved| self.own.contains(&tool.source) && (only_own || !tool.collision);
+        let is_mistake = |tool: &&Unserved| self.own.contains(&tool.source) && (only_own || tool.cause != UnservedCause::Collision);
         let started = match gateway.catalog().unserved().iter().find(is_mistake) {
             Some(tool) => Err(anyhow::anyhow!(
                 "tool `{}` of `{}` cannot be served: {}",

@@ -3,13 +3,16 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use serde_json::{Map, Value};
+
 use crate::delivery::{Delivery, Place};
 use crate::metrics::ToolMetrics;
-use crate::names::ToolId;
+use crate::names::{ToolId, plain_name};
 use crate::requirements::{GrantAllowlist, Requirements};
 use crate::schema::Validator;
 use crate::sources::{Breaker, Gate, Mount};
 use crate::tool::{Hints, Tool};
+use crate::toolset::Pattern;
 
 /// A tool as we serve it: its source's description plus our name, limits and compiled schema.
 #[derive(Debug)]
@@ -34,6 +37,10 @@ pub struct Entry {
     pub repairs: Vec<String>,
     /// The input schema is not the one that its source gave.
     pub reshaped: bool,
+    /// The description is not the one that its source gave.
+    pub redescribed: bool,
+    /// Arguments that configuration fixes: they are in no schema that callers see, and in every call.
+    pub fixed: Map<String, Value>,
     /// What configuration names for this tool.
     pub(crate) allowlist: GrantAllowlist,
     pub(crate) validator: Arc<Validator>,
@@ -84,9 +91,15 @@ impl Entry {
 
     /// True for an argument that we fill in ourselves and that nobody else is told of.
     pub fn fills(&self, argument: &str) -> bool {
-        self.deliver
-            .iter()
-            .any(|delivery| matches!(&delivery.place, Place::Argument(name) if name == argument))
+        let delivers =
+            |delivery: &Delivery| matches!(&delivery.place, Place::Argument(name) if name == argument);
+        self.fixed.contains_key(argument) || self.deliver.iter().any(delivers)
+    }
+
+    /// True when a pattern means this tool, by the name that it is served by or by the one that its source gives it.
+    pub fn fits(&self, pattern: &Pattern) -> bool {
+        let by_source = ToolId { tool: plain_name(&self.tool.name).into(), ..self.id.clone() };
+        [&self.id, &by_source].into_iter().any(|id| pattern.matches(id, &self.tool.name))
     }
 }
 
@@ -99,8 +112,19 @@ pub struct Unserved {
     pub tool: String,
     /// Why it is not served.
     pub reason: String,
-    /// Another source has its name.
-    pub collision: bool,
+    /// What kind of reason that is.
+    pub cause: UnservedCause,
+}
+
+/// What kind of reason keeps a tool from being served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UnservedCause {
+    /// Something is wrong with it.
+    Unusable,
+    /// Another tool has its name.
+    Collision,
+    /// Configuration hides it, as it is meant to be.
+    Hidden,
 }
 
 /// What one source contributes to a snapshot.

@@ -4,5 +4,5 @@ mod entry;
 mod snapshot;
 
 pub(crate) use self::entry::SourceTools;
-pub use self::entry::{Entry, Unserved};
+pub use self::entry::{Entry, Unserved, UnservedCause};
 pub use self::snapshot::Catalog;

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::block_in_place;
 
-use super::entry::{Entry, SourceTools, Unserved};
+use super::entry::{Entry, SourceTools, Unserved, UnservedCause};
 use crate::call::Caller;
 use crate::names::ToolRef;
 use crate::sources::Naming;
@@ -164,7 +164,7 @@ impl Catalog {
                 source: entry.mount.name.clone(),
                 tool: entry.tool.name.to_string(),
                 reason,
-                collision: true,
+                cause: UnservedCause::Collision,
             });
             return;
         }

@@ -8,6 +8,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::{Gateway, require};
 use crate::call::Call;
+use crate::catalog::Entry;
 use crate::delivery::fill;
 use crate::limits::Limits;
 use crate::message::Message;
@@ -128,7 +129,8 @@ impl<'a> Retries<'a> {
         let mut call = call.clone();
         call.request.grants = grants;
         // Where the token is delivered as an argument, the arguments hold the one that was turned down.
-        call.filled = fill(&call.entry.deliver, &call.request.arguments, &call.request.grants);
+        let Entry { fixed, deliver, .. } = &*call.entry;
+        call.filled = fill(fixed, deliver, &call.request.arguments, &call.request.grants);
         Ok(call)
     }
 

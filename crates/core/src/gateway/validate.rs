@@ -8,9 +8,9 @@ use super::{Gateway, Located};
 use crate::call::{Call, Caller, NestedCalls, NestedPath, Request};
 use crate::catalog::Entry;
 use crate::coercion::coerced;
-use crate::delivery::{Filled, fill};
+use crate::delivery::{Filled, delivered, with_fixed};
 use crate::message::Message;
-use crate::refusal::Refusal;
+use crate::refusal::{ParameterError, Refusal};
 
 /// Arguments with a longer text are validated on a thread of their own: the threads of the runtime serve everybody.
 const INLINE_BYTES: usize = 16 << 10;
@@ -63,12 +63,51 @@ fn checked(entry: &Entry, mut request: Request) -> Result<(Request, Option<Fille
     {
         request.arguments = arguments;
     }
+    if !entry.fixed.is_empty() {
+        return checked_with_fixed(entry, request);
+    }
     let arguments = &request.arguments;
     let parameters = entry.validator.faults(arguments.value(), arguments.text().get().len());
     if !parameters.is_empty() {
         return Err(Refusal::Invalid { parameters });
     }
-    let filled = fill(&entry.deliver, &request.arguments, &request.grants);
+    let filled = delivered(&entry.deliver, &request.arguments, &request.grants);
     request.arguments.free_value();
     Ok((request, filled))
+}
+
+/// The same for a tool some of whose arguments configuration fixes. They are no parameters to its callers; to the schema
+/// that its source gave they are arguments like the others, and the request keeps what the caller sent, so that a task
+/// that is read back and a call under the same id are the same as before.
+fn checked_with_fixed(entry: &Entry, mut request: Request) -> Result<(Request, Option<Filled>), Refusal> {
+    let given = request.arguments.map();
+    let unknown = |name: &String| ParameterError {
+        parameter: name.clone(),
+        message: "is not a known parameter".to_owned(),
+    };
+    let sent: Vec<_> = entry.fixed.keys().filter(|name| given.contains_key(*name)).map(unknown).collect();
+    if !sent.is_empty() {
+        return Err(Refusal::Invalid { parameters: sent });
+    }
+    let whole = with_fixed(&entry.fixed, &request.arguments);
+    let faults = entry.validator.faults(whole.value(), whole.text().get().len());
+    let is_fixed = |fault: &ParameterError| {
+        let name = fault.parameter.split(['.', '[']).next().unwrap_or_default();
+        entry.fixed.contains_key(name)
+    };
+    let (of_fixed, parameters): (Vec<_>, Vec<_>) = faults.into_iter().partition(is_fixed);
+    if let Some(fault) = of_fixed.first() {
+        let words =
+            "The configuration of the server fixes an argument of this tool to what the tool does not take";
+        // What it says of the value stays out: configuration may keep a secret there.
+        let detail =
+            format!("the fixed argument `{}` of {} does not fit its schema", fault.parameter, entry.id);
+        return Err(Refusal::Internal(Message::public(words).developer(detail)));
+    }
+    if !parameters.is_empty() {
+        return Err(Refusal::Invalid { parameters });
+    }
+    let filled = delivered(&entry.deliver, &whole, &request.grants).unwrap_or(Filled(whole));
+    request.arguments.free_value();
+    Ok((request, Some(filled)))
 }

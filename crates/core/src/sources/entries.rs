@@ -1,16 +1,14 @@
 //! What a source lists, as entries of the catalogue: names, settings, limits and compiled schemas. A tool that cannot be
 //! served costs only itself.
 
-use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
-use super::mount::{Mount, Naming};
+use super::mount::Mount;
 use super::rules::SourceRules;
-use super::source_names::SourceNames;
-use crate::catalog::{Entry, SourceTools, Unserved};
+use super::shaping::{NamedTool, fix};
+use crate::catalog::{Entry, SourceTools, Unserved, UnservedCause};
 use crate::delivery::hide;
 use crate::duty_cycle::DutyCycle;
-use crate::names::ToolId;
 use crate::ports::source::Listing;
 use crate::schema_repair::Repaired;
 use crate::tool::Tool;
@@ -29,17 +27,11 @@ impl Mount {
         let mut entries = Vec::with_capacity(listing.tools.len());
         let mut unserved: Vec<Unserved> =
             listing.unusable.iter().map(|(tool, reason)| self.unserved(tool, reason)).collect();
-        let prefix = (self.naming == Naming::Prefixed).then_some(&*self.toolkit);
-        let (mut names, mut listed) = (SourceNames::new(prefix), HashSet::new());
-        for tool in &listing.tools {
-            let entry = if listed.insert((&tool.name, tool.version)) {
-                self.entry(tool, &mut names, rules)
-            } else {
-                Err("the source lists it twice; the first one is served".to_owned())
-            };
-            match entry {
+        for named in self.named(listing, rules, &mut unserved) {
+            let own = Arc::clone(&named.tool.name);
+            match self.entry(named, rules) {
                 Ok(entry) => entries.push(Arc::new(entry)),
-                Err(reason) => unserved.push(self.unserved(&tool.name, &reason)),
+                Err(reason) => unserved.push(self.unserved(&own, &reason)),
             }
             if let Some(duty_cycle) = &mut duty_cycle {
                 duty_cycle.pause();
@@ -49,29 +41,24 @@ impl Mount {
         SourceTools { entries, unserved }
     }
 
-    fn entry(
-        self: &Arc<Self>,
-        tool: &Tool,
-        names: &mut SourceNames<'_>,
-        rules: &SourceRules,
-    ) -> Result<Entry, String> {
-        let given = names.give(&tool.name);
-        let given = given.ok_or("other tools of the source have every name it could get")?;
-        let id = ToolId { toolkit: self.toolkit.clone(), tool: given.plain.into(), version: tool.version };
-        let own = rules.of_tool(&id, &tool.name);
+    fn entry(self: &Arc<Self>, named: NamedTool<'_>, rules: &SourceRules) -> Result<Entry, String> {
+        let NamedTool { tool, id, flat, collides_with, own } = named;
         let (allowlist, hidden) = (own.names(), hide(&own.deliver, &tool.input));
         let concurrency = own.concurrency.unwrap_or(rules.limits.concurrency);
         let (gate, breaker) = self.tools.limits(&id, concurrency, rules.limits.queue);
         let Repaired { schema, validator, repairs } =
             self.tools.compiled(&id, &hidden).map_err(|error| error.to_string())?;
-        let reshaped = !schema.is_same(&tool.input);
-        let tool = Tool { input: schema, ..tool.clone() };
+        let (fixed, input) = fix(own.arguments, schema);
+        let redescribed = own.description.as_ref().is_some_and(|said| *said != tool.description);
+        let description = own.description.unwrap_or_else(|| tool.description.clone());
         Ok(Entry {
-            flat: given.flat.into(),
-            collides_with: given.collides_with,
+            flat,
+            collides_with,
             validator,
             repairs,
-            reshaped,
+            reshaped: !input.is_same(&tool.input),
+            redescribed,
+            fixed,
             requires: own.requires.unwrap_or_else(|| tool.requires.clone()),
             hints: tool.hints.overridden_by(own.hints),
             timeout: own.timeout.unwrap_or(rules.limits.call_timeout),
@@ -81,24 +68,26 @@ impl Mount {
             mount: Arc::clone(self),
             metrics: OnceLock::new(),
             deliver: own.deliver,
-            tool,
+            tool: Tool { input, description, ..tool.clone() },
             id,
         })
     }
 
-    fn unserved(&self, tool: &str, reason: &str) -> Unserved {
+    pub(super) fn unserved(&self, tool: &str, reason: &str) -> Unserved {
         Unserved {
             source: self.name.clone(),
             tool: tool.to_owned(),
             reason: reason.to_owned(),
-            collision: false,
+            cause: UnservedCause::Unusable,
         }
     }
 
     /// Logs what an operator should know of a list: tools that are not served, that have a suffix, whose schema was
     /// repaired, or that are not given what they require. A list may have thousands, so that only the first of each are logged one by one.
     pub(super) fn log_listed(&self, SourceTools { entries, unserved }: &SourceTools) {
-        for tool in unserved.iter().take(MOST_LOGGED) {
+        // Collisions are logged with those between sources; what is hidden is meant to be.
+        let unusable = || unserved.iter().filter(|tool| tool.cause == UnservedCause::Unusable);
+        for tool in unusable().take(MOST_LOGGED) {
             tracing::warn!(source = self.name, tool = tool.tool, "tool is not served: {}", tool.reason);
         }
         let collisions = || entries.iter().filter_map(|entry| entry.collision());
@@ -119,7 +108,7 @@ impl Mount {
                 "the tool requires what its source may not be given: {names}"
             );
         }
-        let counts = [unserved.len(), collisions().count(), repaired().count(), withheld().count()];
+        let counts = [unusable().count(), collisions().count(), repaired().count(), withheld().count()];
         let more: usize = counts.iter().map(|count| count.saturating_sub(MOST_LOGGED)).sum();
         if more > 0 {
             tracing::warn!(
@@ -141,6 +130,7 @@ mod tests {
     use crate::ports::source::{Source, SourceError};
     use crate::progress::Progress;
     use crate::schema::Schema;
+    use crate::sources::Naming;
 
     struct Nothing;
 

@@ -11,10 +11,12 @@ mod mount;
 mod mounting;
 mod refresh;
 mod rules;
+mod shaping;
 mod slots;
 mod source_names;
 mod starting;
 mod tool_state;
+mod unused_settings;
 
 pub(crate) use self::breaker::{Breaker, Counted, Since};
 pub(crate) use self::gate::Gate;
@@ -26,3 +28,4 @@ pub(crate) use self::slots::SourceSlot;
 pub use self::slots::{SourceReport, SourceStatus, Sources};
 #[cfg(any(test, fuzzing))]
 pub(crate) use self::source_names::SourceNames;
+pub use self::unused_settings::UnusedSetting;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::{Map, Value};
+
 use crate::call::Caller;
 use crate::delivery::{Delivery, GrantName};
 use crate::limits::Limits;
@@ -24,17 +26,32 @@ pub struct ToolSettings {
     pub deliver: Vec<Delivery>,
     /// How the tool behaves.
     pub hints: Hints,
+    /// Whether nobody is shown it or may call it.
+    pub hidden: Option<bool>,
+    /// The name that it is served by, in the place of the one its source gives it. For one tool, never for a pattern.
+    pub name: Option<String>,
+    /// What it does, in other words than those of its source.
+    pub description: Option<String>,
+    /// Arguments that are the same in every call: no caller sees them or may give them.
+    pub arguments: Map<String, Value>,
 }
 
 impl ToolSettings {
     /// These settings, with `others` where these say nothing.
-    fn or(self, others: &ToolSettings) -> ToolSettings {
+    fn or(mut self, others: &ToolSettings) -> ToolSettings {
+        for (name, value) in &others.arguments {
+            self.arguments.entry(name.as_str()).or_insert_with(|| value.clone());
+        }
         ToolSettings {
             timeout: self.timeout.or(others.timeout),
             concurrency: self.concurrency.or(others.concurrency),
             requires: self.requires.or_else(|| others.requires.clone()),
             deliver: if self.deliver.is_empty() { others.deliver.clone() } else { self.deliver },
             hints: others.hints.overridden_by(self.hints),
+            hidden: self.hidden.or(others.hidden),
+            name: self.name.or_else(|| others.name.clone()),
+            description: self.description.or_else(|| others.description.clone()),
+            arguments: self.arguments,
         }
     }
 
@@ -68,13 +85,24 @@ pub(crate) struct SourceRules {
 impl SourceRules {
     /// What stands under the name of a tool, and what patterns say beside that.
     pub(super) fn of_tool(&self, id: &ToolId, own: &str) -> ToolSettings {
-        let fitting = |exact: bool| {
-            let fits = move |(pattern, _): &&(Pattern, ToolSettings)| {
+        self.fitting(id, own).map(|(_, settings)| settings).fold(ToolSettings::default(), ToolSettings::or)
+    }
+
+    /// The pattern that hides a tool, if one does.
+    pub(super) fn hidden_by(&self, id: &ToolId, own: &str) -> Option<&Pattern> {
+        let mut said =
+            self.fitting(id, own).filter_map(|(pattern, settings)| Some((pattern, settings.hidden?)));
+        said.next().filter(|(_, hidden)| *hidden).map(|(pattern, _)| pattern)
+    }
+
+    /// The settings that a tool has, those of its own name first.
+    fn fitting(&self, id: &ToolId, own: &str) -> impl Iterator<Item = &(Pattern, ToolSettings)> {
+        let fits = move |exact: bool| {
+            move |(pattern, _): &&(Pattern, ToolSettings)| {
                 pattern.is_exact() == exact && pattern.matches(id, own)
-            };
-            self.tools.iter().filter(fits).map(|(_, settings)| settings)
+            }
         };
-        fitting(true).chain(fitting(false)).fold(ToolSettings::default(), ToolSettings::or)
+        self.tools.iter().filter(fits(true)).chain(self.tools.iter().filter(fits(false)))
     }
 
     /// True when no toolset of the caller leaves out `own` of `toolkit`: a prompt, a resource or whatever else a source

@@ -17,7 +17,7 @@ use super::mounting::Reread;
 use super::rules::SourceRules;
 use super::starting::StartProgress;
 use crate::background::Background;
-use crate::catalog::{Catalog, SourceTools, Unserved};
+use crate::catalog::{Catalog, SourceTools, Unserved, UnservedCause};
 use crate::message::Message;
 use crate::metrics::Metrics;
 use crate::ports::source::Listing;
@@ -209,9 +209,10 @@ impl Sources {
     }
 
     fn log_collisions(&self, before: &Catalog) {
-        let known: HashSet<&Unserved> = before.unserved().iter().filter(|tool| tool.collision).collect();
+        let collides = |tool: &&Unserved| tool.cause == UnservedCause::Collision;
+        let known: HashSet<&Unserved> = before.unserved().iter().filter(collides).collect();
         for tool in self.catalog.load().unserved() {
-            if tool.collision && !known.contains(tool) {
+            if collides(&tool) && !known.contains(tool) {
                 let (source, name) = (&tool.source, &tool.tool);
                 tracing::error!(source, tool = name, "tool is not served: {}", tool.reason);
             }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
+use toolmux_core::catalog::UnservedCause;
 use toolmux_core::gateway::{Gateway, Settings};
 use toolmux_core::limits::Limits;
 use toolmux_core::memory::MemoryStore;
@@ -75,7 +76,7 @@ async fn a_tool_with_a_bad_schema_costs_only_itself() {
     let unserved = gateway.catalog().unserved().to_vec();
     assert_eq!(unserved[0].tool, "bad");
     assert!(unserved[0].reason.contains("must describe an object"), "{}", unserved[0].reason);
-    assert!(!unserved[0].collision);
+    assert_eq!(unserved[0].cause, UnservedCause::Unusable);
 }
 
 #[tokio::test]
@@ -106,7 +107,7 @@ async fn two_tools_of_one_name_name_both_sources() {
     gateway.sources().settled(LONG).await;
     assert_eq!(names(&gateway), ["Kit_run", "Kit_own"]);
     let unserved = gateway.catalog().unserved()[0].clone();
-    assert!(unserved.collision);
+    assert_eq!(unserved.cause, UnservedCause::Collision);
     assert_eq!((unserved.source.as_str(), unserved.tool.as_str()), ("Other", "run"));
     assert!(unserved.reason.contains("of source `Kit`"), "{}", unserved.reason);
 }
@@ -167,7 +168,8 @@ async fn a_tool_listed_twice_is_served_once() {
     let gateway = gateway(Settings::default(), &Fixture::with(vec![tool("run"), tool("run")])).await;
     assert_eq!(names(&gateway), ["Kit_run"]);
     let unserved = gateway.catalog().unserved().to_vec();
-    assert!(!unserved[0].collision && unserved[0].reason.contains("twice"), "{unserved:?}");
+    assert_eq!(unserved[0].cause, UnservedCause::Unusable);
+    assert!(unserved[0].reason.contains("twice"), "{unserved:?}");
 }
 
 #[tokio::test]

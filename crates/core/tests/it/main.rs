@@ -9,6 +9,7 @@ mod layers;
 mod ledger;
 mod path;
 mod relay;
+mod shaping;
 mod starting;
 mod tasks;
 mod tokens;

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
+use toolmux_core::catalog::UnservedCause;
 use toolmux_core::gateway::{Gateway, Settings};
 use toolmux_core::memory::MemoryStore;
 use toolmux_core::message::Message;
@@ -330,7 +331,7 @@ async fn weak_point_the_last_of_two_tools_of_one_name_does_not_win() {
         gateway.sources().mount(Mount::new(name, "Kit", Naming::Prefixed, source.clone()));
     }
     gateway.sources().settled(SETTLE).await;
-    assert!(gateway.catalog().unserved().iter().all(|tool| tool.collision));
+    assert!(gateway.catalog().unserved().iter().all(|tool| tool.cause == UnservedCause::Collision));
     let server = Server::serve(gateway).await;
     let task = start(&server, "Kit_Nothing", &json!({})).await;
     stream(&server, &task, None).await;

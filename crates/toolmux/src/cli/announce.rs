@@ -1,7 +1,7 @@
 //! What a server says when it is ready: what it serves, where, and lines to paste that try it.
 
 use serde_json::json;
-use toolmux_core::catalog::Entry;
+use toolmux_core::catalog::{Entry, UnservedCause};
 use toolmux_core::example::example_arguments;
 use toolmux_core::gateway::{Credential, Gateway};
 use toolmux_core::plural::counted;
@@ -42,7 +42,7 @@ pub(super) fn announce(gateway: &Gateway, base: &str, terminal: &Terminal) {
             SourceStatus::Failing(message) => note(&format!("  source {}: {}", source.name, message.public)),
         }
     }
-    for tool in catalog.unserved() {
+    for tool in catalog.unserved().iter().filter(|tool| tool.cause != UnservedCause::Hidden) {
         note(&format!("  not served: {} of {}: {}", tool.tool, tool.source, tool.reason));
     }
     for collision in catalog.every().filter_map(|entry| entry.collision()) {

@@ -58,6 +58,12 @@ fn check(file: &Path) -> Result<String, Failure> {
     if let Some(fault) = config.opening_fault(file) {
         return Err(fault.into());
     }
+    for fault in config.idle_tools(file) {
+        note(&format!("{} (warning)", fault.located()));
+        if let Some(hint) = &fault.hint {
+            note(&format!("  hint: {hint}"));
+        }
+    }
     Ok(format!("a good configuration with {}", counted(config.sources.len(), "source")))
 }
 

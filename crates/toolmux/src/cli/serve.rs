@@ -5,9 +5,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
+use toolmux_core::catalog::UnservedCause;
 use toolmux_core::gateway::Gateway;
 use toolmux_core::secret::Secret;
-use toolmux_core::sources::{SourceReport, SourceStatus};
+use toolmux_core::sources::{SourceReport, SourceStatus, UnusedSetting};
 
 use super::announce::{announce, tell_found};
 use super::connecting::connected;
@@ -125,6 +126,7 @@ pub(super) async fn serve(
         let settle = if manner.found.is_empty() { SETTLE } else { SETTLE_FOUND };
         connected(&gateway, terminal, settle).await;
         refuse_silence(&gateway, &manner.found)?;
+        log_unused_settings(&gateway);
         announce(&gateway, &running.url(), terminal);
         tell_remedy(&gateway, &manner.found, terminal);
         match manner.file.as_ref().zip(calls) {
@@ -172,9 +174,24 @@ fn listen_on(config: &Config) -> ListenOn {
     }
 }
 
+/// Settings of tools that have no effect are most likely a slip.
+fn log_unused_settings(gateway: &Gateway) {
+    for unused in gateway.sources().unused_settings() {
+        match unused {
+            UnusedSetting::Pattern(pattern) => {
+                tracing::warn!("[tools.\"{}\"] fits no tool", pattern.as_str());
+            }
+            UnusedSetting::Argument(pattern, argument) => tracing::warn!(
+                "`arguments.{argument}` of [tools.\"{}\"] is not a parameter of any tool that it fits",
+                pattern.as_str()
+            ),
+        }
+    }
+}
+
 /// Without a configuration there is a flag against two tools of one name.
 fn tell_remedy(gateway: &Gateway, found: &[Found], terminal: &Terminal) {
-    let collides = gateway.catalog().unserved().iter().any(|tool| tool.collision);
+    let collides = gateway.catalog().unserved().iter().any(|tool| tool.cause == UnservedCause::Collision);
     if collides && !found.is_empty() && terminal.notes == Form::People {
         note("hint: `--names prefixed` puts the name of its source before that of each tool");
     }

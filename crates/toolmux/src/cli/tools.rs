@@ -8,7 +8,7 @@ use axum::body::{Body, to_bytes};
 use clap::ValueEnum;
 use http::Request;
 use serde_json::{Value, json};
-use toolmux_core::catalog::{Catalog, Entry};
+use toolmux_core::catalog::{Catalog, Entry, UnservedCause};
 use toolmux_core::gateway::Gateway;
 use toolmux_core::memory::MemoryStore;
 use toolmux_core::sources::SourceStatus;
@@ -133,7 +133,7 @@ impl Tools {
                 note(&format!("source {}: {}", source.name, message.public));
             }
         }
-        for tool in catalog.unserved() {
+        for tool in catalog.unserved().iter().filter(|tool| tool.cause != UnservedCause::Hidden) {
             note(&format!("not served: {} of {}: {}", tool.tool, tool.source, tool.reason));
         }
         for collision in catalog.every().filter_map(|entry| entry.collision()) {

@@ -84,12 +84,28 @@ fn served(entry: &Entry, catalog: &Catalog, config: &Config) -> Facts {
         let tokens = if unnamed { format!("{named}, and those without the claim") } else { named.to_owned() };
         facts.push(fact("tokens", tokens));
     }
+    facts.extend(shaping(entry));
     if !entry.repairs.is_empty() {
         facts.push(fact("schema_repairs", entry.repairs.clone()));
     }
     if !entry.requires.is_empty() {
         facts.push(fact("needs", json!(entry.requires)));
         facts.push(fact("not_given", entry.withheld()));
+    }
+    facts
+}
+
+/// What configuration changed of a tool. Values of fixed arguments stay out: they may be secret.
+fn shaping(entry: &Entry) -> Facts {
+    let mut facts = Vec::new();
+    if plain_name(&entry.tool.name) != *entry.id.tool && entry.collides_with.is_none() {
+        facts.push(fact("renamed", format!("its source calls it {}", entry.tool.name)));
+    }
+    if entry.redescribed {
+        facts.push(fact("described", "by the configuration"));
+    }
+    if !entry.fixed.is_empty() {
+        facts.push(fact("fixed", entry.fixed.keys().cloned().collect::<Vec<String>>()));
     }
     facts
 }

@@ -24,6 +24,7 @@ mod secrecy;
 mod secret_locations;
 mod secrets;
 mod size;
+mod tools;
 
 use std::collections::HashMap;
 use std::net::SocketAddr;

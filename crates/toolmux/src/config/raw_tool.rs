@@ -31,6 +31,18 @@ pub(super) struct RawTool {
     /// Overrides what the source says about the tool's behaviour.
     #[serde(default)]
     hints: RawHints,
+    /// Nobody sees the tool or can call it, workflows included. `false` for one tool over a pattern that hides
+    /// it. Default `false`.
+    hidden: Option<bool>,
+    /// The name that the tool is served by, in place of the one its source gives it: letters, digits, `_` and
+    /// `-`. For one tool, not for a pattern.
+    name: Option<String>,
+    /// What the tool does, in place of what its source says.
+    description: Option<String>,
+    /// Arguments with a fixed value: removed from the schema that callers see, and added to every call. Use
+    /// `deliver` for secrets. A pattern fixes them in the tools that have such a parameter.
+    #[serde(default)]
+    arguments: serde_json::Map<String, serde_json::Value>,
 }
 
 impl RawTool {
@@ -41,6 +53,10 @@ impl RawTool {
             requires: self.requires.map(RawRequirements::requirements),
             deliver: self.deliver.into_iter().map(RawDelivery::delivery).collect(),
             hints: self.hints.hints(),
+            hidden: self.hidden,
+            name: self.name,
+            description: self.description,
+            arguments: self.arguments,
         }
     }
 }

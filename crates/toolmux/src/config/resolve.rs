@@ -49,7 +49,7 @@ impl Reader<'_> {
         let config = Config {
             listen,
             store: self.store(raw.store.as_ref())?,
-            tools: raw.tools.into_iter().map(|(name, tool)| (Pattern::new(name), tool.settings())).collect(),
+            tools: self.tools(raw.tools)?,
             keys: self.keys(raw.keys, &toolsets)?,
             jwt: self.jwt(raw.jwt, &toolsets)?,
             developers: raw.developers,

@@ -34,6 +34,7 @@ mod sdk;
 mod sdk_clients;
 mod sdk_examples;
 mod sdk_running;
+mod shaping;
 mod snippets;
 mod starting;
 mod stopping;

@@ -49,6 +49,9 @@ impl Function {
         let mut function = own.unwrap_or_else(|| Function::of_tool(&entry.tool));
         function.parameters.retain(|parameter| !entry.fills(&parameter.name));
         function.name = entry.flat.to_string();
+        if entry.redescribed {
+            function.description.clone_from(&entry.tool.description);
+        }
         function.complete();
         function
     }

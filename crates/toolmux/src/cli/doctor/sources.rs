@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolmux_core::catalog::Catalog;
+use toolmux_core::catalog::{Catalog, UnservedCause};
 use toolmux_core::gateway::Gateway;
 use toolmux_core::memory::MemoryStore;
 use toolmux_core::nearest::nearest;
 use toolmux_core::plural::counted;
-use toolmux_core::sources::SourceStatus;
+use toolmux_core::sources::{SourceStatus, UnusedSetting};
 use toolmux_core::toolset::Pattern;
 
 use super::Finding;
@@ -60,10 +60,10 @@ fn findings(gateway: &Gateway, config: &Config) -> Vec<Finding> {
             ),
         });
     }
-    for tool in gateway.catalog().unserved() {
+    for tool in gateway.catalog().unserved().iter().filter(|tool| tool.cause != UnservedCause::Hidden) {
         let what = format!("{} of {} is not served: {}", tool.tool, tool.source, tool.reason);
         let remedy = format!("toolmux tools --why {}", tool.tool);
-        let finding = if tool.collision { Finding::bad } else { Finding::warning };
+        let finding = if tool.cause == UnservedCause::Collision { Finding::bad } else { Finding::warning };
         findings.push(finding(AREA, what, remedy));
     }
     for collision in gateway.catalog().every().filter_map(|entry| entry.collision()) {
@@ -84,30 +84,45 @@ fn findings(gateway: &Gateway, config: &Config) -> Vec<Finding> {
     }
     // A source that is silent may have what a pattern means.
     if gateway.sources().reports().iter().all(|source| source.status == SourceStatus::Ready) {
-        findings.extend(idle_patterns(config, &gateway.catalog()));
+        findings.extend(idle_settings(gateway));
+        findings.extend(idle_toolsets(config, &gateway.catalog()));
     }
     findings
 }
 
-/// Patterns of toolsets and of settings that fit no tool, most likely because of a slip.
-fn idle_patterns(config: &Config, catalog: &Catalog) -> Vec<Finding> {
-    let settings =
-        config.tools.iter().map(|(pattern, _)| (format!("[tools.\"{}\"]", pattern.as_str()), pattern));
+/// Settings of tools that have no effect, most likely because of a slip.
+fn idle_settings(gateway: &Gateway) -> Vec<Finding> {
+    let finding = |unused: UnusedSetting| match unused {
+        UnusedSetting::Pattern(pattern) => {
+            fits_none(format!("[tools.\"{}\"]", pattern.as_str()), &pattern, &gateway.catalog())
+        }
+        UnusedSetting::Argument(pattern, argument) => {
+            let place = format!("`arguments.{argument}` of [tools.\"{}\"]", pattern.as_str());
+            let what = format!("{place} is not a parameter of any tool that it fits");
+            Finding::warning("tools", what, "`toolmux describe TOOL` shows the parameters of a tool")
+        }
+    };
+    gateway.sources().unused_settings().into_iter().map(finding).collect()
+}
+
+/// Patterns of toolsets that fit no tool.
+fn idle_toolsets(config: &Config, catalog: &Catalog) -> Vec<Finding> {
     let toolsets = config.toolsets.iter().flat_map(|set| {
         let item = |(place, pattern)| (format!("item {} of toolsets.{}.tools", place + 1, set.name), pattern);
         set.tools.iter().enumerate().map(item)
     });
     let fits = |pattern: &Pattern| catalog.every().any(|entry| pattern.matches(&entry.id, &entry.tool.name));
+    let idle = toolsets.filter(|(_, pattern)| !fits(pattern));
+    idle.map(|(place, pattern)| fits_none(place, pattern, catalog)).collect()
+}
+
+fn fits_none(place: String, pattern: &Pattern, catalog: &Catalog) -> Finding {
     let known: Vec<String> =
         catalog.every().map(|entry| format!("{}.{}", entry.id.toolkit, entry.id.tool)).collect();
-    let finding = |(place, pattern): (String, &Pattern)| {
-        let what = format!("{place} fits no tool");
-        let meant = nearest(pattern.as_str(), known.iter().map(String::as_str));
-        let remedy = meant.map_or_else(
-            || "`toolmux tools` lists what there is".to_owned(),
-            |meant| format!("did you mean `{meant}`?"),
-        );
-        Finding::warning("tools", what, remedy)
-    };
-    settings.chain(toolsets).filter(|(_, pattern)| !fits(pattern)).map(finding).collect()
+    let meant = nearest(pattern.as_str(), known.iter().map(String::as_str));
+    let remedy = meant.map_or_else(
+        || "`toolmux tools` lists what there is".to_owned(),
+        |meant| format!("did you mean `{meant}`?"),
+    );
+    Finding::warning("tools", format!("{place} fits no tool"), remedy)
 }

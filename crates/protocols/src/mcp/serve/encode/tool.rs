@@ -17,6 +17,9 @@ pub(in crate::mcp) fn tool(entry: &Entry, revision: Revision) -> RawJson {
     let Some(listed) = entry.tool.extra.of_protocol(MCP) else { return native_tool(entry, revision) };
     let Some(mut members) = Members::read(listed) else { return native_tool(entry, revision) };
     members.put("name", &*entry.flat);
+    if entry.redescribed {
+        members.put("description", entry.tool.description.as_str());
+    }
     if entry.reshaped {
         members.put("inputSchema", &*as_object(entry.tool.input.value()));
     }
