@@ -5,6 +5,7 @@ pub mod client;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz_targets;
 pub mod network_zone;
+pub mod pem;
 pub mod protected_resource;
 pub mod serve;
 pub mod sse;

@@ -17,6 +17,7 @@ mod operations;
 pub mod oxp;
 pub mod registry;
 mod rest;
+mod tls;
 pub mod workflow;
 
 use toolmux_http::serve::Served;

@@ -19,6 +19,8 @@ pub(crate) struct HostRules {
     hosts: Vec<String>,
     origins: Vec<String>,
     any_host: bool,
+    /// The scheme by which this server is reached.
+    scheme: &'static str,
 }
 
 impl HostRules {
@@ -29,7 +31,13 @@ impl HostRules {
             hosts: hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
             origins: origins.iter().map(|origin| origin.trim_end_matches('/').to_ascii_lowercase()).collect(),
             any_host: hosts.is_empty() && !address.ip().is_loopback(),
+            scheme: "http",
         }
+    }
+
+    /// The same for a listener that speaks TLS.
+    pub(crate) fn with_tls(self) -> Self {
+        HostRules { scheme: "https", ..self }
     }
 
     /// `Err` says which setting would allow it. `public_url` is where browsers reach this server, if that is
@@ -59,7 +67,7 @@ impl HostRules {
         let configured = origin.as_deref().is_some_and(|origin| self.is_configured(origin));
         if let Some(origin) = &origin
             && !configured
-            && !is_own(origin, host.as_deref(), public_url)
+            && !self.is_own(origin, host.as_deref(), public_url)
         {
             return Err(format!(
                 "origin `{origin}` is not allowed; add it to `origins` in the configuration"
@@ -79,17 +87,17 @@ impl HostRules {
         self.origins.iter().any(|known| known == origin || known == "*")
     }
 
+    /// Whether a page is of this server: scheme, name and port are those by which it was reached, or those of
+    /// `public_url` behind a proxy. Another port of this machine is another program.
+    fn is_own(&self, origin: &str, host: Option<&str>, public_url: impl Fn() -> Option<String>) -> bool {
+        let reached = host.and_then(|host| origin_of(&format!("{}://{host}", self.scheme)));
+        reached.as_deref() == Some(origin)
+            || public_url().and_then(|public| origin_of(&public)).as_deref() == Some(origin)
+    }
+
     fn is_known(&self, name: &str) -> bool {
         is_this_machine_name(name) || self.hosts.iter().any(|known| known == name || name_of(known) == name)
     }
-}
-
-/// Whether a page is of this server: scheme, name and port are those by which it was reached, or those of
-/// `public_url` behind a proxy. Another port of this machine is another program.
-fn is_own(origin: &str, host: Option<&str>, public_url: impl Fn() -> Option<String>) -> bool {
-    let reached = host.map(|host| format!("http://{}", host.strip_suffix(":80").unwrap_or(host)));
-    reached.as_deref() == Some(origin)
-        || public_url().and_then(|public| origin_of(&public)).as_deref() == Some(origin)
 }
 
 /// The origin of an address, as browsers write it.

@@ -5,6 +5,9 @@ mod connection;
 mod descriptors;
 mod repoll_on_wake;
 mod stopping;
+mod stream_tasks;
+mod tls;
+mod unread_bodies;
 mod write_timeout;
 
 use std::net::SocketAddr;
@@ -18,7 +21,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use futures_util::FutureExt;
-use http::{HeaderMap, HeaderValue, Request, StatusCode, Uri, header};
+use http::{HeaderValue, Request, StatusCode, Uri, Version, header};
 use hyper::body::Incoming;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -33,9 +36,11 @@ use toolmux_http::serve::{
 use tower::Service;
 
 use self::addresses::Addresses;
+use self::connection::Shared;
 use self::descriptors::{connections_within, raise_limit};
 pub(crate) use self::stopping::Stop;
 use self::stopping::{OpenConnections, drained};
+pub(crate) use self::tls::{HTTP1, HTTP2, ListenTls};
 use crate::host_rules::HostRules;
 
 /// How long before its end a stopping server takes no more connections, at most.
@@ -102,13 +107,15 @@ impl Front {
     /// A panic of ours costs one request, not its connection. Whoever answers with an error, the headers that clients of
     /// each protocol expect stand on it.
     async fn answer(&self, request: Request<Incoming>) -> Response {
+        let closes_by_header = request.version() < Version::HTTP_2;
         let answer = AssertUnwindSafe(self.checked(request)).catch_unwind().await;
         let answer = answer.unwrap_or_else(|_panic| {
             tracing::error!("a request was not answered because of a fault in this program");
             message(StatusCode::INTERNAL_SERVER_ERROR, "The server failed unexpectedly")
         });
         let mut answer = if answer.status().as_u16() < 400 { answer } else { self.web.shared(answer) };
-        if self.closes_connections.load(Ordering::Relaxed) {
+        // HTTP/2 has no such header; its connections are told in another way.
+        if closes_by_header && self.closes_connections.load(Ordering::Relaxed) {
             answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         answer
@@ -142,7 +149,7 @@ impl Front {
         let Some(rest) = request.uri().path().strip_prefix("/sets/") else { return Ok(request) };
         let (toolset, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
         // Which toolsets there are is told to nobody unknown, who gets the same answers whether it exists or not.
-        if !self.web.gateway.catalog().has_toolset(toolset) && self.web.known(request.headers()).is_ok() {
+        if !self.web.gateway.catalog().has_toolset(toolset) && self.web.known(&request).is_ok() {
             let what = format!("there is no toolset `{toolset}`");
             return Err(Box::new(message(StatusCode::NOT_FOUND, &what)));
         }
@@ -150,7 +157,7 @@ impl Front {
         let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
         let address: Result<Uri, _> = format!("{path}{query}").parse();
         let Ok(address) = address else {
-            return Err(Box::new(self.unreadable(request.headers())));
+            return Err(Box::new(self.unreadable(&request)));
         };
         *request.uri_mut() = address;
         request.extensions_mut().insert(asked);
@@ -159,8 +166,8 @@ impl Front {
 }
 
 impl Front {
-    fn unreadable(&self, headers: &HeaderMap) -> Response {
-        match self.web.known(headers) {
+    fn unreadable(&self, request: &Request<Incoming>) -> Response {
+        match self.web.known(request) {
             Ok(()) => message(StatusCode::BAD_REQUEST, "the address cannot be read"),
             Err(refusal) => message(StatusCode::UNAUTHORIZED, &refusal.message().public),
         }
@@ -180,7 +187,7 @@ fn routes_of(web: &Arc<Web>) -> Router {
 /// Serves connections until told to stop. A stopping server goes on answering, new connections too, until nothing
 /// is in flight and whoever uses it could notice; `calls_by` after the announcement what is left is cut.
 pub(crate) async fn listen(
-    tcp: TcpListener,
+    (tcp, tls): (TcpListener, Option<ListenTls>),
     front: Arc<Front>,
     (limits, calls_by): (ListenLimits, Duration),
     stop: Stop,
@@ -188,12 +195,16 @@ pub(crate) async fn listen(
     let places = connections_within(raise_limit(), limits.connections);
     let mut accepting = Accepting {
         tcp,
-        front: Arc::clone(&front),
-        limits,
+        shared: Shared {
+            front: Arc::clone(&front),
+            limits,
+            tls,
+            announced: stop.announced.clone(),
+            last: CancellationToken::new(),
+        },
         addresses: Addresses::new(limits.connections_per_address),
         places: Arc::new(Semaphore::new(places.min(Semaphore::MAX_PERMITS))),
         open: Arc::default(),
-        last: CancellationToken::new(),
         connections: JoinSet::new(),
     };
     stop.announced.run_until_cancelled(accepting.run()).await;
@@ -231,13 +242,10 @@ fn cut(gateway: &Gateway) {
 /// The listening socket and what came in by it. Dropping it cuts every connection.
 struct Accepting {
     tcp: TcpListener,
-    front: Arc<Front>,
-    limits: ListenLimits,
+    shared: Shared,
     addresses: Arc<Addresses>,
     places: Arc<Semaphore>,
     open: Arc<OpenConnections>,
-    /// Connections end as soon as they are idle.
-    last: CancellationToken,
     connections: JoinSet<()>,
 }
 
@@ -253,10 +261,9 @@ impl Accepting {
 
     fn begin(&mut self, (stream, address, place): Accepted) {
         let Some(counted) = self.addresses.enter(address.ip()) else { return };
-        let (front, last, limits) = (Arc::clone(&self.front), self.last.clone(), self.limits);
-        let entered = self.open.enter();
+        let (shared, entered) = (self.shared.clone(), self.open.enter());
         self.connections.spawn(async move {
-            connection::serve(stream, front, (limits, &last), &entered).await;
+            connection::serve(stream, &shared, &entered).await;
             drop((place, counted, entered));
         });
     }
@@ -268,7 +275,7 @@ impl Accepting {
             self.begin(accepted);
         }
         drop(self.tcp);
-        self.last.cancel();
+        self.shared.last.cancel();
         while self.connections.join_next().await.is_some() {}
     }
 }
@@ -295,7 +302,7 @@ async fn accept(tcp: &TcpListener, places: &Arc<Semaphore>) -> Accepted {
 }
 
 async fn nowhere(State(web): State<Arc<Web>>, request: Request<Body>) -> Response {
-    if let Err(refusal) = web.known(request.headers()) {
+    if let Err(refusal) = web.known(&request) {
         return message(StatusCode::UNAUTHORIZED, &refusal.message().public);
     }
     let known: Vec<&str> = served().map(|served| served.path).collect();
@@ -308,10 +315,10 @@ fn message(status: StatusCode, what: &str) -> Response {
 }
 
 /// The address for people: what listens everywhere is reached here.
-pub(crate) fn reachable(address: SocketAddr) -> String {
+pub(crate) fn reachable(address: SocketAddr, scheme: &str) -> String {
     if address.ip().is_unspecified() {
-        format!("http://127.0.0.1:{}", address.port())
+        format!("{scheme}://127.0.0.1:{}", address.port())
     } else {
-        format!("http://{address}")
+        format!("{scheme}://{address}")
     }
 }

@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::signal::unix::Signal;
@@ -14,6 +15,7 @@ use toolmux_core::secret::Secret;
 
 use crate::assembly::{Assembly, Reopen};
 use crate::config::{Config, ConfigFault};
+use crate::listener::ListenTls;
 use crate::secret_files::{SecretFile, Stamp, rotated, secret_files};
 use crate::signals::next;
 
@@ -140,13 +142,21 @@ pub(crate) struct Follower<'a> {
     /// What the server was started with.
     running: &'a Config,
     flags: Flags,
+    /// The TLS of the listener, if it has any.
+    tls: Option<ListenTls>,
     /// Keys that wait for a restart, and were told of.
     waiting: Vec<&'static str>,
 }
 
 impl<'a> Follower<'a> {
     pub(crate) fn new(assembly: Assembly, running: &'a Config, flags: Flags) -> Self {
-        Follower { assembly, running, flags, waiting: Vec::new() }
+        Follower { assembly, running, flags, tls: None, waiting: Vec::new() }
+    }
+
+    /// Says by which TLS the server is reached, which follows the configuration too.
+    pub(crate) fn serving_by(mut self, tls: Option<ListenTls>) -> Self {
+        self.tls = tls;
+        self
     }
 
     fn reload(&mut self, file: &File, reopen: &Reopen) -> Result<(), Message> {
@@ -158,6 +168,9 @@ impl<'a> Follower<'a> {
         match taken {
             Ok(config) => {
                 tracing::info!("the configuration was read again");
+                if let (Some(tls), Some(new)) = (&self.tls, &config.tls) {
+                    tls.replace(Arc::clone(new));
+                }
                 self.assembly.gateway.audit(AuditRecord::now("", AuditAction::ConfigReloaded, ""));
                 self.tell_what_waits(&config);
                 Ok(())

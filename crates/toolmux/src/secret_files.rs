@@ -1,17 +1,17 @@
-//! The files that secrets of a configuration are kept in, and what tells one state of them from another: a key that is
-//! replaced in its file must stop working.
+//! The files that secrets and certificates of a configuration are kept in, and what tells one state of them from
+//! another: a key that is replaced in its file must stop working.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::config::{SecretLocation, kept_secrets};
+use crate::config::{SecretLocation, fingerprint_of, kept_secrets};
 
-/// A file that a secret is kept in.
+/// A file that a secret or a certificate is kept in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SecretFile {
     path: PathBuf,
-    /// The source whose secret it is.
+    /// The source that it is for.
     source: Option<String>,
 }
 
@@ -48,9 +48,33 @@ pub(crate) fn secret_files(config: &Path) -> Vec<SecretFile> {
         SecretLocation::Env(_) | SecretLocation::Text => None,
     };
     let secrets = kept_secrets(&text, folder).into_iter();
-    secrets
-        .filter_map(|secret| Some(SecretFile { path: file(&secret.kept)?, source: secret.source }))
-        .collect()
+    let secrets =
+        secrets.filter_map(|secret| Some(SecretFile { path: file(&secret.kept)?, source: secret.source }));
+    secrets.chain(certificate_files(&text, folder)).collect()
+}
+
+/// The files of certificates that a configuration names: those of the listener, of callers and of sources.
+fn certificate_files(text: &str, folder: &Path) -> Vec<SecretFile> {
+    let config: toml::Table = toml::from_str(text).unwrap_or_default();
+    let file = |table: &toml::Value, key: &str, source: Option<&String>| {
+        let path = folder.join(table.get(key)?.as_str()?);
+        Some(SecretFile { path, source: source.cloned() })
+    };
+    let tables = |name: &str| config.get(name).and_then(toml::Value::as_table).into_iter().flatten();
+    let listener = config.get("tls").into_iter();
+    let mut files: Vec<SecretFile> = Vec::new();
+    files.extend(listener.flat_map(|tls| ["cert", "client_ca"].map(|key| file(tls, key, None))).flatten());
+    let is_file = |key: &&toml::Value| {
+        let written = key.get("certificate").and_then(toml::Value::as_str);
+        written.is_some_and(|written| fingerprint_of(written).is_none())
+    };
+    let callers = tables("keys").map(|(_, key)| key).filter(is_file);
+    files.extend(callers.filter_map(|key| file(key, "certificate", None)));
+    let sources = tables("sources").filter_map(|(name, source)| Some((name, source.get("tls")?)));
+    files.extend(
+        sources.flat_map(|(name, tls)| ["ca", "cert"].map(|key| file(tls, key, Some(name)))).flatten(),
+    );
+    files
 }
 
 /// The sources of which a secret changed in its file.

@@ -24,7 +24,7 @@ use toolmux_http::serve::{Web, WebLimits, shared_headers};
 use crate::assembly::store;
 use crate::config::LISTEN;
 use crate::host_rules::HostRules;
-use crate::listener::{Front, ListenLimits, Stop, listen, reachable, served};
+use crate::listener::{Front, ListenLimits, ListenTls, Stop, listen, reachable, served};
 use crate::machine_memory::quarter_of_memory;
 use crate::signals::EndSignals;
 use crate::toolkit::Toolkit;
@@ -151,7 +151,9 @@ impl Server {
         gateway.sources().settled(self.limits.list_timeout).await;
         // A mistake in this program's own functions is worth an error. What another server lists is not: it
         // must not keep this one from starting.
-        let is_mistake = |tool: &&Unserved| self.own.contains(&tool.source) && (only_own || tool.cause != UnservedCause::Collision);
+        let is_mistake = |tool: &&Unserved| {
+            self.own.contains(&tool.source) && (only_own || tool.cause != UnservedCause::Collision)
+        };
         let started = match gateway.catalog().unserved().iter().find(is_mistake) {
             Some(tool) => Err(anyhow::anyhow!(
                 "tool `{}` of `{}` cannot be served: {}",
@@ -177,6 +179,8 @@ pub(crate) struct ListenOn {
     pub(crate) origins: Vec<String>,
     pub(crate) web: WebLimits,
     pub(crate) limits: ListenLimits,
+    /// Absent for plain HTTP.
+    pub(crate) tls: Option<ListenTls>,
     /// The version it goes by, where that is not the program's own.
     pub(crate) version: Option<String>,
 }
@@ -187,6 +191,7 @@ pub(crate) struct ListenOn {
 #[must_use = "the server stops when this is dropped"]
 pub struct Running {
     address: SocketAddr,
+    scheme: &'static str,
     gateway: Arc<Gateway>,
     stop: Stop,
     /// The one task that serves and then closes the gateway.
@@ -207,12 +212,13 @@ impl Running {
         let web = Web { gateway: Arc::clone(&gateway), limits: on.web, stop: stopped_by_callers, headers };
         let (stop, drain) = (Stop::default(), on.limits.drain);
         let hosts = HostRules::new(address, &on.hosts, &on.origins);
+        let (hosts, scheme) = if on.tls.is_some() { (hosts.with_tls(), "https") } else { (hosts, "http") };
         let front = Arc::new(Front::new(Arc::new(web), hosts, &stop).version(on.version));
-        tracing::debug!("listening on {}", reachable(address));
+        tracing::debug!("listening on {}", reachable(address, scheme));
         let limits = (on.limits, drain.saturating_sub(closing_share(drain)));
-        let (listening, serving) = (listen(tcp, front, limits, stop.clone()), TaskTracker::new());
+        let (listening, serving) = (listen((tcp, on.tls), front, limits, stop.clone()), TaskTracker::new());
         serving.spawn(serve_and_close(listening, Arc::clone(&gateway), stop.clone(), drain));
-        Ok(Running { address, gateway, stop, serving })
+        Ok(Running { address, scheme, gateway, stop, serving })
     }
 
     /// Where it listens.
@@ -222,7 +228,7 @@ impl Running {
 
     /// The same as a URL.
     pub fn url(&self) -> String {
-        reachable(self.address)
+        reachable(self.address, self.scheme)
     }
 
     /// The gateway behind it.

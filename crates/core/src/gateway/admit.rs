@@ -25,6 +25,8 @@ pub enum Credential<'a> {
     Key(&'a str),
     /// A token in the `Authorization` header: an API key or a JSON Web Token.
     Bearer(&'a str),
+    /// The SHA-256 of a client certificate, whose key the client has proved to have.
+    Certificate(&'a [u8; 32]),
 }
 
 /// Who may ask. Empty means everybody.
@@ -48,7 +50,8 @@ impl Admission {
 pub struct ApiKey {
     /// The caller's name.
     pub name: Arc<str>,
-    /// SHA-256 of the key.
+    /// SHA-256 of the key, or of the client certificate in its binary form. The two cannot be taken for each other: no
+    /// header can carry the bytes of a certificate.
     pub sha256: [u8; 32],
     /// The only tools it opens; absent means all.
     pub toolset: Option<Arc<str>>,
@@ -138,15 +141,19 @@ pub(super) fn admit(
     }
     let (shown, token) = match credential {
         Credential::None => return Err(unauthenticated("No credential was given")),
-        Credential::Key(key) => (key, None),
-        Credential::Bearer(token) => (token, Some(token)),
+        Credential::Key(key) => (Secret::new(key).sha256(), None),
+        Credential::Bearer(token) => (Secret::new(token).sha256(), Some(token)),
+        Credential::Certificate(fingerprint) => (*fingerprint, None),
     };
-    if let Some(key) = find_key(&admission.keys, shown) {
+    if let Some(key) = find_key(&admission.keys, &shown) {
         let toolsets = [key.toolset.clone(), asked];
         return Ok(Caller { name: Arc::clone(&key.name), user: None, toolsets, act_as: None });
     }
     let (Some(rules), Some(token)) = (&admission.jwt, token) else {
-        return Err(unauthenticated("The API key is not known"));
+        return Err(unauthenticated(match credential {
+            Credential::Certificate(_) => "The client certificate is not known",
+            Credential::None | Credential::Key(_) | Credential::Bearer(_) => "The API key is not known",
+        }));
     };
     let claims = check_token(rules, token).map_err(|error| {
         // Only the log says why: whoever tries tokens must not learn what is wrong with them.
@@ -175,11 +182,10 @@ fn missing_scope<'a>(rules: &'a JwtRules, claims: &Claims) -> Option<&'a str> {
 }
 
 /// Looks at every key, whichever matches, so that the time taken tells nothing.
-fn find_key<'a>(keys: &'a [ApiKey], shown: &str) -> Option<&'a ApiKey> {
-    let shown = Secret::new(shown).sha256();
+fn find_key<'a>(keys: &'a [ApiKey], shown: &[u8; 32]) -> Option<&'a ApiKey> {
     let (mut place, mut found) = (0u64, Choice::from(0));
     for (index, key) in keys.iter().enumerate() {
-        let same = key.sha256.ct_eq(&shown);
+        let same = key.sha256.ct_eq(shown);
         place.conditional_assign(&(index as u64), same);
         found |= same;
     }

@@ -2,46 +2,52 @@
 //! address says so.
 
 use std::io;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::uri::Scheme;
 use http::{HeaderValue, Uri};
 use hyper::rt::{Read, Write};
-use hyper_rustls::{ConfigBuilderExt, HttpsConnector};
+use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::client::proxy::matcher::Matcher;
-use rustls::ClientConfig;
-use rustls::crypto::aws_lc_rs;
 use tokio::time::timeout;
 use tower::Service;
 
 use super::error::BoxError;
 use super::resolve::Resolver;
+use super::tls::{ClientTls, system};
 use crate::network_zone::Reach;
 
 /// How long a connection is silent before TCP probes whether the other side still exists.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// Made when the first address wants TLS: to read the system's certificates takes milliseconds.
-static TLS: LazyLock<Result<Arc<ClientConfig>, rustls::Error>> = LazyLock::new(|| {
-    let builder = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()));
-    let verified = builder.with_safe_default_protocol_versions()?.try_with_platform_verifier()?;
-    Ok(Arc::new(verified.with_no_client_auth()))
-});
-
 #[derive(Clone, Debug)]
 pub(super) struct Connector {
     resolver: Resolver,
     proxies: Arc<Matcher>,
+    /// What the system says when absent.
+    tls: Option<ClientTls>,
     /// How long connecting may take, TLS and the proxy included.
     limit: Duration,
 }
 
 impl Connector {
     pub(super) fn new(limit: Duration, proxies: Matcher, reach: Reach) -> Self {
-        Connector { resolver: Resolver::new(reach), proxies: Arc::new(proxies), limit }
+        Connector { resolver: Resolver::new(reach), proxies: Arc::new(proxies), tls: None, limit }
+    }
+
+    /// The same with TLS of its own for the addresses that are asked for; a proxy is reached as the system says.
+    pub(super) fn with_tls(mut self, tls: ClientTls) -> Self {
+        self.tls = Some(tls);
+        self
+    }
+
+    /// The same with another time limit.
+    pub(super) fn within(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
     }
 
     /// Refuses an address that no connection would be made to. A proxy resolves names itself, so that only addresses
@@ -73,25 +79,27 @@ impl Connector {
 
     async fn reach(&self, to: Uri) -> Result<Box<dyn Stream>, BoxError> {
         self.resolver.check_literal(&to)?;
-        let Some(proxy) = self.proxies.intercept(&to) else { return open(to, self.resolver.clone()).await };
+        let Some(proxy) = self.proxies.intercept(&to) else {
+            return open(to, self.resolver.clone(), self.tls.as_ref()).await;
+        };
         // Whoever configures this machine names the proxy, so that it may be anywhere.
         let resolver = Resolver::new(Reach::Anywhere);
         if !is_secure(&to) {
-            return open(proxy.uri().clone(), resolver).await;
+            return open(proxy.uri().clone(), resolver, None).await;
         }
-        let mut tunnel = Tunnel::new(proxy.uri().clone(), secured(tcp(resolver))?);
+        let mut tunnel = Tunnel::new(proxy.uri().clone(), secured(tcp(resolver), None)?);
         if let Some(authorization) = proxy.basic_auth() {
             tunnel = tunnel.with_auth(authorization.clone());
         }
-        Ok(Box::new(secured(tunnel)?.call(to).await?))
+        Ok(Box::new(secured(tunnel, self.tls.as_ref())?.call(to).await?))
     }
 }
 
-async fn open(to: Uri, resolver: Resolver) -> Result<Box<dyn Stream>, BoxError> {
+async fn open(to: Uri, resolver: Resolver, tls: Option<&ClientTls>) -> Result<Box<dyn Stream>, BoxError> {
     let mut tcp = tcp(resolver);
     match to.scheme() {
         Some(scheme) if *scheme == Scheme::HTTP => Ok(Box::new(tcp.call(to).await?)),
-        _ => Ok(Box::new(secured(tcp)?.call(to).await?)),
+        _ => Ok(Box::new(secured(tcp, tls)?.call(to).await?)),
     }
 }
 
@@ -112,7 +120,7 @@ fn is_secure(to: &Uri) -> bool {
     to.scheme() == Some(&Scheme::HTTPS)
 }
 
-fn secured<C>(connector: C) -> Result<HttpsConnector<C>, rustls::Error> {
-    let config = TLS.as_ref().map_err(Clone::clone)?;
-    Ok(HttpsConnector::from((connector, Arc::clone(config))))
+fn secured<C>(connector: C, tls: Option<&ClientTls>) -> Result<HttpsConnector<C>, rustls::Error> {
+    let config = tls.map_or_else(system, |tls| Ok(tls.config()))?;
+    Ok(HttpsConnector::from((connector, config)))
 }

@@ -18,6 +18,7 @@ use super::connect::Connector;
 use super::error::{BoxError, HttpError};
 use super::limits::HttpLimits;
 use super::pool::{Origin, Pool, Unanswered};
+use super::tls::ClientTls;
 use crate::network_zone::Reach;
 
 const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("toolmux/", env!("CARGO_PKG_VERSION")));
@@ -47,6 +48,18 @@ impl HttpClient {
             connector: Connector::new(limits.connect_timeout, proxies, reach),
             limits,
         }
+    }
+
+    /// The same client with TLS of its own, and no connection yet.
+    pub fn with_tls(self, tls: Option<ClientTls>) -> Self {
+        let Some(tls) = tls else { return self };
+        HttpClient { pool: Pool::default(), connector: self.connector.with_tls(tls), ..self }
+    }
+
+    /// The same client with other bounds, and no connection yet.
+    pub fn with_limits(self, limits: HttpLimits) -> Self {
+        let connector = self.connector.within(limits.connect_timeout);
+        HttpClient { pool: Pool::default(), connector, limits }
     }
 
     /// Refuses an address that the client would not connect to, for those that are handed on to a browser.

@@ -9,6 +9,7 @@ mod limits;
 mod pool;
 mod resolve;
 mod status;
+mod tls;
 
 pub use self::address::{base_of, credential_headers, sensitive};
 pub use self::answer::Answer;
@@ -16,3 +17,4 @@ pub use self::error::HttpError;
 pub use self::http_client::{HttpClient, Target};
 pub use self::limits::HttpLimits;
 pub use self::status::{StatusAnswer, retry_after};
+pub use self::tls::{ClientTls, TlsMaterial};

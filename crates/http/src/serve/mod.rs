@@ -20,4 +20,4 @@ pub use self::open_stream::ShownCredential;
 pub use self::request::{FETCH_SITE, LONGEST_CALL_ID, PathPart, idempotency_key, may_change, trace};
 pub use self::routes::{Access, Route, Routes};
 pub use self::served::{Served, router, shared_headers};
-pub use self::web::{AskedToolset, ServerVersion, Web, WebLimits};
+pub use self::web::{AskedToolset, ClientCertificate, ServerVersion, Web, WebLimits};

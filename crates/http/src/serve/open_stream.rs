@@ -11,12 +11,13 @@ use hyper::body::Body as _;
 use toolmux_core::call::Caller;
 use toolmux_core::refusal::Refusal;
 
-use super::web::{AskedToolset, Web, shown};
+use super::web::{AskedToolset, ClientCertificate, Web, shown};
 
 /// What a request showed to be let in. Its parts are counted references, so that keeping it costs nearly nothing.
 pub struct ShownCredential {
     key: Option<HeaderValue>,
     authorization: Option<HeaderValue>,
+    certificate: Option<ClientCertificate>,
     toolset: Option<AskedToolset>,
     /// [`toolmux_core::gateway::AdmissionView::generation`] before the request was let in. Read before, not after: a change
     /// between the two is then seen as one, and ends the stream rather than being missed.
@@ -29,6 +30,7 @@ impl ShownCredential {
         ShownCredential {
             key: web.headers.key(request.headers()).cloned(),
             authorization: request.headers().get(header::AUTHORIZATION).cloned(),
+            certificate: request.extensions().get::<ClientCertificate>().cloned(),
             toolset: request.extensions().get::<AskedToolset>().cloned(),
             admissions: web.gateway.admission().generation(),
         }
@@ -65,7 +67,8 @@ impl ShownCredential {
     }
 
     fn admit(&self, web: &Web) -> Result<Caller, Refusal> {
-        let credential = shown(self.key.as_ref(), self.authorization.as_ref());
+        let certificate = self.certificate.as_ref();
+        let credential = shown(self.key.as_ref(), self.authorization.as_ref(), certificate);
         web.gateway.admit(credential, self.toolset.as_ref().map(|asked| &*asked.0))
     }
 }

@@ -90,7 +90,7 @@ impl Routes {
 }
 
 async fn not_allowed(State(web): State<Arc<Web>>, request: Request) -> Response {
-    let (status, what) = match web.known(request.headers()) {
+    let (status, what) = match web.known(&request) {
         Ok(()) => (StatusCode::METHOD_NOT_ALLOWED, "this address does not take that method".to_owned()),
         Err(refusal) => (StatusCode::UNAUTHORIZED, refusal.message().public),
     };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::response::Response;
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, header};
+use http::{Extensions, HeaderMap, HeaderValue, Request, header};
 use tokio_util::sync::CancellationToken;
 use toolmux_core::call::Caller;
 use toolmux_core::gateway::{Credential, Gateway};
@@ -61,21 +61,28 @@ pub struct AskedToolset(pub Arc<str>);
 #[derive(Clone, Debug)]
 pub struct ServerVersion(pub Arc<str>);
 
+/// The SHA-256 of the certificate that the client of a connection showed, left in a request's extensions by the
+/// listener, which has verified it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientCertificate(pub Arc<[u8; 32]>);
+
 impl Web {
-    /// Authenticates the caller by the headers of a request.
+    /// Authenticates the caller by the headers of a request, or by the certificate of its connection.
     pub fn admit(&self, parts: &Parts) -> Result<Caller, Refusal> {
         let toolset = parts.extensions.get::<AskedToolset>().map(|asked| &*asked.0);
-        self.gateway.admit(self.credential(&parts.headers), toolset)
+        self.gateway.admit(self.credential(&parts.headers, &parts.extensions), toolset)
     }
 
     /// Whether whoever asks is known at all, for answers that no protocol gives.
-    pub fn known(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        self.gateway.admit(self.credential(headers), None).map(drop)
+    pub fn known<B>(&self, request: &Request<B>) -> Result<(), Refusal> {
+        let credential = self.credential(request.headers(), request.extensions());
+        self.gateway.admit(credential, None).map(drop)
     }
 
     /// True when whoever asks would be let in with more scopes.
     pub fn lacks_scope(&self, headers: &HeaderMap) -> bool {
-        self.gateway.admission().lacks_scope(self.credential(headers))
+        let credential = shown(self.headers.key(headers), headers.get(header::AUTHORIZATION), None);
+        self.gateway.admission().lacks_scope(credential)
     }
 
     /// An answer that clients of every protocol may read, with the headers that they expect.
@@ -84,22 +91,24 @@ impl Web {
     }
 
     /// What a request shows to prove who sends it.
-    fn credential<'a>(&self, headers: &'a HeaderMap) -> Credential<'a> {
-        shown(self.headers.key(headers), headers.get(header::AUTHORIZATION))
+    fn credential<'a>(&self, headers: &'a HeaderMap, extensions: &'a Extensions) -> Credential<'a> {
+        let certificate = extensions.get::<ClientCertificate>();
+        shown(self.headers.key(headers), headers.get(header::AUTHORIZATION), certificate)
     }
 }
 
-/// What two headers show of who sends a request. OpenTool's TypeScript server takes a key without `Bearer` too, and so
-/// do we.
+/// What two headers show of who sends a request; without them, what its connection does. OpenTool's TypeScript server
+/// takes a key without `Bearer` too, and so do we.
 pub(super) fn shown<'a>(
     key: Option<&'a HeaderValue>,
     authorization: Option<&'a HeaderValue>,
+    certificate: Option<&'a ClientCertificate>,
 ) -> Credential<'a> {
     if let Some(key) = key.and_then(|key| key.to_str().ok()) {
         return Credential::Key(key);
     }
     match authorization.and_then(|value| value.to_str().ok()) {
-        None => Credential::None,
+        None => certificate.map_or(Credential::None, |certificate| Credential::Certificate(&certificate.0)),
         Some(value) => match value.split_once(' ') {
             Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => {
                 Credential::Bearer(token.trim())

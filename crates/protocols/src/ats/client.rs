@@ -7,7 +7,9 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use toolmux_core::secret::Secret;
-use toolmux_http::client::{Answer, HttpClient, HttpError, HttpLimits, base_of, retry_after, sensitive};
+use toolmux_http::client::{
+    Answer, ClientTls, HttpClient, HttpError, HttpLimits, base_of, retry_after, sensitive,
+};
 use toolmux_http::sse::{Decoder, TooLarge};
 use url::Url;
 
@@ -98,7 +100,13 @@ impl AtsClient {
 
     /// The same with other bounds of time and size.
     pub fn limits(mut self, limits: HttpLimits) -> Self {
-        self.http = HttpClient::new(limits);
+        self.http = self.http.with_limits(limits);
+        self
+    }
+
+    /// The same with TLS of its own; nothing leaves it to the system.
+    pub fn tls(mut self, tls: Option<ClientTls>) -> Self {
+        self.http = self.http.with_tls(tls);
         self
     }
 

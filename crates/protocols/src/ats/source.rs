@@ -21,6 +21,7 @@ use toolmux_http::client::StatusAnswer;
 use super::client::{AtsClient, AtsError};
 use super::wire::RefusalDocument;
 use crate::registry::{AddressHook, AddressTables, Detection, OpenError, Opening, SecretSetting, SourceKind};
+use crate::tls::TlsSetting;
 
 pub(crate) const SOURCE: SourceKind = SourceKind {
     kind: "ats",
@@ -46,6 +47,9 @@ struct AtsSettings {
     key: Option<SecretSetting>,
     /// The agent whose tools are used. Default: all tools.
     agent: Option<String>,
+    /// TLS for an https `url`: `{ ca = "ca.pem" }` for a private authority, `{ cert = "client.pem", key = {
+    /// file = "client.key" } }` for a client certificate. Read again when a file changes.
+    tls: Option<TlsSetting>,
 }
 
 struct AtsSource {
@@ -61,6 +65,7 @@ fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
     let mut client = AtsClient::new(&settings.url).map_err(|_| {
         OpenError::new("its `url` cannot be used").hint("write url = \"http://127.0.0.1:8848\" or the like")
     })?;
+    client = client.tls(opening.tls(settings.tls.as_ref())?);
     if let Some(key) = opening.secret(settings.key.as_ref())? {
         client =
             client.key(&key).map_err(|error| OpenError::new(format!("its `key` cannot be used: {error}")))?;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use toolmux_core::answer_memory::answer_takes;
 use toolmux_core::json_text::{RawJson, to_raw};
 use toolmux_core::secret::Secret;
-use toolmux_http::client::{Answer, HttpClient, HttpError, HttpLimits, StatusAnswer, sensitive};
+use toolmux_http::client::{Answer, ClientTls, HttpClient, HttpError, HttpLimits, StatusAnswer, sensitive};
 use toolmux_http::sse::Decoder;
 use url::Url;
 
@@ -77,8 +77,14 @@ impl Client {
 
     /// The same with other bounds of time and size.
     pub fn limits(mut self, limits: HttpLimits) -> Self {
-        self.http = HttpClient::new(limits);
+        self.http = self.http.with_limits(limits);
         self.limits = limits;
+        self
+    }
+
+    /// The same with TLS of its own; nothing leaves it to the system.
+    pub fn tls(mut self, tls: Option<ClientTls>) -> Self {
+        self.http = self.http.with_tls(tls);
         self
     }
 

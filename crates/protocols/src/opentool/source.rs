@@ -24,6 +24,7 @@ use super::document::{OpenTool, read_leniently};
 use super::exception::ClientError;
 use super::relay;
 use crate::registry::{AddressHook, AddressTables, Detection, OpenError, Opening, SecretSetting, SourceKind};
+use crate::tls::TlsSetting;
 
 /// How often a document or a server that has a tag is looked at for changes.
 const CHECK_EVERY: Duration = Duration::from_secs(5);
@@ -55,6 +56,10 @@ struct OpenToolSettings {
     /// An OpenTool document that overrides the server's own description.
     #[serde(default)]
     document: Option<PathBuf>,
+    /// TLS for an https `url`: `{ ca = "ca.pem" }` for a private authority, `{ cert = "client.pem", key = {
+    /// file = "client.key" } }` for a client certificate. Read again when a file changes.
+    #[serde(default)]
+    tls: Option<TlsSetting>,
 }
 
 struct OpenToolServer {
@@ -85,6 +90,7 @@ fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
     // What the client says of an address quotes it.
     let unusable = |_: ClientError| OpenError::new("its address or its key cannot be used");
     let mut client = Client::new(&url).map_err(unusable)?;
+    client = client.tls(opening.tls(settings.tls.as_ref())?);
     if let Some(key) = opening.secret(settings.key.as_ref())? {
         client = client.key(&key).map_err(unusable)?;
     }

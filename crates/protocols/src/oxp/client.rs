@@ -8,7 +8,9 @@ use serde::Deserialize;
 use toolmux_core::outcome::{Outcome, Retry};
 use toolmux_core::refusal::{Challenge, Refusal};
 use toolmux_core::secret::Secret;
-use toolmux_http::client::{Answer, HttpClient, HttpError, HttpLimits, StatusAnswer, base_of, sensitive};
+use toolmux_http::client::{
+    Answer, ClientTls, HttpClient, HttpError, HttpLimits, StatusAnswer, base_of, sensitive,
+};
 use url::Url;
 use uuid::Uuid;
 
@@ -118,7 +120,13 @@ impl OxpClient {
 
     /// The same with other bounds of time and size.
     pub fn limits(mut self, limits: HttpLimits) -> Self {
-        self.http = HttpClient::new(limits);
+        self.http = self.http.with_limits(limits);
+        self
+    }
+
+    /// The same with TLS of its own; nothing leaves it to the system.
+    pub fn tls(mut self, tls: Option<ClientTls>) -> Self {
+        self.http = self.http.with_tls(tls);
         self
     }
 

@@ -24,6 +24,7 @@ use uuid::Uuid;
 use super::client::{OxpClient, OxpError};
 use super::upstream::{OxpTool, ToolCall, ToolList};
 use crate::registry::{AddressHook, AddressTables, Detection, OpenError, Opening, SecretSetting, SourceKind};
+use crate::tls::TlsSetting;
 
 pub(crate) const SOURCE: SourceKind = SourceKind {
     kind: "oxp",
@@ -53,6 +54,9 @@ struct OxpSettings {
     /// Headers for every request.
     #[serde(default)]
     headers: BTreeMap<String, SecretSetting>,
+    /// TLS for an https `url`: `{ ca = "ca.pem" }` for a private authority, `{ cert = "client.pem", key = {
+    /// file = "client.key" } }` for a client certificate. Read again when a file changes.
+    tls: Option<TlsSetting>,
 }
 
 struct OxpSource {
@@ -66,6 +70,7 @@ fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
     let mut client = OxpClient::new(&settings.url).map_err(|_| {
         OpenError::new("its `url` cannot be used").hint("write url = \"http://127.0.0.1:9800\" or the like")
     })?;
+    client = client.tls(opening.tls(settings.tls.as_ref())?);
     if let Some(key) = opening.secret(settings.key.as_ref())? {
         client =
             client.key(&key).map_err(|error| OpenError::new(format!("its `key` cannot be used: {error}")))?;

@@ -7,7 +7,7 @@ use tokio::time::timeout;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::refusal::Refusal;
 use toolmux_core::secret::Secret;
-use toolmux_http::client::HttpLimits;
+use toolmux_http::client::{ClientTls, HttpLimits, TlsMaterial};
 use toolmux_protocols::ats::{AtsClient, AtsError};
 use toolmux_protocols::oxp::{OxpClient, OxpError};
 use toolmux_protocols::registry::SecretSetting;
@@ -35,6 +35,10 @@ pub(super) struct KeyOptions {
     /// The file that holds the key of that server.
     #[arg(long, value_name = "FILE", requires = "url", conflicts_with = "key_env")]
     key_file: Option<PathBuf>,
+    /// A PEM file of the authorities that the certificate of that server is verified by [default: those of the
+    /// system].
+    #[arg(long, value_name = "FILE", requires = "url")]
+    ca: Option<PathBuf>,
 }
 
 impl KeyOptions {
@@ -76,6 +80,10 @@ impl Remote {
         let patient = HttpLimits { timeout: LONGEST_TASK, ..HttpLimits::default() };
         let mut oxp = OxpClient::new(url).map_err(unasked)?;
         let mut ats = AtsClient::new(url).map_err(not_followed)?.limits(patient);
+        if let Some(ca) = &key.ca {
+            let tls = trusting(ca)?;
+            (oxp, ats) = (oxp.tls(Some(tls.clone())), ats.tls(Some(tls)));
+        }
         if let Some(key) = key.key()? {
             oxp = oxp.key(&key).map_err(unasked)?;
             ats = ats.key(&key).map_err(not_followed)?;
@@ -119,6 +127,16 @@ impl Remote {
     pub(super) async fn cancel(&self, task: &str) {
         timeout(GRACE, self.ats.cancel(task)).await.ok();
     }
+}
+
+/// TLS that trusts the authorities of a file alone.
+pub(super) fn trusting(ca: &Path) -> Result<ClientTls, Failure> {
+    let name = ca.display();
+    let unread =
+        |error| Failure::refused(anyhow::anyhow!("cannot read `{name}`: {error}")).meaning(near_file(ca));
+    let authorities = Some(std::fs::read(ca).map_err(unread)?);
+    ClientTls::new(TlsMaterial { authorities, identity: None })
+        .map_err(|error| Failure::refused(anyhow::anyhow!("`{name}` cannot be used: {error}")))
 }
 
 /// Why a server was not asked, or gave no outcome.

@@ -18,6 +18,7 @@ use super::origin::Origin;
 use super::terminal::{Form, Terminal, note};
 use crate::assembly::{Assembly, store};
 use crate::config::{Config, LISTEN};
+use crate::listener::ListenTls;
 use crate::reload::{self, File, Flags, Follower};
 use crate::server::{ListenOn, Running};
 use crate::signals::{self, EndSignals};
@@ -109,11 +110,12 @@ pub(super) async fn serve(
         fault.map_or_else(|| Failure::from(error), Failure::from)
     })?;
     assembly.authorize(config)?;
+    let tls = config.tls.clone().map(ListenTls::new);
     // Taken now: a signal that comes while sources connect must not end the process.
     let (hang_up, mut signals) = (signals::hang_ups(), EndSignals::new());
     let running = Running::start(
         assembly.gateway.clone(),
-        ListenOn { version: manner.version, ..listen_on(config) },
+        ListenOn { version: manner.version, tls: tls.clone(), ..listen_on(config) },
         config.allow_stop.then(|| stop.clone()),
     );
     let running = running.await.map_err(|error| {
@@ -131,7 +133,7 @@ pub(super) async fn serve(
         tell_remedy(&gateway, &manner.found, terminal);
         match manner.file.as_ref().zip(calls) {
             Some((file, calls)) => {
-                let follower = Follower::new(assembly, config, manner.flags.clone());
+                let follower = Follower::new(assembly, config, manner.flags.clone()).serving_by(tls);
                 reload::follow(file, follower, calls).await;
             }
             None => std::future::pending().await,
@@ -170,6 +172,7 @@ fn listen_on(config: &Config) -> ListenOn {
         origins: config.origins.clone(),
         web: config.web,
         limits: config.connections,
+        tls: None,
         version: None,
     }
 }

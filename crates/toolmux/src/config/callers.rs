@@ -9,7 +9,7 @@ use toolmux_http::network_zone::is_this_machine_name;
 use toolmux_protocols::registry::SecretSetting;
 
 use super::fault::ConfigFault;
-use super::raw::{RawJwt, RawKey};
+use super::raw::{RawJwt, RawKey, RawTls};
 use super::resolve::Reader;
 use super::{JwtConfig, secrets};
 
@@ -23,22 +23,38 @@ impl Reader<'_> {
         &self,
         raw: Vec<(String, RawKey)>,
         toolsets: &[Toolset],
+        tls: Option<&RawTls>,
     ) -> Result<Vec<ApiKey>, ConfigFault> {
         let key = |(name, key): (String, RawKey)| {
-            let place = ["keys", name.as_str()];
-            let sha256 = match (&key.key, &key.sha256) {
-                (Some(setting), None) => self.secret(&["keys", &name, "key"], setting)?.sha256(),
-                (None, Some(hex)) => {
-                    secrets::digest(hex).map_err(|what| self.fault(&["keys", &name, "sha256"], what))?
-                }
-                _ => return Err(self.fault(&place, format!("key `{name}` needs either `key` or `sha256`"))),
-            };
+            let sha256 = self.key_digest(&name, &key, tls)?;
             if let Some(wanted) = &key.toolset {
                 self.check_toolset(&["keys", &name, "toolset"], wanted, toolsets)?;
             }
             Ok(ApiKey { name: name.into(), sha256, toolset: key.toolset.map(Arc::from) })
         };
         raw.into_iter().map(key).collect()
+    }
+
+    /// The digest of what a caller shows.
+    fn key_digest(&self, name: &str, key: &RawKey, tls: Option<&RawTls>) -> Result<[u8; 32], ConfigFault> {
+        match (&key.key, &key.sha256, &key.certificate) {
+            (Some(setting), None, None) => Ok(self.secret(&["keys", name, "key"], setting)?.sha256()),
+            (None, Some(hex), None) => {
+                secrets::digest(hex).map_err(|what| self.fault(&["keys", name, "sha256"], what))
+            }
+            (None, None, Some(written)) if tls.is_some_and(|tls| tls.client_ca.is_some()) => {
+                self.fingerprint(name, written)
+            }
+            (None, None, Some(_)) => {
+                let what = format!("`keys.{name}.certificate` needs `tls.client_ca`");
+                let fault = self.fault(&["keys", name, "certificate"], what);
+                Err(fault.hint("without it no client is asked for a certificate"))
+            }
+            _ => {
+                let what = format!("key `{name}` needs one of `key`, `sha256` and `certificate`");
+                Err(self.fault(&["keys", name], what))
+            }
+        }
     }
 
     /// A toolset that is named must be there.

@@ -24,6 +24,7 @@ mod secrecy;
 mod secret_locations;
 mod secrets;
 mod size;
+mod tls;
 mod tools;
 
 use std::collections::HashMap;
@@ -32,6 +33,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
+use tokio_rustls::rustls::ServerConfig;
 use toolmux_core::gateway::{Admission, ApiKey, TokenToolset};
 use toolmux_core::hex::to_hex;
 use toolmux_core::limits::Limits;
@@ -52,6 +54,7 @@ pub use self::raw::Raw;
 use self::resolve::Reader;
 pub(crate) use self::secret_locations::{KeptSecret, SecretLocation, kept_secrets};
 pub(crate) use self::secrets::read as read_secret;
+pub(crate) use self::tls::fingerprint_of;
 use crate::listener::ListenLimits;
 
 /// Where the server listens when nothing else is said.
@@ -73,6 +76,8 @@ pub struct Config {
     pub keys: Vec<ApiKey>,
     /// Tokens, accepted beside keys.
     pub jwt: Option<JwtConfig>,
+    /// TLS of the listener.
+    pub tls: Option<Arc<ServerConfig>>,
     /// Callers that are told the developer half of messages.
     pub developers: Vec<String>,
     /// The server's own secrets.
@@ -190,6 +195,8 @@ impl Config {
         let differs = [
             ("listen", self.listen != running.listen),
             ("store", self.store != running.store),
+            // Another certificate is taken up at once; speaking TLS or not is another listener.
+            ("tls", self.tls.is_some() != running.tls.is_some()),
             ("hosts", self.hosts != running.hosts),
             ("origins", self.origins != running.origins),
             ("allow_stop", self.allow_stop != running.allow_stop),

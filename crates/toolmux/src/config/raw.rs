@@ -44,6 +44,8 @@ pub struct Raw {
     /// or `jwt:*`. Without keys and `[jwt]` every caller gets them; the log always has them.
     #[serde(default)]
     pub(super) developers: Vec<String>,
+    /// TLS of the listener: it then speaks https, HTTP/1.1 and HTTP/2. Default: plain http.
+    pub(super) tls: Option<RawTls>,
     /// JSON Web Tokens, accepted in addition to keys. A token must have `exp` and `sub`.
     pub(super) jwt: Option<RawJwt>,
     /// The server's own secrets, for tools that require them.
@@ -101,12 +103,28 @@ pub(super) struct RawToolset {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawKey {
-    /// The key; or set `sha256`.
+    /// The key; or set `sha256` or `certificate`.
     pub(super) key: Option<SecretSetting>,
     /// SHA-256 of the key, in hexadecimal.
     pub(super) sha256: Option<String>,
+    /// The client certificate that this caller shows instead of a key: its SHA-256 fingerprint, or a PEM file,
+    /// which is read again when it changes. Requires `tls.client_ca`.
+    pub(super) certificate: Option<String>,
     /// The only tools this caller may see and call. Default: every tool.
     pub(super) toolset: Option<String>,
+}
+
+/// TLS of the listener. The files are read again when they change.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawTls {
+    /// A PEM file of the certificate, followed by those of its issuers.
+    pub(super) cert: String,
+    /// The private key of `cert`, as PEM: `{ file = "server.key" }` or `{ env = "SERVER_KEY" }`.
+    pub(super) key: SecretSetting,
+    /// A PEM file of the authorities that issue client certificates. When set, a caller may show one instead of
+    /// a key, see `keys.NAME.certificate`; clients without one stay welcome.
+    pub(super) client_ca: Option<String>,
 }
 
 /// Which tokens are good.

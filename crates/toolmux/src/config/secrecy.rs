@@ -111,6 +111,9 @@ fn folder() -> tempfile::TempDir {
     std::fs::write(folder.path().join("flow.json"), workflow).expect("written");
     std::fs::write(folder.path().join("clients.json"), r#"{"mcpServers":{}}"#).expect("written");
     std::fs::write(folder.path().join("bob.key"), "a key in a file of its own").expect("written");
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    std::fs::write(folder.path().join("server.pem"), made.cert.pem()).expect("written");
+    std::fs::write(folder.path().join("server.key"), made.signing_key.serialize_pem()).expect("written");
     folder
 }
 

@@ -91,6 +91,8 @@ fn is_secret(path: &[&str]) -> bool {
             | ["auth", "key"]
             | ["auth", "providers", _, "client_secret"]
             | ["secrets", _]
+            | ["tls", "key"]
+            | ["sources", _, "tls", "key"]
     )
 }
 

@@ -9,20 +9,26 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::response::Response;
-use futures_util::StreamExt;
-use http::{Method, Request};
+use futures_util::{Stream, StreamExt};
+use http::{HeaderValue, Method, Request, Version, header};
 use hyper::body::{Body as _, Incoming};
-use hyper::server::conn::http1;
+use hyper::rt::{Read, Write};
+use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use hyper_util::server::graceful::GracefulConnection;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, interval_at, sleep};
 use tokio_util::sync::CancellationToken;
+use toolmux_http::serve::ClientCertificate;
 
 use super::repoll_on_wake::RepollOnWake;
 use super::stopping::{Activity, Entered};
+use super::stream_tasks::StreamTasks;
+use super::tls::{ListenTls, Secured};
+use super::unread_bodies::UnreadBodies;
 use super::write_timeout::WriteTimeout;
 use super::{Front, ListenLimits};
 
@@ -33,21 +39,84 @@ const LEAVES_AT_ONCE: u64 = 64 << 10;
 /// How long a new connection may take to send its request when the server goes.
 const LAST_REQUEST: Duration = Duration::from_millis(200);
 
+/// How many requests of one HTTP/2 connection are answered at a time.
+const MOST_STREAMS: u32 = 128;
+
+/// How much of an answer over HTTP/2 waits for its client to read on.
+const SEND_BUFFER: usize = 64 << 10;
+
+/// How many bytes the headers of one request over HTTP/2 may have.
+const MOST_HEADER_BYTES: u32 = 64 << 10;
+
+/// What all connections of a listener share.
+#[derive(Clone)]
+pub(super) struct Shared {
+    pub(super) front: Arc<Front>,
+    pub(super) limits: ListenLimits,
+    pub(super) tls: Option<ListenTls>,
+    /// The server is stopping, and answers on.
+    pub(super) announced: CancellationToken,
+    /// Connections end as soon as they are idle.
+    pub(super) last: CancellationToken,
+}
+
 /// Serves one connection. What breaks it is its client's affair.
-pub(super) async fn serve(
-    stream: TcpStream,
-    front: Arc<Front>,
-    (limits, last): (ListenLimits, &CancellationToken),
-    entered: &Entered,
-) {
+pub(super) async fn serve(stream: TcpStream, shared: &Shared, entered: &Entered) {
     stream.set_nodelay(true).ok();
+    let stream = WriteTimeout::new(stream, shared.limits.write_timeout);
     let activity = &entered.activity;
-    let talk = Arc::new(ConnectionActivity { front, activity: Arc::clone(activity) });
+    let talk = ConnectionActivity::new(shared, activity);
+    let Some(tls) = &shared.tls else {
+        return http1(TokioIo::new(stream), Arc::new(talk), shared).await;
+    };
+    let accepting = tls.accept(stream, shared.limits.head_timeout);
+    let Some(Some(secured)) = shared.last.run_until_cancelled(accepting).await else { return };
+    let Secured { stream, certificate, speaks_http2 } = secured;
+    let talk = Arc::new(ConnectionActivity { certificate, ..talk });
+    if speaks_http2 {
+        Box::pin(http2(TokioIo::new(stream), talk, shared)).await;
+    } else {
+        http1(TokioIo::new(stream), talk, shared).await;
+    }
+}
+
+async fn http1<I: Read + Write + Send + Unpin + 'static>(
+    stream: I,
+    talk: Arc<ConnectionActivity>,
+    shared: &Shared,
+) {
     let service = service_fn(|request| Arc::clone(&talk).answer(request));
-    let stream = TokioIo::new(WriteTimeout::new(stream, limits.write_timeout));
-    let mut connection = pin!(http1::Builder::new().serve_connection(stream, service));
+    let connection = http1::Builder::new().serve_connection(stream, service);
+    run(connection, going(&shared.last, &talk.activity), &talk, shared.limits).await;
+}
+
+/// A client of HTTP/2 is told of the end as soon as that is known: it then sends its next request by another connection,
+/// and knows that this one finishes what was begun.
+async fn http2<I: Read + Write + Send + Unpin + 'static>(
+    stream: I,
+    talk: Arc<ConnectionActivity>,
+    shared: &Shared,
+) {
+    let service = service_fn(|request| Arc::clone(&talk).answer(with_host(request)));
+    let mut builder = http2::Builder::new(StreamTasks::default());
+    builder
+        .max_concurrent_streams(MOST_STREAMS)
+        .max_send_buf_size(SEND_BUFFER)
+        .max_header_list_size(MOST_HEADER_BYTES);
+    let connection = builder.serve_connection(stream, service);
+    run(connection, shared.announced.cancelled(), &talk, shared.limits).await;
+}
+
+/// Runs a connection to its end. It is told to end when `going` does, and cut when nothing comes or nobody reads.
+async fn run<C: GracefulConnection>(
+    connection: C,
+    going: impl Future<Output = ()>,
+    talk: &ConnectionActivity,
+    limits: ListenLimits,
+) {
+    let (mut connection, activity) = (pin!(connection), &talk.activity);
     let at_once = RepollOnWake::new();
-    let (mut going, mut told) = (pin!(going(last, activity)), false);
+    let (mut going, mut told) = (pin!(going), false);
     let every = limits.head_timeout;
     let (mut watch, mut seen) = (interval_at(Instant::now() + every, every), 0);
     loop {
@@ -61,13 +130,23 @@ pub(super) async fn serve(
             }
             _ = watch.tick() => {
                 let begun = activity.begun.load(Ordering::Relaxed);
-                if begun == seen && begun == activity.ended.load(Ordering::Relaxed) {
+                let idle = begun == seen && begun == activity.ended.load(Ordering::Relaxed);
+                if idle || talk.unread.any_for(limits.write_timeout) {
                     return;
                 }
                 seen = begun;
             }
         }
     }
+}
+
+/// Over HTTP/2 the name of the server is part of the address; everything behind this looks for it in `Host`.
+fn with_host(mut request: Request<Incoming>) -> Request<Incoming> {
+    let authority = request.uri().authority().map(|authority| HeaderValue::from_str(authority.as_str()));
+    if let Some(Ok(host)) = authority {
+        request.headers_mut().insert(header::HOST, host);
+    }
+    request
 }
 
 /// Ends when the server goes. A connection that has not been used yet gets a moment for its first request, which
@@ -83,13 +162,29 @@ async fn going(last: &CancellationToken, activity: &Activity) {
 struct ConnectionActivity {
     front: Arc<Front>,
     activity: Arc<Activity>,
+    /// Who the client showed itself to be.
+    certificate: Option<ClientCertificate>,
+    /// Answers over HTTP/2.
+    unread: UnreadBodies,
 }
 
 impl ConnectionActivity {
-    async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Result<Response, Infallible> {
+    fn new(shared: &Shared, activity: &Arc<Activity>) -> Self {
+        ConnectionActivity {
+            front: Arc::clone(&shared.front),
+            activity: Arc::clone(activity),
+            certificate: None,
+            unread: UnreadBodies::default(),
+        }
+    }
+
+    async fn answer(self: Arc<Self>, mut request: Request<Incoming>) -> Result<Response, Infallible> {
         self.activity.begun.fetch_add(1, Ordering::Relaxed);
+        if let Some(certificate) = &self.certificate {
+            request.extensions_mut().insert(certificate.clone());
+        }
         let open = Open(self);
-        let is_get = request.method() == Method::GET;
+        let (is_get, version) = (request.method() == Method::GET, request.version());
         let answer = open.0.front.answer(request).await;
         let size = answer.body().size_hint().exact();
         if size.is_some_and(|size| size <= LEAVES_AT_ONCE) {
@@ -99,13 +194,24 @@ impl ConnectionActivity {
         // GET are lists, whose bytes all clients share.
         let held = open.0.front.hold(size.filter(|_| !is_get).unwrap_or_default());
         Ok(answer.map(|body| {
-            let parts = body.into_data_stream().map(move |part| {
-                let _until_it_left = (&open, &held);
-                part
-            });
-            Body::from_stream(parts)
+            if version != Version::HTTP_2 {
+                return Body::from_stream(until_it_left(body, (open, held)));
+            }
+            let talk = Arc::clone(&open.0);
+            Body::from_stream(talk.unread.watch(until_it_left(body, (open, held))))
         }))
     }
+}
+
+/// The pieces of a body, with which something is kept.
+fn until_it_left<K: Send + 'static>(
+    body: Body,
+    kept: K,
+) -> impl Stream<Item = Result<Bytes, axum::Error>> + Send + Unpin {
+    body.into_data_stream().map(move |part| {
+        let _until_it_left = &kept;
+        part
+    })
 }
 
 /// A request whose answer has not left yet.
@@ -155,7 +261,8 @@ mod tests {
             let (stream, _) = tcp.accept().await.unwrap();
             let entered = Arc::<OpenConnections>::default().enter();
             let limits = ListenLimits { head_timeout: HEAD_TIMEOUT, ..ListenLimits::default() };
-            serve(stream, front, (limits, &CancellationToken::new()), &entered).await;
+            let (last, announced) = (CancellationToken::new(), CancellationToken::new());
+            serve(stream, &Shared { front, limits, tls: None, announced, last }, &entered).await;
         };
         let asked = async {
             let mut client = TcpStream::connect(address).await.unwrap();

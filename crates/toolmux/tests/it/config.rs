@@ -75,7 +75,7 @@ fn a_store_is_of_a_kind_we_know() {
 
 #[test]
 fn keys_need_a_secret_and_a_known_toolset() {
-    check("[keys.ann]\n", &["key `ann` needs either `key` or `sha256`"]);
+    check("[keys.ann]\n", &["key `ann` needs one of `key`, `sha256` and `certificate`"]);
     check("[keys.ann]\nsha256 = \"12\"\n", &["64 hexadecimal digits"]);
     check(
         "[keys.ann]\nkey = { env = \"TOOLMUX_TEST_UNSET\" }\n",
@@ -95,7 +95,10 @@ fn keys_need_a_secret_and_a_known_toolset() {
 fn a_value_of_the_wrong_kind_is_told_by_its_place_and_what_is_expected() {
     check(
         "[keys]\nalice = \"hunter2\"\n",
-        &["`keys.alice` must be a table with `key`, `sha256` or `toolset`", "toolmux.toml:2:9"],
+        &[
+            "`keys.alice` must be a table with `key`, `sha256`, `certificate` or `toolset`",
+            "toolmux.toml:2:9",
+        ],
     );
     check(
         "[keys.ann]\nkey = 5\n",

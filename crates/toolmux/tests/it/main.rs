@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod attacks;
+mod authority;
 mod bad_input;
 mod chat;
 mod check_documents;
@@ -40,5 +41,6 @@ mod starting;
 mod stopping;
 mod store_log;
 mod tasks;
+mod tls;
 mod workflows;
 mod zero_config;

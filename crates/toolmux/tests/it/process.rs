@@ -47,6 +47,12 @@ impl Serving {
         Serving::by(folder, &["serve", "toolmux.toml", "--listen", "127.0.0.1:0"])
     }
 
+    /// The same for a configuration with `[tls]`.
+    pub(crate) fn secured(folder: &Path) -> Self {
+        let mut command = Serving::command(folder, &["serve", "toolmux.toml", "--listen", "127.0.0.1:0"]);
+        Serving::told_by(command.env("RUST_LOG", "toolmux=info"), "tools on https://")
+    }
+
     /// The same with a variable in its environment.
     pub(crate) fn start_with(folder: &Path, name: &str, value: &str) -> Self {
         let mut command = Serving::command(folder, &["serve", "toolmux.toml", "--listen", "127.0.0.1:0"]);

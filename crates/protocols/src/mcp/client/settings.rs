@@ -9,11 +9,13 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use toolmux_http::client::ClientTls;
 use url::Url;
 
 use crate::child::{ChildSandbox, SandboxSetting};
 use crate::mcp::client::auth::authorization::{Authorization, AuthorizationSetting};
 use crate::registry::{OpenError, Opening, SecretSetting};
+use crate::tls::TlsSetting;
 
 /// An MCP server: a command that speaks on its standard streams, or an address.
 #[derive(Deserialize, JsonSchema)]
@@ -38,6 +40,10 @@ pub(super) struct McpSettings {
     /// Headers for every request to it. The caller's own credentials are never among them.
     #[serde(default)]
     headers: BTreeMap<String, SecretSetting>,
+    /// TLS for an https `url`: `{ ca = "ca.pem" }` for a private authority, `{ cert = "client.pem", key = {
+    /// file = "client.key" } }` for a client certificate. Read again when a file changes.
+    #[serde(default)]
+    tls: Option<TlsSetting>,
     /// The server requires an OAuth token of the user: `{}` discovers the authorization server and registers
     /// there, `{ provider = "github", scopes = ["repo"] }` uses a configured provider. Every tool requires it,
     /// and it is sent with every call.
@@ -113,6 +119,7 @@ pub(super) enum Address {
         url: Url,
         headers: HeaderMap,
         authorization: Option<Arc<Authorization>>,
+        tls: Option<ClientTls>,
     },
 }
 
@@ -125,6 +132,9 @@ impl McpSettings {
                 ));
             }
             (Some(url), true) => self.at_url(url, opening)?,
+            (None, false) if self.tls.is_some() => {
+                return Err(OpenError::new("`tls` is for a source with a `url`, this one has a `command`"));
+            }
             (None, false) => self.by_command(opening)?,
             (Some(_), false) => {
                 return Err(OpenError::new("an MCP source has a `command` or a `url`, not both"));
@@ -157,7 +167,8 @@ impl McpSettings {
         }
         let setting = self.authorization.clone();
         let authorization = setting.map(|setting| Authorization::new(opening.name, &url, setting));
-        Ok(Address::Url { url, headers, authorization: authorization.map(Arc::new) })
+        let tls = opening.tls(self.tls.as_ref())?;
+        Ok(Address::Url { url, headers, authorization: authorization.map(Arc::new), tls })
     }
 
     fn by_command(&self, opening: &Opening<'_>) -> Result<Address, OpenError> {

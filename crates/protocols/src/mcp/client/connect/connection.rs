@@ -134,10 +134,11 @@ async fn by_url(
     era: EraSetting,
     token: Option<HeaderValue>,
 ) -> Result<(Channel, Greeting), Broken> {
-    let Address::Url { url, headers, authorization } = &place.address else {
+    let Address::Url { url, headers, authorization, tls } = &place.address else {
         return Err(Broken::NotReached(Message::public("The source has no address")));
     };
-    let client = HttpClient::new(HttpLimits { body_bytes: place.max_message, ..HttpLimits::default() });
+    let limits = HttpLimits { body_bytes: place.max_message, ..HttpLimits::default() };
+    let client = HttpClient::new(limits).with_tls(tls.clone());
     let (headers, authorization) = (headers.clone(), authorization.clone());
     let is_protected = authorization.is_some();
     let credentials = ConnectionCredentials { headers: headers.clone(), authorization, token };
