@@ -75,7 +75,7 @@ impl OAuthBroker {
 
     pub(crate) fn public_url(&self) -> Result<&str, Message> {
         let base = self.base.get().map(String::as_str);
-        base.ok_or_else(|| Message::public("The server does not listen yet."))
+        base.ok_or_else(|| Message::public("The server is not listening yet."))
     }
 }
 

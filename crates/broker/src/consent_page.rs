@@ -19,10 +19,10 @@ pub(crate) fn consent_page(asked: &ConsentRequest) -> Response {
     let asker = asker(asked);
     let html = Html::markup("<p><strong>").text(&asker).then("</strong> asks for access to your account at ");
     let html = html.text(&asked.provider_host);
-    let html = html.then(". Whoever asks can then use it with the tools of this server.</p>");
+    let html = html.then(". That caller can then use it with the tools of this server.</p>");
     let html = details(html, asked, &asker).then(
-        "<p class=\"warning\"><strong>Go on only if you asked for this yourself, just now.</strong> If somebody sent \
-         you the link to this page, close it: going on would let them use your account.</p>",
+        "<p class=\"warning\"><strong>Continue only if you asked for this yourself, just now.</strong> If somebody sent \
+         you the link to this page, close it: continuing would let them use your account.</p>",
     );
     let html = match (&asked.subject, &asked.sign_in_host) {
         (None, _) => continue_button(form(html, asked), asked),
@@ -57,7 +57,7 @@ fn details(html: Html, asked: &ConsentRequest, asker: &str) -> Html {
         html = html.then("<li>").text(scope).then("</li>");
     }
     if asked.scopes.is_empty() {
-        html = html.then("<li>what the provider gives when nothing else is asked for</li>");
+        html = html.then("<li>the default access of the provider</li>");
     }
     html.then("</ul></dd></dl>")
 }

@@ -29,7 +29,7 @@ pub(crate) async fn discover(
             Err(error) => last = Some(error),
         }
     }
-    Err(last.unwrap_or_else(|| EndpointError::Unusable("it tells nothing of itself".to_owned())))
+    Err(last.unwrap_or_else(|| EndpointError::Unusable("it publishes no metadata".to_owned())))
 }
 
 fn documents(issuer: &Url) -> Vec<Url> {
@@ -68,7 +68,10 @@ struct Metadata {
 impl Metadata {
     fn endpoints(self, asked: &str, reach: Reach) -> Result<Endpoints, EndpointError> {
         if self.issuer.trim_end_matches('/') != asked {
-            return Err(EndpointError::Unusable(format!("it calls itself `{}`", self.issuer)));
+            return Err(EndpointError::Unusable(format!(
+                "its metadata is that of the issuer `{}`",
+                self.issuer
+            )));
         }
         let url = |text: &str| address(text).map_err(|error| EndpointError::Unusable(error.to_string()));
         let methods = self.token_endpoint_auth_methods_supported.unwrap_or_default();

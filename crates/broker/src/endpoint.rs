@@ -76,7 +76,7 @@ pub(crate) async fn revoke(
     token: &str,
 ) -> Result<(), EndpointError> {
     let url = resolved.endpoints.revoke.as_ref().ok_or_else(|| {
-        let what = "it has no address to revoke tokens at, so the token is good until it expires";
+        let what = "it has no revocation endpoint, so the token stays valid until it expires";
         EndpointError::Unusable(what.to_owned())
     })?;
     post(clients, resolved, url, &[("token", token)]).await.map(drop)
@@ -148,7 +148,7 @@ async fn answered(answer: Answer) -> Result<Vec<u8>, EndpointError> {
 fn read(body: &[u8]) -> Result<TokenResponse, EndpointError> {
     serde_json::from_slice(body).map_err(|_| {
         // The reason is not quoted: it could hold a token.
-        let unreadable = || EndpointError::Unusable("its answer holds no token".to_owned());
+        let unreadable = || EndpointError::Unusable("its answer contains no token".to_owned());
         refused(body).unwrap_or_else(unreadable)
     })
 }
@@ -187,7 +187,7 @@ mod tests {
             r#"{"error":"bad_code","error_description":"too late"}"#,
             "the provider says `bad_code`: too late",
         );
-        check("<html>", "the provider cannot be used: its answer holds no token");
+        check("<html>", "the provider cannot be used: its answer contains no token");
     }
 
     #[test]

@@ -108,7 +108,7 @@ impl OAuthBroker {
             self.kept.take(&state_place(state)).await.map_err(|error| error.message)?;
         let state = taken.ok_or_else(expired)?;
         if came_back.callback != state.callback {
-            return Err(Message::public("The answer came from another provider than was asked."));
+            return Err(Message::public("The response came from another provider than expected."));
         }
         let place = state.challenge.place();
         let known: Option<ChallengeRecord> = self.kept.find(&place).await.map_err(|error| error.message)?;
@@ -170,7 +170,7 @@ impl OAuthBroker {
         // The one that the browser was sent to, whatever the server names by now.
         let resolved = self.providers.resolve_known(id, state.issued.as_ref()).await.map_err(failed)?;
         if resolved.callback != state.callback || is_of_other(&resolved, parameter(came_back, "iss")) {
-            return Err(Message::public("The answer came from another provider than was asked."));
+            return Err(Message::public("The response came from another provider than expected."));
         }
         if let Some(error) = parameter(came_back, "error") {
             let description = parameter(came_back, "error_description").map(str::to_owned);

@@ -27,7 +27,7 @@ impl ChallengeRecord {
             return Ok(());
         }
         let words =
-            "This was not a valid token of the one who asked. Nothing was allowed. Open the link again.";
+            "This is not a valid token of the user who asked. No access was granted. Open the link again.";
         Err(Message::public(words))
     }
 
@@ -68,7 +68,7 @@ pub(crate) struct SignedIn<'a> {
 
 fn somebody_else() -> Message {
     Message::public(
-        "At the provider you are signed in as somebody else than the one who asked. Nothing was allowed.",
+        "You are signed in at the provider as another user than the one who asked. No access was granted.",
     )
 }
 

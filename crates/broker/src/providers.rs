@@ -58,7 +58,8 @@ impl Providers {
         let url: Url = server.url.parse().map_err(|_| unusable("its address cannot be read"))?;
         let side = self.clients.side_of(&url, Reach::Anywhere).await;
         let described = describe(self.clients.of(side), &url, server.metadata.as_deref()).await;
-        let described = described.ok_or_else(|| unusable("the server does not say whose tokens it takes"))?;
+        let described =
+            described.ok_or_else(|| unusable("the server does not name its authorization server"))?;
         let issuer = described.authorization_servers.first();
         let issuer = issuer.ok_or_else(|| unusable("the server names no authorization server"))?;
         let issued = Issued {
@@ -105,7 +106,7 @@ impl Providers {
         let mut endpoints = self.endpoints(&issued).await?;
         if !endpoints.offers.pkce {
             // MCP: a provider that does not say so does not check who brings a code.
-            let what = format!("`{}` does not check who brings a code (PKCE, S256)", issued.issuer);
+            let what = format!("`{}` does not support PKCE (S256)", issued.issuer);
             return Err(EndpointError::Unusable(what));
         }
         let Known { client, client_auth, callback } =
@@ -134,7 +135,7 @@ impl Providers {
 
     fn base(&self) -> Result<&str, EndpointError> {
         let base = self.base.get().map(String::as_str);
-        base.ok_or_else(|| EndpointError::Unusable("the server does not listen yet".to_owned()))
+        base.ok_or_else(|| EndpointError::Unusable("the server is not listening yet".to_owned()))
     }
 
     fn known<T>(&self, read: impl FnOnce(&mut KnownIssuers) -> T) -> T {

@@ -67,8 +67,8 @@ pub(crate) async fn client(
         return Ok(known.client(callback));
     }
     let Some(register) = &endpoints.offers.register else {
-        let what = "clients cannot register themselves there, and documents about them are of use only where \
-                    the provider names itself in its answers (RFC 9207): register toolmux, write what it is given into \
+        let what = "it supports neither dynamic client registration nor, for client metadata documents, its issuer \
+                    in responses (RFC 9207): register toolmux by hand, write the client id and secret into \
                     `[auth.providers.NAME]`, and name that as `authorization.provider` of the source";
         return Err(EndpointError::Unusable(what.to_owned()));
     };

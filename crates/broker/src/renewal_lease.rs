@@ -41,7 +41,7 @@ impl Lease {
         if let Err(error) = kept.store.sealed_swap(&self.place, Some(self.mark.as_bytes()), None).await {
             tracing::debug!(
                 developer = error.message.developer,
-                "the right to renew a token is kept until it ends"
+                "the lease to renew a token is kept until it expires"
             );
         }
     }

@@ -174,5 +174,5 @@ fn told(message: Message) -> Response {
 }
 
 fn no_provider() -> Message {
-    Message::public("This server has no provider of tokens.")
+    Message::public("This server has no token provider.")
 }

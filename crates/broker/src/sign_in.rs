@@ -54,5 +54,5 @@ impl OAuthBroker {
 }
 
 fn nowhere() -> Message {
-    Message::public("There is no place to sign in at. Show a token instead.")
+    Message::public("No sign-in page is configured. Use a token instead.")
 }

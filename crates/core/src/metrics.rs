@@ -51,11 +51,11 @@ impl Default for Metrics {
             refusals: counters("toolmux_refusals_total", "Requests refused, by reason", &["reason"]),
             audit_dropped: counters(
                 "toolmux_audit_dropped_total",
-                "Audit records that were not kept, because too many came at a time",
+                "Audit records that were dropped because the queue was full",
                 &["action"],
             ),
             tools: gauges("toolmux_source_tools", "Tools served by a source", &["source"]),
-            ready: gauges("toolmux_source_ready", "1 when a source answered last time", &["source"]),
+            ready: gauges("toolmux_source_ready", "1 if the last listing of a source succeeded", &["source"]),
             registry,
         };
         for collector in [

@@ -1,7 +1,7 @@
 //! Sizes as people write them: a number of bytes, or `512MiB`.
 
 /// What a size must be.
-pub const SIZE: &str = "a number of bytes, or a text such as \"512MiB\"";
+pub const SIZE: &str = "a number of bytes, or a string such as \"512MiB\"";
 
 const UNITS: [(&str, usize); 10] = [
     ("KiB", 1 << 10),

@@ -166,7 +166,9 @@ pub fn credentials_gone() -> Outcome {
 
 /// What a task becomes whose turn did not come.
 pub fn never_its_turn() -> Outcome {
-    Outcome::Failed(ToolError::new("The tool did not run: no turn came in time").retry(Retry::Now))
+    Outcome::Failed(
+        ToolError::new("The tool did not run: the task waited too long in the queue").retry(Retry::Now),
+    )
 }
 
 /// A refusal that comes after a task was accepted is how the task failed.

@@ -60,7 +60,7 @@ fn message(data: &[u8]) {
             let Ok(RpcMessage::Request { id: id2, method: method2, params: params2 }) =
                 RpcMessage::read(again.as_bytes())
             else {
-                panic!("{again} is no request")
+                panic!("{again} is not a request")
             };
             assert_eq!((id.get(), &method, text(params)), (id2.get(), &method2, text(params2)));
         }
@@ -69,7 +69,7 @@ fn message(data: &[u8]) {
             let Ok(RpcMessage::Notification { method: method2, params: params2 }) =
                 RpcMessage::read(again.as_bytes())
             else {
-                panic!("{again} is no notification")
+                panic!("{again} is not a notification")
             };
             assert_eq!((method, text(params)), (method2, text(params2)));
         }
@@ -79,7 +79,7 @@ fn message(data: &[u8]) {
             if let Ok(result) = answer {
                 let again = Response::result(Some(id), result).to_bytes();
                 let Ok(RpcMessage::Answer { id: id2, answer: Ok(result2) }) = RpcMessage::read(&again) else {
-                    panic!("{} is no answer", String::from_utf8_lossy(&again))
+                    panic!("{} is not an answer", String::from_utf8_lossy(&again))
                 };
                 assert_eq!((id.get(), result.get()), (id2.get(), result2.get()));
             }

@@ -16,10 +16,10 @@ use crate::sql_store::SqlStore;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreOpenError {
     /// The address is of no kind we know.
-    #[error("`{0}` is no store: write `memory`, `sqlite:FILE` or `postgres://USER@HOST/DATABASE`")]
+    #[error("`{0}` is not a store: write `memory`, `sqlite:FILE` or `postgres://USER@HOST/DATABASE`")]
     Unknown(String),
     /// The hosts in the address cannot be used.
-    #[error("the address of the store is wrong")]
+    #[error("the address of the store is not valid")]
     Hosts(#[source] HostsError),
     /// The database did not let us in.
     #[error("the store cannot be opened")]

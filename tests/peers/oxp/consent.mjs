@@ -183,7 +183,7 @@ async function flow(user, issuer, { base, log, config }) {
   const challenge = await challenged(alice);
   assert.equal(challenge.id, 'idp');
   assert.equal(await statusOf(challenge), 'pending');
-  const told = ['alice', 'Shop.whoami', 'idp (127.0.0.1)', 'openid', 'offline_access', 'Go on only if you asked for this yourself'];
+  const told = ['alice', 'Shop.whoami', 'idp (127.0.0.1)', 'openid', 'offline_access', 'Continue only if you asked for this yourself'];
   assert.match(await consent(user, challenge.url, told), /Authorization completed/);
   assert.equal(await statusOf(challenge), 'completed');
 
@@ -301,9 +301,9 @@ async function subjects(user, issuer, { base, log, config }) {
   assert.equal((await asAnn()).status, 200);
   const asCarol = caller(base, carol, 'Shop.order');
   const ofCarol = await challenged(asCarol);
-  assert.match(await goOn(ofCarol), /signed in as somebody else/, 'it is ann who signs in');
+  assert.match(await goOn(ofCarol), /as another user than the one who asked/, 'it is ann who signs in');
   assert.equal(await statusOf(ofCarol), 'pending');
-  assert.match(await goOn(ofCarol, carol), /signed in as somebody else/, 'the account is of ann');
+  assert.match(await goOn(ofCarol, carol), /as another user than the one who asked/, 'the account is of ann');
   assert.equal((await asCarol()).status, 400);
 
   await toolmux('auth', 'revoke', 'quick', '--caller', 'jwt:ann', '--config', config);

@@ -65,7 +65,7 @@ impl Entry {
     pub fn collision(&self) -> Option<String> {
         let other = self.collides_with.as_ref()?;
         Some(format!(
-            "`{}` and `{other}` of source `{}` would have one name; it is served as `{}`, id `{}.{}`",
+            "`{}` and `{other}` of source `{}` would get the same name; it is served as `{}`, id `{}.{}`",
             self.tool.name, self.mount.name, self.flat, self.id.toolkit, self.id.tool
         ))
     }

@@ -59,10 +59,7 @@ impl Waiting {
         self.by_caller.clear();
         if self.dropped > 0 {
             let dropped = std::mem::take(&mut self.dropped);
-            tracing::warn!(
-                dropped,
-                "audit records were dropped: more came than wait for the record store at a time"
-            );
+            tracing::warn!(dropped, "audit records were dropped: the queue to the record store is full");
         }
         std::mem::take(&mut self.records)
     }
@@ -110,7 +107,7 @@ impl Gateway {
                 return;
             }
             while let Err(error) = self.store.audit_add(&batch).await {
-                tracing::debug!(developer = error.message.developer, "audit records are not written yet");
+                tracing::debug!(developer = error.message.developer, "audit records cannot be written yet");
                 if self.background.stop().run_until_cancelled(sleep(PAUSE)).await.is_none() {
                     return;
                 }

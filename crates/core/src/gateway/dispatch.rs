@@ -94,7 +94,8 @@ async fn attempts(
 
 /// The tool has been called, so that only one which may be called twice is worth another try.
 fn dropped(call: &Call) -> ToolError {
-    let text = "The server is busy: there was no memory for the answer of the tool; it may have run";
+    let text =
+        "The server is busy: the answer of the tool did not fit into `limits.memory`; the tool may have run";
     let retry = if call.entry.hints.repeatable() { Retry::After(RETRY_AFTER) } else { Retry::Never };
     ToolError::from(Message::public(text).caused_by(&NoMemory)).retry(retry)
 }

@@ -224,7 +224,7 @@ impl Gateway {
 fn log(refusal: &Refusal) {
     if matches!(refusal, Refusal::Challenged { .. }) {
         // Its words hold a link that is for the user alone.
-        tracing::debug!(reason = refusal.name(), "the request does not bring what the tool needs");
+        tracing::debug!(reason = refusal.name(), "the request lacks what the tool requires");
         return;
     }
     let message = refusal.message();

@@ -20,7 +20,7 @@ impl Call {
     pub async fn nested(&self, mut request: Request, progress: &Progress) -> Result<Outcome, Refusal> {
         let depth = self.nested.depth + 1;
         if depth > MOST_DEPTH {
-            let words = format!("Tools call each other more than {MOST_DEPTH} deep");
+            let words = format!("Tools call each other more than {MOST_DEPTH} levels deep");
             return Err(Refusal::Internal(Message::public(words)));
         }
         // Each tool is given what configuration names for it, and nothing that was added for the tool that calls it.

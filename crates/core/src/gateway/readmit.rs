@@ -44,7 +44,7 @@ impl Gateway {
     /// whose toolset has changed opens the tools of the new one.
     pub(crate) fn readmit(&self, caller: &Caller) -> Result<Caller, Refusal> {
         readmit(&self.settings.load().admission, caller).ok_or_else(|| {
-            let text = "The tool did not run: its caller is no longer let in";
+            let text = "The tool did not run: its caller is no longer authorized";
             Refusal::Unauthenticated(Message::public(text))
         })
     }

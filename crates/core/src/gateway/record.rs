@@ -159,14 +159,14 @@ async fn note_later(
 ) {
     let mut pauses = StorePauses::new();
     loop {
-        tracing::debug!(call = %key.id, developer = error.message.developer, "the end of a call is not recorded yet");
+        tracing::debug!(call = %key.id, developer = error.message.developer, "the result of a call cannot be recorded yet");
         if !pauses.wait(&gateway.background).await {
             return;
         }
         match note(&gateway, &key, &answer).await {
             Ok(true) => return,
             Ok(false) => {
-                return tracing::warn!(call = %key.id, "the call was taken over before its end was recorded");
+                return tracing::warn!(call = %key.id, "another server took over the call before its result was recorded");
             }
             Err(next) => error = next,
         }

@@ -236,6 +236,6 @@ fn timed_out(limit: Duration) -> Refusal {
 }
 
 fn no_memory() -> Refusal {
-    let text = "The server is busy: there was no memory for the answer of the source";
+    let text = "The server is busy: the answer of the source did not fit into `limits.memory`";
     Refusal::Busy { message: Message::public(text).caused_by(&NoMemory), retry_after: RETRY_AFTER }
 }

@@ -105,7 +105,7 @@ impl Mount {
             tracing::warn!(
                 source = self.name,
                 tool,
-                "the tool requires what its source may not be given: {names}"
+                "the tool requires what its source is not allowed to receive: {names}"
             );
         }
         let counts = [unusable().count(), collisions().count(), repaired().count(), withheld().count()];

@@ -83,18 +83,19 @@ impl Gate {
             Ok(place) => place,
             Err(Some(turn)) => return Ok(turn),
             Err(None) => {
-                return Err(self.busy(&format!("too many calls of this {} wait already", self.guarded)));
+                return Err(self.busy(&format!("the queue of this {} is full", self.guarded)));
             }
         };
         match timeout_at(deadline, &mut place.told).await {
             Ok(Ok(Granted::YourTurn)) => Ok(Turn(self)),
             Ok(Ok(Granted::Displaced)) => {
                 let guarded = self.guarded;
-                Err(self
-                    .busy(&format!("too many calls of yours wait for this {guarded} while others want it")))
+                Err(self.busy(&format!("your share of the queue of this {guarded} is used up")))
             }
             // The gate outlives its queue, so that nobody is forgotten: this is the time limit.
-            Ok(Err(_)) | Err(_) => Err(self.busy("no turn came within the time limit of the call")),
+            Ok(Err(_)) | Err(_) => {
+                Err(self.busy("the timeout of the call passed while it waited in the queue"))
+            }
         }
     }
 

@@ -184,7 +184,10 @@ impl Tasks {
                 Settled::PutBack(pause) => self.store().task_return(id, pause).await,
             };
             let Err(error) = written else { return };
-            tracing::debug!(developer = error.message.developer, "the end of a task is not recorded yet");
+            tracing::debug!(
+                developer = error.message.developer,
+                "the result of a task cannot be recorded yet"
+            );
             if !pauses.wait(self.gateway.background()).await {
                 return;
             }

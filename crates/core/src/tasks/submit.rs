@@ -135,10 +135,10 @@ impl Tasks {
         let Backlog { pending, bytes } =
             self.store().task_backlog(caller.name()).await.map_err(Refusal::from)?;
         let why = if pending >= task_backlog {
-            format!("{task_backlog} tasks of yours wait already")
+            format!("you already have {task_backlog} waiting tasks")
         } else if bytes >= task_backlog_bytes {
             format!(
-                "your waiting and running tasks hold {bytes} bytes already, and the limit is {task_backlog_bytes}"
+                "your waiting and running tasks already hold {bytes} bytes; the limit is {task_backlog_bytes}"
             )
         } else {
             return Ok(());

@@ -52,7 +52,7 @@ impl Tasks {
             return;
         }
         *room = None;
-        let text = "The tool tells more than is kept of one task; what it tells from here on is not kept";
+        let text = "The tool sends more updates than are stored for one task; later ones are not stored";
         let update = Update::Log { level: "warning".to_owned(), data: raw_of(&text.into()) };
         self.store().task_tell(id, &update).await.ok();
     }

@@ -87,8 +87,8 @@ async fn a_polite_caller_gets_its_answers_while_another_floods() {
     assert_eq!(answers(polite).await, ["\"done\""; 10]);
     let flood = answers(flood).await;
     let busy = |words: &str| flood.iter().filter(|answer| answer.contains(words)).count();
-    assert_eq!(busy("too many calls of this tool wait already"), 300 - CONCURRENCY - QUEUE);
-    assert_eq!(busy("too many calls of yours wait"), 10, "displaced by the other caller");
+    assert_eq!(busy("the queue of this tool is full"), 300 - CONCURRENCY - QUEUE);
+    assert_eq!(busy("your share of the queue of this tool is used up"), 10, "displaced by the other caller");
     assert_eq!(busy("done"), CONCURRENCY + QUEUE - 10);
     let ran = source.ran.lock().expect("not poisoned");
     let last = ran.iter().rposition(|name| name == "polite").expect("it ran");

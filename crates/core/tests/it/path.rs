@@ -147,7 +147,7 @@ async fn beyond_turns_and_queue_callers_hear_busy_at_once() {
         tokio::task::yield_now().await;
     }
     tokio::task::yield_now().await;
-    assert_eq!(one().await, "busy: The tool is busy: too many calls of this tool wait already");
+    assert_eq!(one().await, "busy: The tool is busy: the queue of this tool is full");
     source.go.notify_one();
     assert_eq!(first.await.expect("joined"), "1");
     source.go.notify_one();

@@ -161,7 +161,7 @@ async fn relays_of_one_source_wait_for_a_turn_as_calls_of_one_tool_do() {
     let mut first = Box::pin(server.relay("bob", "slow"));
     assert!(futures_util::poll!(&mut first).is_pending());
     let refused = server.relay("bob", "open").await.expect_err("no turn");
-    assert_eq!(refused.message().public, "The source is busy: too many calls of this source wait already");
+    assert_eq!(refused.message().public, "The source is busy: the queue of this source is full");
     // What lasts takes no turn.
     assert_eq!(name(server.listen("bob", "open").await), "answered");
     server.library.go.notify_one();

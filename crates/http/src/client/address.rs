@@ -36,7 +36,7 @@ pub fn credential_headers(call: &Call) -> Result<HeaderMap, SourceError> {
     for (name, secret) in call.headers() {
         let pair = HeaderName::try_from(name).ok().zip(sensitive(secret.expose()));
         let Some((header, value)) = pair else {
-            let words = format!("The credential for header `{name}` cannot be sent in one");
+            let words = format!("The value for header `{name}` has characters that a header cannot carry");
             return Err(SourceError::Refused(Refusal::Internal(Message::public(words))));
         };
         headers.insert(header, value);

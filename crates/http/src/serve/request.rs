@@ -38,7 +38,7 @@ pub(super) fn check_idempotency_key(headers: &HeaderMap) -> Result<(), Refusal> 
         return Ok(());
     }
     let rule =
-        format!("`Idempotency-Key` must be one text of 1 to {LONGEST_CALL_ID} visible ASCII characters");
+        format!("`Idempotency-Key` must be one string of 1 to {LONGEST_CALL_ID} visible ASCII characters");
     Err(malformed(rule))
 }
 

@@ -72,7 +72,7 @@ impl ChildSandbox {
         let held = held(&self.confinement).await.map_err(refused)?;
         if held.files != Degree::Fully {
             let landlock = held.landlock;
-            TOLD.call_once(|| tracing::warn!(landlock, "the sandbox of programs holds in part: the landlock of this kernel is older than version 6, so they can send signals to processes outside"));
+            TOLD.call_once(|| tracing::warn!(landlock, "the sandbox of programs is only partly enforced: the landlock of this kernel is older than version 6, so they can send signals to processes outside"));
         }
         Ok(())
     }

@@ -141,7 +141,8 @@ fn check(name: &str, tool: &CommandTool) -> Result<(), OpenError> {
         .find(|parameter| !tool.parameters.contains_key(*parameter));
     match unknown {
         Some(_) => {
-            let what = format!("tool `{name}` uses a name in `command` or `optional` that is no parameter");
+            let what =
+                format!("tool `{name}` uses a name in `command` or `optional` that is not a parameter");
             Err(OpenError::new(what).hint("add `NAME = { type = \"string\" }` to its `parameters`"))
         }
         None => Ok(()),
@@ -270,10 +271,9 @@ impl Commands {
 }
 
 fn taken_for_option(parameter: &str) -> SourceError {
-    let message =
-        "must not begin with `-`: the command would take it for an option; whoever configures the tool can \
-                   put a word `--` before it in `command`, or set `dashes = true`"
-            .to_owned();
+    let message = "must not begin with `-`: the command would take it for an option; the operator can put \
+                   `--` before it in `command`, or set `dashes = true`"
+        .to_owned();
     let parameters = vec![ParameterError { parameter: parameter.to_owned(), message }];
     SourceError::Refused(Refusal::Invalid { parameters })
 }
@@ -283,7 +283,8 @@ fn not_started(error: &std::io::Error) -> SourceError {
     use std::io::ErrorKind;
     match error.kind() {
         ErrorKind::InvalidInput | ErrorKind::ArgumentListTooLong => {
-            let message = "cannot stand on a command line: too long, or with a NUL in it".to_owned();
+            let message =
+                "cannot be a command-line argument: it is too long or contains a NUL character".to_owned();
             let parameters = vec![ParameterError { parameter: String::new(), message }];
             SourceError::Refused(Refusal::Invalid { parameters })
         }

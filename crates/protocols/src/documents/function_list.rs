@@ -33,7 +33,7 @@ pub(crate) fn read_functions<'v, R: FunctionReader<'v>>(
             && !names.insert(name.to_owned())
         {
             let what = format!("there is another function `{name}`");
-            reader.faults().fatal(&at.member("name"), what, "give every function a name of its own");
+            reader.faults().fatal(&at.member("name"), what, "give every function a unique name");
         }
         match (read, reader.faults().words_since(before)) {
             (Some(function), None) => good.push(function),

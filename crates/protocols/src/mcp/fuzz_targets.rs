@@ -138,7 +138,7 @@ fn mirror_examples() -> Vec<Vec<u8>> {
 fn mirrored(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let written = mirror::write(&text);
-    assert!(HeaderValue::from_str(&written).is_ok(), "{written:?} is no header");
+    assert!(HeaderValue::from_str(&written).is_ok(), "{written:?} is not a header");
     assert_eq!(mirror::read(&written).as_deref(), Some(&*text));
     let _ = mirror::read(&text);
     let Ok(value) = serde_json::from_slice::<Value>(data) else { return };
@@ -147,7 +147,7 @@ fn mirrored(data: &[u8]) {
     assert_eq!(headers.is_empty(), !mirror::mirrors(schema));
     if mirror::fault(schema).is_none() {
         for (name, value) in headers {
-            assert!(HeaderName::from_bytes(name.as_bytes()).is_ok(), "{name:?} is no name of a header");
+            assert!(HeaderName::from_bytes(name.as_bytes()).is_ok(), "{name:?} is not the name of a header");
             assert!(value.is_none_or(|value| HeaderValue::from_str(&mirror::write(&value)).is_ok()));
         }
     }

@@ -44,7 +44,8 @@ pub(super) fn fault(schema: &Value) -> Option<String> {
         names.push(lower);
     });
     fault.or_else(|| {
-        stray(schema, DEEPEST).then(|| "an annotation stands where no header can reach".to_owned())
+        stray(schema, DEEPEST)
+            .then(|| "an annotation is on a value that cannot be sent as a header".to_owned())
     })
 }
 

@@ -175,7 +175,7 @@ pub async fn run(
     key: Option<&str>,
 ) -> Result<Turn, NotAnAnswer> {
     let read = (vendor.read)(answer);
-    let read = read.ok_or_else(|| NotAnAnswer(format!("The body is no answer of `{}`", vendor.name)))?;
+    let read = read.ok_or_else(|| NotAnAnswer(format!("The body is not a response of `{}`", vendor.name)))?;
     if read.uses.len() > MOST_CALLS {
         return Err(NotAnAnswer(format!("The answer asks for more than {MOST_CALLS} calls")));
     }

@@ -81,7 +81,7 @@ async fn turn(
 
 fn no_such_vendor(name: &str) -> Response {
     let known: Vec<&str> = super::VENDORS.iter().map(|vendor| vendor.name).collect();
-    let text = format!("There is no vendor `{name}`; there are {}", known.join(", "));
+    let text = format!("There is no vendor `{name}`; the vendors are {}", known.join(", "));
     answer(StatusCode::NOT_FOUND, json!({ "error": text }).to_string())
 }
 

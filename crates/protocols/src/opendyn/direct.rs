@@ -31,7 +31,7 @@ pub struct Direct {
 #[derive(Debug, thiserror::Error)]
 pub enum DirectError {
     /// The text is no document.
-    #[error("the text is no OpenDyn document")]
+    #[error("the text is not an OpenDyn document")]
     Document,
     /// The library cannot be loaded.
     #[error("the library cannot be loaded")]

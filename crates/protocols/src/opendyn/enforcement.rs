@@ -24,7 +24,7 @@ pub(super) fn check(profile: Profile, enforced: Enforced) -> Result<(), String> 
             "the landlock of this kernel is older than version 6"
         }
     };
-    TOLD.call_once(|| tracing::warn!("the sandbox of libraries holds in part: {gap}. {REMEDY}"));
+    TOLD.call_once(|| tracing::warn!("the sandbox of libraries is only partly enforced: {gap}. {REMEDY}"));
     Ok(())
 }
 

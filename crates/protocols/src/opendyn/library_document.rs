@@ -31,7 +31,7 @@ pub async fn describe_library(
         OpenError::new(format!("cannot describe `{}`: {}", header.display(), error_chain(&error)))
     })?;
     let worker = std::env::current_exe()
-        .map_err(|error| OpenError::new(format!("this program does not know its own file: {error}")))?;
+        .map_err(|error| OpenError::new(format!("this program cannot find its own file: {error}")))?;
     let whole = document(header, &functions.ready).to_string();
     let missing = missing(&whole, library, worker).await.map_err(|error| {
         OpenError::new(error.message().public)

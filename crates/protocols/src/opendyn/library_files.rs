@@ -33,8 +33,8 @@ pub(super) fn library_of_header(header: &Path) -> Result<PathBuf, OpenError> {
 
 fn no_library(file: &Path, what: &str) -> OpenError {
     let name = file.display();
-    OpenError::new(format!("`{name}` is {what}, and no library is called like it"))
-        .hint(format!("name the library behind it: {name} libNAME.so.1"))
+    OpenError::new(format!("`{name}` is {what}, and there is no library of that name"))
+        .hint(format!("name the library after it: {name} libNAME.so.1"))
 }
 
 /// The header of a library: beside it, in an `include` folder near it, or among those of the system.
@@ -49,7 +49,7 @@ pub(super) fn header_of(library: &Path) -> Result<PathBuf, OpenError> {
     candidates.map(|header| absolute(&header)).find(|header| header.is_file()).ok_or_else(|| {
         let library = library.display();
         OpenError::new(format!("no header of `{library}` is beside it (looked for {})", names.join(", ")))
-            .hint(format!("name the header behind it: {library} NAME.h"))
+            .hint(format!("name the header after it: {library} NAME.h"))
     })
 }
 

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use toolmux_dylib_host::hello::{Profile, Sandbox};
 use toolmux_dylib_host::limits::WorkerLimits;
 
+use crate::documents::document_setting::DocumentSetting;
 use crate::registry::OpenError;
 
 /// How long an unused worker stays.
@@ -64,16 +65,6 @@ pub(super) struct OpenDynSettings {
     /// document is called. Default `1h`.
     #[serde(default)]
     handle_idle: Option<String>,
-}
-
-/// Where a document is.
-#[derive(Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub(super) enum DocumentSetting {
-    /// In a file.
-    File(PathBuf),
-    /// In the configuration itself.
-    Here(serde_json::Map<String, serde_json::Value>),
 }
 
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]

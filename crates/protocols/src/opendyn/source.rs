@@ -29,8 +29,9 @@ use super::handles::{
 use super::in_process::InProcess;
 use super::plan::{Book, Input, Planned, read};
 use super::refused_access::refused_access;
-use super::settings::{DocumentSetting, OpenDynSettings};
+use super::settings::OpenDynSettings;
 use super::supervise::{ALLOCATOR_KEEPS, Answered, Death, Job, Launch, MARK, Pool, PoolSettings, Rejected};
+use crate::documents::document_setting::{DocumentSetting, DocumentText};
 use crate::documents::fault::Weight;
 use crate::registry::{OpenError, Opening};
 
@@ -57,7 +58,7 @@ struct OpenDyn {
 /// Opens a source whose workers are this program.
 pub(super) fn open_here(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
     let executable = std::env::current_exe()
-        .map_err(|error| OpenError::new(format!("this program does not know its own file: {error}")))?;
+        .map_err(|error| OpenError::new(format!("this program cannot find its own file: {error}")))?;
     if std::env::var_os(MARK).is_some() {
         return Err(OpenError::new("this program was started as a worker but does not act as one")
             .hint("call `toolmux::become_worker_if_asked()` first in its `main`"));
@@ -82,7 +83,8 @@ pub(super) async fn missing(
 ) -> Result<Vec<(String, String)>, SourceError> {
     let not_reached = |error: OpenError| SourceError::NotReached(Message::public(error.to_string()));
     let settings = OpenDynSettings::of_library(library).map_err(not_reached)?;
-    let book = read(document).0.ok_or_else(|| not_reached(OpenError::new("it is no document")))?;
+    let book =
+        read(document).0.ok_or_else(|| not_reached(OpenError::new("it is not an OpenDyn document")))?;
     let source = build(&settings, book, Path::new("."), worker).map_err(not_reached)?;
     let listing = source.listing().await;
     source.close().await;
@@ -153,26 +155,18 @@ fn build(
 }
 
 fn load(document: &DocumentSetting, folder: &Path) -> Result<Book, OpenError> {
-    let (name, text) = match document {
-        DocumentSetting::Here(members) => (None, serde_json::Value::Object(members.clone()).to_string()),
-        DocumentSetting::File(file) => {
-            let file = folder.join(file);
-            let text = std::fs::read_to_string(&file)
-                .map_err(|error| OpenError::new(format!("the file of `document` cannot be read: {error}")))?;
-            (Some(file.display().to_string()), text)
-        }
-    };
+    let DocumentText { file, text } = document.read(folder)?;
     let (book, faults) = read(&text);
     book.ok_or_else(|| {
-        let Some(name) = name else {
+        let Some(file) = file else {
             // The words for a fault may quote what stands there, which is part of the configuration.
             return OpenError::new("`document` is not an OpenDyn document that can be used")
                 .hint("`toolmux check` says more of a document in a file of its own");
         };
         let fault = faults.iter().find(|fault| fault.weight == Weight::Fatal);
-        let what = fault.map_or_else(|| "it is no document".to_owned(), ToString::to_string);
+        let what = fault.map_or_else(|| "it is not an OpenDyn document".to_owned(), ToString::to_string);
         let hint = fault.map_or_else(String::new, |fault| fault.remedy.clone());
-        OpenError::new(format!("`{name}` cannot be used: {what}")).hint(hint)
+        OpenError::new(format!("`{}` cannot be used: {what}", file.display())).hint(hint)
     })
 }
 
@@ -294,12 +288,12 @@ impl OpenDyn {
     }
 
     fn over_quota(&self, planned: &Planned, exceeded: &QuotaExceeded) -> ToolError {
-        let held = format!("you have {} objects of this library open, which is all you may", exceeded.quota);
+        let held = format!("you have {} objects of this library open, which is your limit", exceeded.quota);
         self.too_many_open(planned, &held, "limits.handles_per_caller")
     }
 
     fn worker_full(&self, planned: &Planned) -> ToolError {
-        self.too_many_open(planned, "as many objects of this library are open as may be", "limits.handles")
+        self.too_many_open(planned, "the limit of open objects of this library is reached", "limits.handles")
     }
 
     /// Waiting would not help, so this is not a refusal that says when to come back.

@@ -95,7 +95,8 @@ impl Client {
             return Err(ClientError::NoAccess { cause: None });
         }
         let body = answer.body().await?;
-        client_wire::version(&body).ok_or_else(|| ClientError::call(None, "The server told no version"))
+        client_wire::version(&body)
+            .ok_or_else(|| ClientError::call(None, "The server did not report a version"))
     }
 
     /// Calls a function. Dropping the future closes the connection.

@@ -45,7 +45,7 @@ pub(super) fn decode(body: &[u8]) -> Result<DecodedCall<'_>, NotCalled<'_>> {
         .map_err(|error| malformed(only_id(body), format!("The body is not a JSON-RPC request: {error}")))?;
     let id = call.id.ok_or_else(|| malformed(None, "The request has no `id`".to_owned()))?;
     if !is_id(id) {
-        return Err(malformed(None, "`id` must be a text or a number".to_owned()));
+        return Err(malformed(None, "`id` must be a string or a number".to_owned()));
     }
     let arguments =
         Arguments::read(call.params).map_err(|error| NotCalled { id: Some(id), refusal: invalid(&error) })?;

@@ -271,7 +271,7 @@ impl OxpClient {
             "completed" => Ok(Waited::Completed),
             "failed" => Ok(Waited::Failed),
             "pending" => Ok(Waited::Undecided),
-            other => Err(not_oxp(told, format!("`{other}` is no status of a challenge"))),
+            other => Err(not_oxp(told, format!("`{other}` is not a status of a challenge"))),
         }
     }
 

@@ -146,7 +146,7 @@ impl Reader {
             (Some(Value::String(text)), _) => return Some(text.clone()),
             (Some(Value::Null), Some(Weight::Tolerable) | None) | (None, None) => {}
             (Some(other), _) => {
-                let what = format!("`{name}` must be a text, not {}", kind_of(other));
+                let what = format!("`{name}` must be a string, not {}", kind_of(other));
                 self.faults.fatal(&at.member(name), what, "put it in quotes");
             }
             (None, Some(weight)) => {

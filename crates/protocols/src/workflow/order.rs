@@ -17,7 +17,7 @@ pub(super) fn ordered(steps: Vec<Step>, faults: &mut Faults) -> Option<Vec<Step>
     let workflow = Path::Root.member("workflow");
     if steps.len() > MOST_STEPS {
         let what = format!("there are {} steps, more than {MOST_STEPS}", steps.len());
-        faults.fatal(&workflow, what, "make several workflows of it");
+        faults.fatal(&workflow, what, "split it into several workflows");
         return None;
     }
     let names: Vec<String> = steps.iter().map(|step| step.name.clone()).collect();
@@ -54,8 +54,8 @@ fn back(ordered: &[Step], next: &str, faults: &mut Faults) {
     let Some(last) = ordered.last().filter(|_| ordered.iter().any(|step| step.name == next)) else { return };
     let workflow = Path::Root.member("workflow");
     let at = workflow.member(&last.name);
-    let what = format!("`next` leads back to `{next}`, and so round for ever");
-    faults.fatal(&at.member("next"), what, "lead on to another step, or write `null` to end");
+    let what = format!("`next` leads back to `{next}`: the workflow would never end");
+    faults.fatal(&at.member("next"), what, "name another step, or write `null` to end");
 }
 
 fn unreached(names: &[String], waiting: &HashMap<String, Step>, faults: &mut Faults) {

@@ -57,7 +57,7 @@ impl Runner {
         if missing.is_empty() {
             return Ok(());
         }
-        let words = format!("The workflow needs functions that are not there: {}", missing.join(", "));
+        let words = format!("The workflow needs functions that do not exist: {}", missing.join(", "));
         let message = Message::public(words);
         Err(SourceError::Refused(Refusal::Unavailable { message, retry_after: None }))
     }

@@ -37,7 +37,7 @@ fn kind(value: &Value) -> &'static str {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
         Value::Number(_) => "a number",
-        Value::String(_) => "a text",
+        Value::String(_) => "a string",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
     }
@@ -58,7 +58,7 @@ mod tests {
     fn listed_members_must_be_there_and_of_their_type() {
         check(json!({}), json!({ "more": 1 }), None);
         check(json!({ "id": 0 }), json!({ "id": 7.5, "more": 1 }), None);
-        check(json!({ "id": 0 }), json!({ "id": "7" }), Some("`id` is a text where a number is expected"));
+        check(json!({ "id": 0 }), json!({ "id": "7" }), Some("`id` is a string where a number is expected"));
         check(json!({ "id": 0 }), json!({}), Some("`id` is missing"));
         check(json!({ "any": null }), json!({ "any": [1] }), None);
     }

@@ -1,7 +1,7 @@
 //! A workflow as a tool. What it takes is what its first step takes, where the document gives a value for
 //! everything; what it gives is what its last step gives.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +20,7 @@ use toolmux_core::version::Version;
 use super::document::{Workflow, read};
 use super::reference::Reference;
 use super::run::Runner;
+use crate::documents::document_setting::{DocumentSetting, DocumentText};
 use crate::registry::{Detection, OpenError, Opening, SourceKind};
 
 /// How long a step may take when nothing else is said.
@@ -37,8 +38,8 @@ pub(crate) const SOURCE: SourceKind = SourceKind {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct WorkflowSettings {
-    /// An OpenWorkflow document.
-    document: PathBuf,
+    /// An OpenWorkflow document: its file, or the document itself.
+    document: DocumentSetting,
     /// The name of the tool. Default: the title of the document.
     #[serde(default)]
     name: Option<String>,
@@ -54,15 +55,7 @@ struct WorkflowTool {
 
 fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
     let settings: WorkflowSettings = opening.settings()?;
-    let file = opening.folder.join(&settings.document);
-    let text = std::fs::read_to_string(&file)
-        .map_err(|error| OpenError::new(format!("the file of `document` cannot be read: {error}")))?;
-    let (workflow, faults) = read(&text);
-    let workflow = workflow.ok_or_else(|| {
-        let told: Vec<String> = faults.iter().map(|fault| format!("{fault}; {}", fault.remedy)).collect();
-        OpenError::new(format!("`{}` is no workflow that can run\n{}", file.display(), told.join("\n")))
-            .hint(format!("toolmux check {}", file.display()))
-    })?;
+    let workflow = load(&settings.document, opening.folder)?;
     let step_timeout = match &settings.step_timeout {
         None => STEP_TIMEOUT,
         Some(text) => humantime::parse_duration(text)
@@ -71,6 +64,21 @@ fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
     let tool = describe(&workflow, settings.name.as_deref());
     let runner = Runner { workflow, step_timeout };
     Ok(Arc::new(WorkflowTool { tool, runner }))
+}
+
+fn load(document: &DocumentSetting, folder: &Path) -> Result<Workflow, OpenError> {
+    let DocumentText { file, text } = document.read(folder)?;
+    let (workflow, faults) = read(&text);
+    workflow.ok_or_else(|| {
+        let Some(file) = file else {
+            return OpenError::new("`document` is not a workflow that can run")
+                .hint("`toolmux check` lists the errors of a document in a file of its own");
+        };
+        let errors: Vec<String> = faults.iter().map(|fault| format!("{fault}; {}", fault.remedy)).collect();
+        let file = file.display();
+        OpenError::new(format!("`{file}` is not a workflow that can run\n{}", errors.join("\n")))
+            .hint(format!("toolmux check {file}"))
+    })
 }
 
 fn describe(workflow: &Workflow, name: Option<&str>) -> Tool {

@@ -36,7 +36,9 @@ async fn check(what: &str, gateway: &Arc<Gateway>, tool: &str) {
             Outcome::Failed(error) => {
                 let said = &error.message.public;
                 assert!(
-                    held > 0 && said.contains("no memory") && said.ends_with("may have run"),
+                    held > 0
+                        && said.contains("did not fit into `limits.memory`")
+                        && said.ends_with("may have run"),
                     "{what}: {said}"
                 );
                 assert_eq!(error.retry, Retry::Never, "{what}: it may not be called twice");

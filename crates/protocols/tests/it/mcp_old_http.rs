@@ -144,7 +144,7 @@ async fn a_stream_that_ended_is_opened_again() {
 async fn what_a_server_refuses_is_understood() {
     let old = OldServer::start().await;
     for (path, expect) in [
-        ("/locked", "The server wants other credentials"),
+        ("/locked", "The server requires other credentials"),
         ("/nowhere", "The server answered with status 404 Not Found"),
     ] {
         let served = behind(&old, path).await;

@@ -224,7 +224,7 @@ async fn whose_tokens_a_server_takes_is_told_to_whoever_configures_it() {
     let served = serve(Settings::default(), vec![("Up", source)]).await;
     let [report] = &served.gateway.sources().reports()[..] else { panic!("one source") };
     let SourceStatus::Failing(message) = &report.status else { panic!("{report:?}") };
-    assert_eq!(message.public, "The server wants other credentials");
+    assert_eq!(message.public, "The server requires other credentials");
     let remedy = message.developer.as_deref().expect("a remedy");
     assert!(remedy.contains("issuer https://issuer.example; scopes: read"), "{remedy}");
 }

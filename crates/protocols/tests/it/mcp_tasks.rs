@@ -234,7 +234,7 @@ async fn a_task_is_known_to_its_caller_alone() {
     };
     let (_, answer) = as_caller("alice", "tools/call", json!({ "name": "Held_wait" })).await;
     let id = answer["result"]["taskId"].clone();
-    let told = |id: &Value| format!("There is no task `{}`, or not any more", id.as_str().expect("an id"));
+    let told = |id: &Value| format!("Task `{}` does not exist or has expired", id.as_str().expect("an id"));
     for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
         for id in [&id, &json!("nobody-has-this")] {
             let params = json!({ "taskId": id, "inputResponses": {} });

@@ -54,7 +54,7 @@ async fn what_is_no_call_is_told_so_with_an_empty_result() {
     };
     check(&[], r#"{"method":"echo","params":{}}"#, (400, &refused("The request has no `id`"))).await;
     check(&[], r#"{"method":"echo","id":null}"#, (400, &refused("The request has no `id`"))).await;
-    check(&[], r#"{"method":"echo","id":{}}"#, (400, &refused("`id` must be a text or a number"))).await;
+    check(&[], r#"{"method":"echo","id":{}}"#, (400, &refused("`id` must be a string or a number"))).await;
     check_told(r#"{"method":"echo","id":1"#, (400, -32700, json!(null), "EOF while parsing")).await;
     check_told(r#"{"id":"k","params":{}}"#, (400, -32700, json!("k"), "missing field `method`")).await;
     check_told(r#"{"id":7,"method":["echo"]}"#, (400, -32700, json!(7), "invalid type")).await;

@@ -91,7 +91,7 @@ async fn nothing_runs_when_a_function_is_missing() {
         "start": { "function": "echo", "arguments": {}, "results": {}, "next": "two" },
         "two": { "function": "gone", "arguments": {}, "results": {}, "next": "" }
     });
-    check(steps, "{}", (json!("The workflow needs functions that are not there: `gone` of step `two`"), 0))
+    check(steps, "{}", (json!("The workflow needs functions that do not exist: `gone` of step `two`"), 0))
         .await;
 }
 
@@ -136,14 +136,14 @@ async fn a_workflow_can_do_no_more_than_its_caller() {
     let body = r#"{"method":"flow","id":1}"#;
     let key = [("authorization", "Bearer k")];
     let answer = server.ask(http::Method::POST, "/opentool/call", &key, body).await.2;
-    assert!(answer.contains("functions that are not there: `echo` of step `start`"), "{answer}");
+    assert!(answer.contains("functions that do not exist: `echo` of step `start`"), "{answer}");
     assert_eq!(scripted.runs(), 0);
 }
 
 #[tokio::test]
 async fn workflows_that_call_each_other_in_circles_come_to_an_end() {
     let steps = json!({ "start": { "function": "flow", "arguments": {}, "results": {}, "next": "" } });
-    check(steps, "{}", (json!("Tools call each other more than 8 deep"), 0)).await;
+    check(steps, "{}", (json!("Tools call each other more than 8 levels deep"), 0)).await;
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn every_fault_is_told_before_anything_runs() {
     );
     assert_eq!(faults(&document(two_steps())), Vec::new());
     let error = open(text).err().expect("refused");
-    assert!(error.to_string().contains("is no workflow that can run"), "{error}");
+    assert!(error.to_string().contains("is not a workflow that can run"), "{error}");
 }
 
 #[test]
@@ -177,4 +177,16 @@ fn settings_say_what_is_wrong_with_them() {
     let told = |table: Value| open_in(Path::new("."), table).err().expect("refused").to_string();
     assert!(told(json!({ "document": "none.json" })).starts_with("the file of `document` cannot be read: "));
     assert_eq!(told(json!({})), "it needs `document`");
+}
+
+#[test]
+fn a_document_may_stand_in_the_configuration() {
+    let inline = |text: &str| {
+        let document: Value = serde_json::from_str(text).expect("JSON");
+        open_in(Path::new("."), json!({ "document": document }))
+    };
+    assert!(inline(&document(two_steps())).is_ok());
+    let error =
+        inline(r#"{ "openworkflow": "1.0.0", "workflow": { "sk-live-SECRET": 1 } }"#).err().expect("refused");
+    assert_eq!(error.to_string(), "`document` is not a workflow that can run");
 }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use toolmux_core::gateway::Gateway;
 use toolmux_core::names::ToolRef;
 use toolmux_core::sources::SourceStatus;
@@ -12,7 +13,7 @@ use crate::config::SourceConfig;
 
 /// How long sources get to appear.
 const APPEARING_TIMEOUT: Duration = Duration::from_secs(30);
-/// How often the line is drawn anew.
+/// How often the line is drawn again.
 const EVERY: Duration = Duration::from_millis(250);
 
 /// Waits until every source has been heard of, but not longer than `patience`.
@@ -66,10 +67,12 @@ fn steps(gateway: &Gateway, sources: &[SourceConfig], tool: &ToolRef) -> Vec<Too
     let Some(place) = catalog.find(tool) else { return Vec::new() };
     let name = catalog.entry(place).source();
     let source = sources.iter().find(|source| source.name == name && source.kind == "workflow");
-    let document =
-        source.and_then(|source| Some(source.folder.join(source.table.get("document")?.as_str()?)));
-    // A document that cannot be read is told of by its source.
-    document.and_then(|file| std::fs::read_to_string(file).ok()).map(|text| calls(&text)).unwrap_or_default()
+    let text = source.and_then(|source| match source.table.get("document")? {
+        // A document that cannot be read is reported by its source.
+        Value::String(file) => std::fs::read_to_string(source.folder.join(file)).ok(),
+        document => Some(document.to_string()),
+    });
+    text.map(|text| calls(&text)).unwrap_or_default()
 }
 
 fn line(gateway: &Gateway, waited: Duration) -> String {

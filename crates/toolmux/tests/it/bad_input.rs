@@ -65,7 +65,7 @@ fn nul_bytes_and_broken_text_are_refused() {
     check(
         br#"{"method":"Shell_echo","id":"1","params":{"text":"a\u0000b"}}"#,
         200,
-        "cannot stand on a command line",
+        "cannot be a command-line argument",
     );
 }
 

@@ -129,7 +129,7 @@ async fn a_library_that_dies_again_and_again_is_given_a_rest() {
         assert!(crashed.contains("SIGSEGV"), "{crashed}");
     }
     let resting = libraries.call("Fixture.counter", json!({})).await.expect_err("it fails");
-    assert!(resting.contains("died 5 times within 60s and is given a rest"), "{resting}");
+    assert!(resting.contains("died 5 times within 60s and is paused"), "{resting}");
     libraries.close().await;
 }
 

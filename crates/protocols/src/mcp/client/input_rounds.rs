@@ -33,7 +33,7 @@ pub(in crate::mcp) async fn relay(
         params.answer(&answers, state.as_deref());
     }
     Ok(Err(raw_of(
-        &json!({ "code": INTERNAL_ERROR, "message": "The server asks for what its caller cannot answer" }),
+        &json!({ "code": INTERNAL_ERROR, "message": "The server asks for input that its caller cannot give" }),
     )))
 }
 

@@ -54,7 +54,7 @@ pub(super) struct McpSettings {
     #[serde(default)]
     era: EraSetting,
     /// Client capabilities announced to a server of the handshake era. Default: elicitation, sampling and
-    /// roots. Newer servers are told the capabilities of each caller with its request.
+    /// roots. Newer servers get the capabilities of each caller with its request.
     #[serde(default)]
     capabilities: Option<Value>,
     /// Maximum size of a message, in bytes.

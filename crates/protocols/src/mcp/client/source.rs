@@ -292,7 +292,7 @@ impl Upstream {
                 Some(answers) => params.answer(&answers, state.as_deref()),
                 None => {
                     return Ok(Outcome::Failed(ToolError::new(
-                        "The tool asks for what its caller cannot answer",
+                        "The tool asks for input that its caller cannot give",
                     )));
                 }
             }

@@ -30,7 +30,7 @@ impl<'v, 'p> Members<'v, 'p> {
         match self.get(name)? {
             Value::String(text) => Some(text.clone()),
             other => {
-                let what = format!("`{name}` must be a text, not {}", kind_of(other));
+                let what = format!("`{name}` must be a string, not {}", kind_of(other));
                 faults.fatal(&self.at.member(name), what, "put it in quotes");
                 None
             }

@@ -93,7 +93,7 @@ impl<'v> Reader<'v> {
         let items = self.items(value, &at)?;
         if items.len() > MOST_FUNCTIONS {
             let what = format!("there are {} functions, more than {MOST_FUNCTIONS}", items.len());
-            self.faults.fatal(&at, what, "make several documents of it");
+            self.faults.fatal(&at, what, "split it into several documents");
             return None;
         }
         Some(read_functions(self, items, &at))
@@ -130,7 +130,7 @@ impl<'v> Reader<'v> {
     fn function_name(&mut self, name: &str, at: &Path<'_>) {
         let good = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
         if name.is_empty() || !name.bytes().all(good) || name.len() > NAME_LENGTH {
-            let what = format!("`{name}` is no name of a function");
+            let what = format!("`{name}` is not a valid name of a function");
             let remedy = format!("use 1 to {NAME_LENGTH} of `A-Z a-z 0-9 _ -`, and `symbol` for the C name");
             self.faults.fatal(at, what, remedy);
         }
@@ -159,7 +159,7 @@ impl<'v> Reader<'v> {
             let parameter = self.parameter(value, &at)?;
             if !names.insert(parameter.name.clone()) {
                 let what = format!("there is another parameter `{}`", parameter.name);
-                self.faults.fatal(&at.member("name"), what, "give every parameter a name of its own");
+                self.faults.fatal(&at.member("name"), what, "give every parameter a unique name");
             }
             parameters.push(parameter);
         }

@@ -123,7 +123,7 @@ impl<'v> Reader<'v> {
     fn handle(&mut self, c: &Members<'v, '_>) -> Option<String> {
         let tag = c.text("handle", &mut self.faults)?;
         if tag.is_empty() || !tag.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
-            let what = format!("`{tag}` is no name for a kind of handle");
+            let what = format!("`{tag}` is not a valid name for a kind of handle");
             self.faults.fatal(&c.at.member("handle"), what, "use letters, digits and `_`");
         }
         Some(tag)
@@ -144,7 +144,7 @@ impl<'v> Reader<'v> {
         if size.is_none() {
             let remedy =
                 "write a count, the name of a parameter, or `{\"param\": …, \"times\": 1, \"plus\": 0}`";
-            self.faults.fatal(&at, "`size` is no number of elements", remedy);
+            self.faults.fatal(&at, "`size` is not a number of elements", remedy);
         }
         size
     }

@@ -35,7 +35,7 @@ impl Planner<'_> {
             (None, Kind::Boolean | Kind::Object) => None,
         };
         if known.is_none() {
-            let what = format!("`{name}` is no input that a size could be taken from");
+            let what = format!("`{name}` is not an input that a size could be taken from");
             self.reject(place, what, "name an integer, a text or an array that callers give");
         }
         known

@@ -108,7 +108,7 @@ impl Planned {
     }
 }
 
-/// What of a text can be used, and all that is wrong with it; nothing when it is no document at all.
+/// What of a text can be used, and all that is wrong with it; nothing when it is not an OpenDyn document at all.
 pub(super) fn read(text: &str) -> (Option<Book>, Vec<Fault>) {
     let text = without_bom(text);
     let value = match read_strict(text) {

@@ -133,8 +133,7 @@ impl Supervisor {
         }
         if self.deaths.len() >= MOST_DEATHS {
             self.deaths.clear();
-            let reason =
-                format!("The library died {MOST_DEATHS} times within {COUNTED:?} and is given a rest");
+            let reason = format!("The library died {MOST_DEATHS} times within {COUNTED:?} and is paused");
             self.worker_queue.rest(&reason.into(), REST);
         }
     }

@@ -63,7 +63,7 @@ pub(super) enum StartError {
     Died(String),
     #[error("the library was not loaded within {LOAD_PATIENCE:?}")]
     Silent,
-    #[error("the worker process said something else than that it is ready")]
+    #[error("the worker process did not report that it is ready")]
     Confused,
 }
 

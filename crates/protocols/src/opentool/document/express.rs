@@ -97,7 +97,7 @@ fn anything() -> Typed {
 }
 
 fn untold() -> FunctionSchema {
-    Typed { description: Some("(more is not told)".into()), ..Typed::of(Type::Object) }.into()
+    Typed { description: Some("(details left out)".into()), ..Typed::of(Type::Object) }.into()
 }
 
 fn parameters(input: &Value, notes: &mut Notes) -> Vec<Parameter> {

@@ -173,7 +173,7 @@ impl Reader {
             let Some(parameter) = self.parameter(value, &at) else { continue };
             if !names.insert(parameter.name.clone()) {
                 let what = format!("there is another parameter `{}`", parameter.name);
-                self.faults.fatal(&at.member("name"), what, "give every parameter a name of its own");
+                self.faults.fatal(&at.member("name"), what, "give every parameter a unique name");
             }
             parameters.push(parameter);
         }
@@ -265,7 +265,7 @@ impl Reader {
         match (present(members, name), missed) {
             (Some(Value::String(text)), _) => return Some(text.clone()),
             (Some(other), _) => {
-                let what = format!("`{name}` must be a text, not {}", kind_of(other));
+                let what = format!("`{name}` must be a string, not {}", kind_of(other));
                 self.faults.fatal(&at.member(name), what, "put it in quotes");
             }
             (None, Some(weight)) => {

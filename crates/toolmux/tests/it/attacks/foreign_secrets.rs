@@ -121,7 +121,7 @@ fn what_an_upstream_is_not_given_is_told_to_the_operator() {
     let facts: Value = serde_json::from_str(&stdout(&why)).unwrap_or_else(|_| panic!("{}", stderr(&why)));
     assert_eq!(facts["not_given"], json!(["the secret `OPENAI_API_KEY`", "the secret `DB_PASSWORD`"]));
     let doctor = stdout(&toolmux(folder.path(), &["doctor", "toolmux.toml", "--json"]));
-    assert!(doctor.contains("token of Evil requires what its source may not be given"), "{doctor}");
+    assert!(doctor.contains("token of Evil requires what its source is not allowed to receive"), "{doctor}");
 }
 
 #[test]

@@ -281,7 +281,7 @@ fn rules_for_tokens_that_let_others_in_are_refused() {
         ("jwks = \"http://login.example.com/jwks\"\naudience = [\"x\"]", "must be an https address"),
         (
             "secret = \"a secret of at least thirty-two bytes\"\ntoolset = \"hom\"",
-            "names a toolset that is not there",
+            "names a toolset that does not exist",
         ),
     ] {
         let folder = folder(&format!("{ECHO}\n[toolsets.home]\ntools = []\n[jwt]\n{jwt}\n"));

@@ -169,7 +169,7 @@ fn a_removed_key_does_not_run_its_waiting_tasks() {
     write(folder.path(), &with_alice("alice-key"));
     until_status(&serving, ALICE, 200);
     let (_, told) = serving.get(&format!("/callback/{waiting}"), ALICE);
-    assert!(told.contains("failed") && told.contains("no longer let in"), "{told}");
+    assert!(told.contains("failed") && told.contains("no longer authorized"), "{told}");
     assert!(folder.path().join("ops").exists() && !folder.path().join("ran").exists());
 }
 
@@ -201,6 +201,6 @@ fn a_removed_key_does_not_run_its_waiting_calls() {
     let mut answers = [String::new(), String::new()];
     running.read_to_string(&mut answers[0]).expect("an answer");
     waiting.read_to_string(&mut answers[1]).expect("an answer");
-    assert!(answers[0].contains("done") && answers[1].contains("no longer let in"), "{answers:?}");
+    assert!(answers[0].contains("done") && answers[1].contains("no longer authorized"), "{answers:?}");
     assert!(!folder.path().join("started").exists(), "the tool ran again");
 }

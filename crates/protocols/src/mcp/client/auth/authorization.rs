@@ -23,8 +23,8 @@ pub(in crate::mcp) const AUTHORIZE: &str = "authorize";
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::mcp) struct AuthorizationSetting {
-    /// A name under `[auth.providers]`, whose `issuer` is the server's authorization server. Without it, the server
-    /// is asked whose tokens it takes, and toolmux registers itself there.
+    /// A name under `[auth.providers]`, whose `issuer` is the server's authorization server. Without it, toolmux
+    /// asks the server for its authorization server and registers itself there.
     #[serde(default)]
     provider: Option<String>,
     /// Scopes that every call needs; without a provider, those that the server names unless given.

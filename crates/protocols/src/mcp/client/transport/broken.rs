@@ -12,7 +12,7 @@ use crate::mcp::client::auth::authorization::TokenWanted;
 /// of the two forms. 404 is that to a session which is not known any more, and handled before.
 const NOT_EXECUTED: [StatusCode; 1] = [StatusCode::NOT_ACCEPTABLE];
 
-pub(in crate::mcp) const OTHER_CREDENTIALS: &str = "The server wants other credentials";
+pub(in crate::mcp) const OTHER_CREDENTIALS: &str = "The server requires other credentials";
 
 #[derive(Clone, Debug)]
 pub(in crate::mcp) enum Broken {
@@ -43,7 +43,7 @@ impl From<Broken> for SourceError {
         match broken {
             Broken::NotReached(message) => SourceError::NotReached(message),
             Broken::Lost(message) => SourceError::Lost(message),
-            Broken::SessionGone => SourceError::NotReached(public("The server forgot our session")),
+            Broken::SessionGone => SourceError::NotReached(public("The server no longer knows our session")),
             Broken::Unauthorized(_) => SourceError::Refused(Refusal::Unavailable {
                 message: public(OTHER_CREDENTIALS).developer("set `headers` of the source"),
                 retry_after: None,

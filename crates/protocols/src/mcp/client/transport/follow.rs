@@ -98,7 +98,7 @@ impl<'a> Following<'a> {
 pub(in crate::mcp) fn unasked(method: &str) -> Relayed {
     match method {
         ROOTS => Ok(raw_of(&json!({ "roots": [] }))),
-        _ => Err(error(METHOD_NOT_FOUND, &format!("Nobody here answers `{method}`"))),
+        _ => Err(error(METHOD_NOT_FOUND, &format!("`{method}` is not supported here"))),
     }
 }
 

@@ -100,7 +100,7 @@ async fn read(messages: Arc<MessageChannel>, mut lines: Lines<ChildStdout>, sour
                 let before = messages.noise.load(Ordering::Relaxed);
                 messages.deliver(&text, held);
                 if before == 0 && messages.noise.load(Ordering::Relaxed) == 1 {
-                    tracing::debug!(source, "prints what is no message on its standard output");
+                    tracing::debug!(source, "printed a line that is not a message on its standard output");
                 }
             }
             Line::TooLong(ends) => messages.deliver_ends(&ends, Cut::TooLong),

@@ -85,7 +85,7 @@ fn place(cursor: &str) -> Result<usize, Fault> {
 }
 
 fn unknown_cursor() -> Fault {
-    Fault::new(INVALID_PARAMS, "The cursor is not one of ours")
+    Fault::new(INVALID_PARAMS, "The cursor is not valid")
 }
 
 #[cfg(test)]

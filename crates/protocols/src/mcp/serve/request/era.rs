@@ -135,7 +135,7 @@ fn same(headers: &HeaderMap, name: &HeaderName, expected: &str) -> Result<(), Fa
 
 /// A header that differs from what the body says.
 pub(in crate::mcp) fn mismatch(name: &str) -> Fault {
-    Fault::new(HEADER_MISMATCH, format!("Header `{name}` does not say what the body says"))
+    Fault::new(HEADER_MISMATCH, format!("Header `{name}` does not match the body"))
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {

@@ -55,7 +55,7 @@ async fn named(exchange: &Exchange) -> Result<Shown, Fault> {
 }
 
 fn unknown(id: &str) -> Fault {
-    Fault::new(INVALID_PARAMS, format!("There is no task `{id}`, or not any more"))
+    Fault::new(INVALID_PARAMS, format!("Task `{id}` does not exist or has expired"))
 }
 
 pub(in crate::mcp) async fn get(exchange: Exchange) -> Reply {
@@ -174,7 +174,7 @@ pub(in crate::mcp) async fn list(exchange: Exchange) -> Reply {
 }
 
 async fn behind(exchange: &Exchange, cursor: &str) -> Result<TaskId, Fault> {
-    let bad = || Fault::new(INVALID_PARAMS, "The cursor is not one of ours, or its task is gone");
+    let bad = || Fault::new(INVALID_PARAMS, "The cursor is not valid, or its task no longer exists");
     let text = URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     let id = TaskId::new(&text.ok_or_else(bad)?);
     shown(exchange, &id).await?.map(|_| id).ok_or_else(bad)
