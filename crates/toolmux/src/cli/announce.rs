@@ -22,8 +22,23 @@ pub(super) fn tell_found(found: &[Found], terminal: &Terminal) {
     }
 }
 
-/// Says what is served where.
+/// Says what is served where, and how to try it.
 pub(super) fn announce(gateway: &Gateway, base: &str, terminal: &Terminal) {
+    announce_ready(gateway, base, terminal);
+    if terminal.notes == Form::Programs {
+        return;
+    }
+    let Ok(anyone) = gateway.admit(Credential::None, None) else {
+        note("Every route but /health asks for a key: Authorization: Bearer KEY");
+        return;
+    };
+    if let Some(tool) = gateway.catalog().newest(&anyone).next() {
+        snippets(base, tool, terminal);
+    }
+}
+
+/// Says what is served where, and what is not.
+pub(super) fn announce_ready(gateway: &Gateway, base: &str, terminal: &Terminal) {
     let catalog = gateway.catalog();
     if terminal.notes == Form::Programs {
         // The log has told of sources and of tools that are not served.
@@ -47,13 +62,6 @@ pub(super) fn announce(gateway: &Gateway, base: &str, terminal: &Terminal) {
     }
     for collision in catalog.every().filter_map(|entry| entry.collision()) {
         note(&format!("  warning: {collision}"));
-    }
-    let Ok(anyone) = gateway.admit(Credential::None, None) else {
-        note("Every route but /health asks for a key: Authorization: Bearer KEY");
-        return;
-    };
-    if let Some(tool) = catalog.newest(&anyone).next() {
-        snippets(base, tool, terminal);
     }
 }
 

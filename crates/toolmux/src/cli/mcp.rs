@@ -1,8 +1,10 @@
 //! `toolmux mcp`: the tools of a configuration for a client that starts its servers itself.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use toolmux_core::gateway::Credential;
+use toolmux_core::call::Caller;
+use toolmux_core::gateway::{Credential, Gateway};
 use toolmux_core::nearest::nearest;
 use toolmux_protocols::mcp::serve_streams;
 
@@ -38,16 +40,24 @@ impl Mcp {
         }
         let config = config.without_callers();
         let assembly = Assembly::new(&config, store(&config.store, config.retention).await?)?;
-        let gateway = assembly.gateway.clone();
+        let gateway = &assembly.gateway;
         let caller = gateway.admit(Credential::None, self.toolset.as_deref())?;
-        let serving = async {
-            // Clients ask once, at their start, and some never again.
-            gateway.sources().wait_until_started().await;
-            serve_streams(gateway.clone(), caller, tokio::io::stdin(), tokio::io::stdout()).await;
-        };
-        // As with `serve`, the first signal is an ordinary end.
-        until_signal(serving).await.ok();
-        until_signal(gateway.close(CLOSING_TIMEOUT)).await?;
-        Ok(ExitCode::SUCCESS)
+        serve_standard_streams(gateway, caller).await
     }
+}
+
+/// Serves until the input ends or a signal comes, then closes the gateway.
+pub(super) async fn serve_standard_streams(
+    gateway: &Arc<Gateway>,
+    caller: Caller,
+) -> Result<ExitCode, Failure> {
+    let serving = async {
+        // Clients ask once, at their start, and some never again.
+        gateway.sources().wait_until_started().await;
+        serve_streams(Arc::clone(gateway), caller, tokio::io::stdin(), tokio::io::stdout()).await;
+    };
+    // As with `serve`, the first signal is an ordinary end.
+    until_signal(serving).await.ok();
+    until_signal(gateway.close(CLOSING_TIMEOUT)).await?;
+    Ok(ExitCode::SUCCESS)
 }

@@ -10,8 +10,10 @@ mod closing;
 mod completions;
 mod connecting;
 mod db;
+mod demo;
 mod describe;
 mod detect;
+mod docs;
 mod doctor;
 mod failure;
 mod follow;
@@ -66,7 +68,7 @@ const SHUTDOWN: Duration = Duration::from_millis(200);
 /// connection that failed.
 const LOGGED: &str = "info,sqlx_core::pool=off";
 
-/// Every command on one screen; options are told with each command.
+/// Every command on one screen; the help of each command has its options.
 const HELP: &str = "\
 {about}
 Usage: toolmux COMMAND …   (toolmux COMMAND --help has examples)
@@ -94,7 +96,11 @@ enum Command {
     Describe(describe::Describe),
     Auth(auth::Auth),
     Db(db::Db),
+    Demo(demo::Demo),
+    Docs(docs::Docs),
     InstallExtras(install_extras::InstallExtras),
+    #[command(hide = true)]
+    DemoServer(demo::DemoServer),
     #[command(hide = true)]
     Start(start::Start),
     #[command(hide = true)]
@@ -107,9 +113,9 @@ enum Command {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum LogForm {
-    /// Lines for people.
+    /// Lines of text.
     Pretty,
-    /// For programs: one JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
@@ -174,6 +180,9 @@ impl Command {
             | Command::Describe(_)
             | Command::Auth(_)
             | Command::Db(_)
+            | Command::Demo(_)
+            | Command::DemoServer(_)
+            | Command::Docs(_)
             | Command::InstallExtras(_)
             | Command::Health(_)
             | Command::Completions(_)
@@ -198,6 +207,9 @@ impl Command {
             Command::Describe(command) => until_signal(command.run()).await.flatten(),
             Command::Auth(command) => command.run(terminal).await,
             Command::Mcp(command) => command.run().await,
+            Command::Demo(command) => command.run(terminal).await,
+            Command::DemoServer(_) => demo::DemoServer::run().await,
+            Command::Docs(command) => command.run(terminal).await,
             Command::InstallExtras(_) => install_extras::InstallExtras::run(),
             Command::Health(command) => command.run().await,
             Command::Completions(command) => Ok(command.run()),

@@ -31,8 +31,8 @@ const SETTLE_FOUND: Duration = Duration::from_mins(1);
 
 /// Serve tools over every protocol.
 ///
-/// Name a configuration; or, without any, an OpenDyn or OpenTool document, a C library with its header beside
-/// it, the address of an MCP, OpenTool, OXP or ATS server, the file of an MCP client (Claude Desktop, Cursor,
+/// Name a configuration; or, without any, an OpenDyn or OpenTool document, a C library with its header in the
+/// same folder, the address of an MCP, OpenTool, OXP or ATS server, the file of an MCP client (Claude Desktop, Cursor,
 /// VS Code, Codex), or an MCP command behind `--`. Several at once are fine, and records are then kept in memory.
 ///
 /// Example: toolmux serve toolmux.toml
@@ -44,10 +44,10 @@ const SETTLE_FOUND: Duration = Duration::from_mins(1);
 pub(super) struct Serve {
     #[command(flatten)]
     pub(super) origin: Origin,
-    /// Where to listen, over what the configuration says.
+    /// Where to listen; overrides the configuration.
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
-    /// Where records are kept, over what the configuration says.
+    /// Where records are kept; overrides the configuration.
     #[arg(long, value_name = "URL")]
     store: Option<String>,
 }
@@ -64,17 +64,19 @@ impl Serve {
     }
 
     fn flags(&self) -> Result<Flags, Failure> {
-        let address = |listen: &String| {
-            listen.parse().map_err(|_| {
-                Failure::refused(anyhow::anyhow!("`{listen}` is not an address of the form 127.0.0.1:9627"))
-                    .meaning(whole_address(listen))
-            })
-        };
         Ok(Flags {
-            listen: self.listen.as_ref().map(address).transpose()?,
+            listen: self.listen.as_deref().map(address_of).transpose()?,
             store: self.store.clone().map(Secret::new),
         })
     }
+}
+
+/// The address that was given with `--listen`.
+pub(super) fn address_of(listen: &str) -> Result<SocketAddr, Failure> {
+    listen.parse().map_err(|_| {
+        Failure::refused(anyhow::anyhow!("`{listen}` is not an address of the form 127.0.0.1:9627"))
+            .meaning(whole_address(listen))
+    })
 }
 
 /// The address that was meant by a part of one: a port, an address without its port, or `localhost`.
@@ -98,7 +100,7 @@ pub(super) struct ServeOptions {
     pub(super) found: Vec<Found>,
 }
 
-/// Serves a configuration until the process is told to end, and follows the file it is from.
+/// Serves a configuration until a signal ends the process, and follows the file it is from.
 pub(super) async fn serve(
     config: &Config,
     manner: ServeOptions,
@@ -157,7 +159,7 @@ enum FirstSignal {
     Awaited,
 }
 
-/// A stopping server goes at once when it is told so a second time. One that stops by itself has not been told yet.
+/// A second signal stops a stopping server at once. One that stops without a signal has not got the first one yet.
 async fn second_signal(signals: &mut EndSignals, first: FirstSignal) {
     if first == FirstSignal::Awaited {
         signals.next().await;
@@ -165,7 +167,7 @@ async fn second_signal(signals: &mut EndSignals, first: FirstSignal) {
     signals.next().await;
 }
 
-fn listen_on(config: &Config) -> ListenOn {
+pub(super) fn listen_on(config: &Config) -> ListenOn {
     ListenOn {
         address: config.listen.to_string(),
         hosts: config.hosts.clone(),
@@ -213,5 +215,5 @@ fn refuse_silence(gateway: &Gateway, found: &[Found]) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::refused(anyhow::anyhow!(failures.join("\n")))
-        .hint("does it run by itself? RUST_LOG=debug shows more"))
+        .hint("does it run on its own? RUST_LOG=debug shows more"))
 }

@@ -70,6 +70,14 @@ impl Serving {
         Serving::told_by(&mut Serving::command(folder, arguments), "tools on http://")
     }
 
+    /// The same with its standard output in a file.
+    pub(crate) fn writing(folder: &Path, arguments: &[&str], file: std::fs::File) -> Self {
+        Serving::told_by(
+            Serving::command(folder, arguments).stdin(Stdio::null()).stdout(file),
+            "tools on http://",
+        )
+    }
+
     /// The same under a limit on open files, which a shell sets first.
     pub(crate) fn with_open_files(folder: &Path, limit: &str) -> Self {
         let script = format!("{limit}; exec \"$0\" \"$@\"");
