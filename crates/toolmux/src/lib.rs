@@ -17,6 +17,7 @@ mod host_rules;
 mod jwks;
 pub mod listener;
 mod machine_memory;
+mod printable;
 mod process_hardening;
 mod redacted_log;
 mod reload;
@@ -56,5 +57,5 @@ pub fn become_worker_if_asked() {
 
 /// The guide for writers of tools, so that its code is compiled.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/sdk.md")]
+#[doc = include_str!("../docs/sdk.md")]
 struct Guide;

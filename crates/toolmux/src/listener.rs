@@ -110,7 +110,7 @@ impl Front {
         let closes_by_header = request.version() < Version::HTTP_2;
         let answer = AssertUnwindSafe(self.checked(request)).catch_unwind().await;
         let answer = answer.unwrap_or_else(|_panic| {
-            tracing::error!("a request was not answered because of a fault in this program");
+            tracing::error!("a request was not answered because of a bug in this program");
             message(StatusCode::INTERNAL_SERVER_ERROR, "The server failed unexpectedly")
         });
         let mut answer = if answer.status().as_u16() < 400 { answer } else { self.web.shared(answer) };
@@ -215,7 +215,7 @@ pub(crate) async fn listen(
     let (calls, used) = (gateway.sources().calls_in_flight(), open.used());
     if calls > 0 || used > 0 {
         tracing::info!(
-            "stopping within {:?}: calls in flight: {calls}, connections that are still used: {used}; a second signal ends \
+            "stopping within {:?}: calls in flight: {calls}, connections in use: {used}; a second signal stops \
              at once",
             limits.drain
         );
@@ -236,7 +236,7 @@ pub(crate) async fn listen(
 }
 
 fn cut(gateway: &Gateway) {
-    tracing::warn!("stopping: what is still in flight is cut, {} calls", gateway.sources().calls_in_flight());
+    tracing::warn!("stopping: aborting calls that still run: {}", gateway.sources().calls_in_flight());
 }
 
 /// The listening socket and what came in by it. Dropping it cuts every connection.

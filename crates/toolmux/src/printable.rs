@@ -5,14 +5,34 @@ use std::fmt::Write;
 
 /// The escape sequences by which this program itself paints.
 const PAINT: [&str; 6] = ["\x1b[0m", "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m"];
+/// Those by which the log does. It escapes those of others before it paints.
+const LOG_PAINT: [&str; 10] = [
+    "\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[3m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[34m", "\x1b[35m",
+    "\x1b[36m",
+];
 
 /// A text as it may be written to a terminal: on several lines, in this program's own colours.
-pub(super) fn printable(text: &str) -> Cow<'_, str> {
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, |c| matches!(c, '\n' | '\t'), &PAINT)
 }
 
-/// The same for a text that is part of one line.
-pub(super) fn on_one_line(text: &str) -> Cow<'_, str> {
+/// A line of the log.
+pub(crate) fn log_line(line: &str) -> Cow<'_, str> {
+    escaped(line, |c| matches!(c, '\n' | '\t'), &LOG_PAINT)
+}
+
+/// A text in which spans are counted in bytes: a star for each byte of what would steer a terminal.
+pub(crate) fn starred(text: &str) -> String {
+    let shown = |c: char| match c {
+        '\n' | '\t' | '\r' => c.to_string(),
+        c if is_steering(c) => "*".repeat(c.len_utf8()),
+        c => c.to_string(),
+    };
+    text.chars().map(shown).collect()
+}
+
+/// A text that is part of one line.
+pub(crate) fn on_one_line(text: &str) -> Cow<'_, str> {
     escaped(text, |_| false, &[])
 }
 
@@ -53,6 +73,21 @@ mod tests {
         assert_eq!(printable("user\u{202e}nimda"), "user\\u202enimda");
         assert_eq!(on_one_line("a\nb\tc"), "a\\u000ab\\u0009c");
         assert_eq!(on_one_line("\x1b[1mbold"), "\\u001b[1mbold");
+    }
+
+    #[test]
+    fn lines_of_the_log_keep_their_paint_and_nothing_else() {
+        assert_eq!(
+            log_line("\x1b[2mtime\x1b[0m a\rb\u{202e}c\x1b[8m\n"),
+            "\x1b[2mtime\x1b[0m a\\u000db\\u202ec\\u001b[8m\n"
+        );
+    }
+
+    #[test]
+    fn stars_keep_every_byte_in_its_place() {
+        let text = "\"a\u{202e}b\x07\" = 1\r\n";
+        assert_eq!(starred(text), "\"a***b*\" = 1\r\n");
+        assert_eq!(starred(text).len(), text.len());
     }
 
     #[test]

@@ -188,7 +188,7 @@ impl<'a> Follower<'a> {
     fn tell_what_waits(&mut self, config: &Config) {
         let waiting = config.needs_restart(self.running);
         for name in waiting.iter().filter(|name| !self.waiting.contains(name)) {
-            tracing::warn!("`{name}` has changed, which takes a restart: until then it stays as it was");
+            tracing::warn!("`{name}` has changed, which needs a restart: until then the old value is used");
         }
         self.waiting = waiting;
     }

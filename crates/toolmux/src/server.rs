@@ -284,7 +284,7 @@ async fn serve_and_close(
     // A listener that panics must not leave child processes of sources behind.
     let listening = async {
         if AssertUnwindSafe(listening).catch_unwind().await.is_err() {
-            tracing::error!("the listener failed because of a fault in this program");
+            tracing::error!("the listener failed because of a bug in this program");
             stop.announced.cancel();
         }
     };

@@ -87,7 +87,7 @@ impl Source for Toolkit {
         match self.runs.get(&(Arc::clone(&call.entry().tool.name), call.entry().tool.version)) {
             Some(run) => run(call, progress),
             None => {
-                let gone = SourceError::NotReached(Message::public("The tool is gone"));
+                let gone = SourceError::NotReached(Message::public("The tool no longer exists"));
                 Box::pin(std::future::ready(Err(gone)))
             }
         }

@@ -44,7 +44,7 @@ impl Mount {
                 continue;
             }
             let Some(given) = names.give(&tool.name) else {
-                let reason = "other tools of the source have every name it could get";
+                let reason = "every name it could get is taken by another tool of the source";
                 unserved.push(self.unserved(&tool.name, reason));
                 continue;
             };

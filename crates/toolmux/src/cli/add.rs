@@ -20,7 +20,7 @@ use crate::config::{Config, SourceConfig};
 
 /// Add a source to a configuration, after it has listed its tools.
 ///
-/// What is named is as for `toolmux serve`: a document, a C library with its header beside it, an address, the
+/// What is named is as for `toolmux serve`: a document, a C library with its header in the same folder, an address, the
 /// file of an MCP client, or an MCP command behind `--`.
 ///
 /// Example: toolmux add --name Everything -- npx -y @modelcontextprotocol/server-everything
@@ -32,13 +32,13 @@ pub(super) struct Add {
     /// An MCP server to start, behind `--`.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
-    /// What the source, and its toolkit, is called.
+    /// The name of the source and of its toolkit.
     #[arg(long)]
     name: Option<String>,
     /// The configuration to add it to.
     #[arg(long, default_value = CONFIG)]
     config: PathBuf,
-    /// Say what was added as JSON on standard output.
+    /// Print what was added as JSON on standard output.
     #[arg(long)]
     json: bool,
 }
@@ -55,8 +55,10 @@ impl Add {
     pub(super) async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
         let config = Config::load(&self.config)?;
         let Named::Sources(mut found) = detect(&self.words, &self.command, Naming::Prefixed).await? else {
-            return Err(Failure::refused(anyhow::anyhow!("a configuration is no source of another"))
-                .hint("name a document, a library, an address, or -- COMMAND"));
+            return Err(Failure::refused(anyhow::anyhow!(
+                "a configuration cannot be a source of another one"
+            ))
+            .hint("name a document, a library, an address, or -- COMMAND"));
         };
         self.rename(&mut found)?;
         let taken = |source: &&SourceConfig| config.sources.iter().any(|known| known.name == source.name);
@@ -143,7 +145,7 @@ async fn answered(found: &Found, terminal: &Terminal) -> Result<Vec<Value>, Fail
     }
     if answered.is_empty() {
         return Err(Failure::refused(anyhow::anyhow!(silent.join("\n")))
-            .hint("nothing was added; does it run by itself? RUST_LOG=debug shows more"));
+            .hint("nothing was added; does it run on its own? RUST_LOG=debug shows more"));
     }
     for line in silent {
         note(&line);

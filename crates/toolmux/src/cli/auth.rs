@@ -26,29 +26,29 @@ pub(super) struct Auth {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Whose tokens are kept. Tokens themselves are never shown.
+    /// List whose tokens are stored. Tokens themselves are never shown.
     ///
     /// Example: toolmux auth list toolmux.toml
     List {
-        /// Say it as JSON.
+        /// Print it as JSON.
         #[arg(long)]
         json: bool,
         /// The configuration whose store keeps them.
         #[arg(default_value = "toolmux.toml", value_name = "CONFIG")]
         config: PathBuf,
     },
-    /// The providers that are configured, and the redirect URI to register at each.
+    /// List the configured providers, and the redirect URI to register at each.
     ///
     /// Example: toolmux auth providers toolmux.toml
     Providers {
-        /// Say it as JSON.
+        /// Print it as JSON.
         #[arg(long)]
         json: bool,
         /// The configuration with the provider.
         #[arg(default_value = "toolmux.toml", value_name = "CONFIG")]
         config: PathBuf,
     },
-    /// Forget tokens, and ask their provider to do the same.
+    /// Remove tokens from the store, and revoke them at their provider.
     ///
     /// Example: toolmux auth revoke github --user ann
     Revoke {
@@ -131,7 +131,7 @@ async fn broker(config: &Path) -> Result<Arc<OAuthBroker>, Failure> {
     let base = Base::default();
     base.set(public_url(&config)).ok();
     authorization::broker(&config, &store, &base)?.ok_or_else(|| {
-        Failure::refused(anyhow::anyhow!("no provider of tokens is configured"))
+        Failure::refused(anyhow::anyhow!("no token provider is configured"))
             .hint("add an [auth.providers.NAME] table, or `authorization = {}` to an MCP source")
     })
 }
@@ -163,12 +163,12 @@ async fn revoke(broker: &OAuthBroker, fits: impl Fn(&Owner) -> bool) -> Result<E
         revoked += usize::from(there);
         if let Some(message) = trouble {
             let why = message.developer.unwrap_or(message.public);
-            note(&format!("forgotten here, but `{}` was not told: {why}", owner.provider));
+            note(&format!("removed here, but not revoked at `{}`: {why}", owner.provider));
         }
     }
     if revoked == 0 {
-        return Err(Failure::refused(anyhow::anyhow!("no such token is kept"))
-            .hint("toolmux auth list shows whose tokens are kept"));
+        return Err(Failure::refused(anyhow::anyhow!("no such token is stored"))
+            .hint("toolmux auth list shows whose tokens are stored"));
     }
     println!("{revoked} revoked");
     Ok(ExitCode::SUCCESS)

@@ -41,7 +41,7 @@ const CANCELLED: &str = "the call was cancelled";
 pub(super) struct CallTool {
     /// Toolkit.tool or Toolkit_tool, with @version if it matters.
     tool: String,
-    /// Arguments as name=value; a value is read as the type the tool wants.
+    /// Arguments as name=value; a value is converted to the type of the parameter.
     #[arg(value_name = "NAME=VALUE")]
     arguments: Vec<String>,
     /// All arguments as one JSON object.
@@ -143,7 +143,7 @@ impl CallTool {
     }
 }
 
-/// Prints what a tool returned; what it failed with is told by whoever runs the command.
+/// Prints what a tool returned; whoever runs the command prints what it failed with.
 pub(super) fn print(outcome: Outcome) -> Result<ExitCode, Failure> {
     match outcome {
         Outcome::Returned(output) => {
@@ -154,7 +154,7 @@ pub(super) fn print(outcome: Outcome) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Calls a tool as a task and follows it; nothing where a server has no tasks. When we are told to end, the
+/// Calls a tool as a task and follows it; nothing where a server has no tasks. When a signal ends this program, the
 /// task is cancelled, since only we know of it.
 async fn watched(
     server: &Remote,

@@ -17,10 +17,10 @@ use toolmux_protocols::model::{ModelClient, run, tools};
 
 use super::closing::closing;
 use super::failure::Failure;
-use super::printable::printable;
 use super::terminal::note;
 use crate::assembly::Assembly;
 use crate::config::Config;
+use crate::printable::printable;
 
 /// How long sources get to list their tools.
 const LISTING_TIMEOUT: Duration = Duration::from_secs(30);
@@ -40,7 +40,7 @@ pub(super) struct Chat {
     /// The name of the model.
     #[arg(long, value_name = "NAME")]
     model: String,
-    /// Whose form the endpoint has, when its address does not tell.
+    /// The API of the endpoint, if its address does not show it.
     #[arg(long, value_parser = ["anthropic", "openai"])]
     vendor: Option<String>,
     /// The environment variable that has the key.

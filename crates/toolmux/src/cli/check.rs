@@ -23,7 +23,7 @@ pub(super) struct Check {
     /// The files to check.
     #[arg(default_value = CONFIG)]
     files: Vec<PathBuf>,
-    /// Say what each file is as JSON.
+    /// Print the result for each file as JSON.
     #[arg(long)]
     json: bool,
 }
@@ -78,7 +78,7 @@ fn check_document(file: &Path) -> Result<String, Failure> {
     let Some(kind) = named.or_else(|| DOCUMENTS.iter().find(|kind| has(kind.likely_member))) else {
         let known: Vec<String> =
             DOCUMENTS.iter().map(|kind| format!("`{}` of an {}", kind.member, kind.name)).collect();
-        return Err(Failure::refused(anyhow::anyhow!("`{name}` is no document that we know"))
+        return Err(Failure::refused(anyhow::anyhow!("`{name}` is not a known kind of document"))
             .hint(format!("it has none of the members {}", known.join(", "))));
     };
     let (faults, warnings): (Vec<Fault>, Vec<Fault>) =

@@ -28,40 +28,40 @@ pub(super) struct Db {
     /// The configuration that names the store.
     #[arg(long, default_value = "toolmux.toml", global = true)]
     config: PathBuf,
-    /// The store itself, over what the configuration says.
+    /// The store itself; overrides the configuration.
     #[arg(long, value_name = "URL", global = true)]
     store: Option<String>,
-    /// Say it as JSON.
+    /// Print it as JSON.
     #[arg(long, global = true)]
     json: bool,
 }
 
 #[derive(Subcommand)]
 enum Action {
-    /// Say what is kept; changes nothing.
+    /// Show what is stored; changes nothing.
     ///
     /// Example: toolmux db status --store sqlite:toolmux.db
     Status,
-    /// Say who did what, newest first; changes nothing. With --json, one object on each line.
+    /// Show who did what, newest first; changes nothing. With --json, one object on each line.
     ///
     /// Example: toolmux db audit --most 20
     Audit {
-        /// This many at most.
+        /// How many to show at most.
         #[arg(long, value_name = "COUNT", default_value = "100")]
         most: usize,
     },
-    /// Remove what is old: ended calls, and tasks and sealed records past their time.
+    /// Remove old records: ended calls, and expired tasks and sealed records.
     ///
     /// Example: toolmux db prune --older-than 7d
     Prune {
-        /// Calls that began before this long ago.
+        /// Remove calls that began longer ago than this.
         #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
         older_than: Option<Duration>,
         /// Keep this many calls at most, the newest of each caller.
         #[arg(long, value_name = "COUNT")]
         keep: Option<u64>,
     },
-    /// Bring the tables up to date; starting a server does so too.
+    /// Bring the tables up to date; a server does so when it starts.
     ///
     /// Example: toolmux db migrate --store postgres://toolmux@localhost/toolmux
     Migrate,
@@ -78,9 +78,9 @@ impl Db {
         };
         if url.expose() == "memory" {
             return Err(Failure::refused(anyhow::anyhow!(
-                "records in memory are seen by their server alone"
+                "records in memory are visible only to the server that holds them"
             ))
-            .hint("--store sqlite:FILE or --store postgres://… names a store that outlives it"));
+            .hint("--store sqlite:FILE or --store postgres://… names a store that lasts"));
         }
         match self.action {
             Action::Status => self.show(&look(&url).await?.status().await.map_err(failed)?),

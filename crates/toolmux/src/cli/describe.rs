@@ -11,7 +11,7 @@ use toolmux_protocols::opendyn::header::{Comments, Described};
 use toolmux_core::plural::counted;
 
 use super::failure::Failure;
-use super::terminal::note;
+use super::terminal::{note, print_line};
 use crate::config::near_file;
 
 /// Describe the functions of a C header as an OpenDyn document.
@@ -33,16 +33,16 @@ pub(super) struct Describe {
     /// Write the document there instead of to standard output.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Where the comment on a function is.
+    /// Where the comment of a function is.
     #[arg(long, value_enum, default_value_t = CommentPlace::Before)]
     comments: CommentPlace,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum CommentPlace {
-    /// In front of it.
+    /// Before the function.
     Before,
-    /// Behind it, as in zlib.
+    /// After the function, as in zlib.
     After,
 }
 
@@ -63,7 +63,7 @@ impl Describe {
         match &self.out {
             Some(file) => std::fs::write(file, text + "\n")
                 .with_context(|| format!("cannot write `{}`", file.display()))?,
-            None => println!("{text}"),
+            None => print_line(&text),
         }
         tell(&described.functions, &described.missing);
         Ok(ExitCode::SUCCESS)

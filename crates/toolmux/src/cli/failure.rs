@@ -9,9 +9,9 @@ use toolmux_core::redact::redacted;
 use toolmux_core::refusal::Refusal;
 use toolmux_protocols::registry::OpenError;
 
-use super::printable::printable;
 use super::terminal::{Terminal, note};
 use crate::config::{ConfigFault, near_file};
+use crate::printable::printable;
 use crate::signals::EndSignal;
 
 /// The tool ran and failed.

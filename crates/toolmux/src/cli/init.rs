@@ -10,6 +10,7 @@ use anyhow::Context;
 
 use super::failure::Failure;
 use super::origin::CONFIG;
+use super::terminal::note;
 
 /// What is written.
 const TEMPLATE: &str = include_str!("init.toml");
@@ -22,7 +23,7 @@ pub(super) struct Init {
     /// The file, or the folder to write toolmux.toml in.
     #[arg(default_value = CONFIG)]
     path: PathBuf,
-    /// Replace a file that is there.
+    /// Replace an existing file.
     #[arg(long)]
     force: bool,
 }
@@ -35,12 +36,12 @@ impl Init {
         // Secrets may be written into it.
         options.write(true).create(true).truncate(true).create_new(!self.force).mode(0o600);
         let mut opened = options.open(&file).map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => Failure::refused(anyhow::anyhow!("`{name}` is there already"))
+            ErrorKind::AlreadyExists => Failure::refused(anyhow::anyhow!("`{name}` already exists"))
                 .hint("--force replaces it; `toolmux add X` adds a source to it"),
             _ => Failure::refused(anyhow::Error::new(error).context(format!("cannot write `{name}`"))),
         })?;
         opened.write_all(TEMPLATE.as_bytes()).with_context(|| format!("cannot write `{name}`"))?;
-        eprintln!("wrote {name}; now: toolmux serve {name}");
+        note(&format!("wrote {name}; now: toolmux serve {name}"));
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -15,7 +15,7 @@ use super::terminal::print_line;
 /// Install completions and manual pages for this user.
 ///
 /// Completions go to the folders of bash, zsh and fish, whichever of them are installed; pages to the folder
-/// that `man` looks into. XDG_DATA_HOME and XDG_CONFIG_HOME are heeded.
+/// that `man` looks into. XDG_DATA_HOME and XDG_CONFIG_HOME are respected.
 ///
 /// Example: toolmux install-extras
 #[derive(clap::Args)]

@@ -23,7 +23,6 @@ mod install_extras;
 mod man;
 mod mcp;
 mod origin;
-mod printable;
 mod progress;
 mod remote;
 mod run;

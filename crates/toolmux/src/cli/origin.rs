@@ -23,7 +23,7 @@ pub(super) struct Origin {
     /// An MCP server to start, behind `--`.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
-    /// How tools are called when there is no configuration to say it.
+    /// How tools are named without a configuration.
     #[arg(long, value_enum, default_value_t = Names::Bare)]
     names: Names,
 }

@@ -17,7 +17,7 @@ use super::progress;
 use super::terminal::Terminal;
 use crate::config::{near_file, read_secret};
 
-/// Where a key is looked for when nothing is said.
+/// Where a key is looked for by default.
 const KEY_ENV: &str = "TOOLMUX_KEY";
 /// What to do about a server that asks who we are.
 const KEY_HINT: &str = "give the key of the server: export TOOLMUX_KEY, or --key-file FILE";
@@ -74,7 +74,7 @@ pub(super) struct Remote {
 impl Remote {
     pub(super) fn new(url: &str, key: &KeyOptions) -> Result<Self, Failure> {
         if !url.contains("://") {
-            return Err(Failure::refused(anyhow::anyhow!("`{url}` is no address of a server"))
+            return Err(Failure::refused(anyhow::anyhow!("`{url}` is not the address of a server"))
                 .meaning(Some(format!("http://{url}"))));
         }
         let patient = HttpLimits { timeout: LONGEST_TASK, ..HttpLimits::default() };
@@ -105,7 +105,7 @@ impl Remote {
         }
     }
 
-    /// Follows a task to its end. On a terminal what it tells is shown as it comes. Dropping the future
+    /// Follows a task to its end. On a terminal its progress is shown live. Dropping the future
     /// leaves the task alone.
     pub(super) async fn follow(&self, task: &str, terminal: &Terminal) -> Result<Outcome, Failure> {
         let mut followed = self.ats.follow(task);
@@ -157,7 +157,7 @@ fn not_followed(error: AtsError) -> Failure {
         }
         AtsError::Refused { detail, .. } => Failure::refused(anyhow::anyhow!(detail)),
         AtsError::NoSuchTask(_) => Failure::refused(error)
-            .hint("is it the same server and the same key? Ended tasks are kept for some minutes only"),
+            .hint("is it the same server and the same key? Finished tasks are kept for a few minutes only"),
         AtsError::Address(_) | AtsError::Key | AtsError::Http(_) | AtsError::NotAts(_) => {
             Failure::refused(error).hint("is a toolmux or ATS server running there, and is its key right?")
         }

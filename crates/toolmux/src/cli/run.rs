@@ -40,7 +40,7 @@ const TOOL: &str = "workflow";
 pub(super) struct RunWorkflow {
     /// The workflow document to run.
     document: PathBuf,
-    /// Arguments of the first step as name=value, over those of the document.
+    /// Arguments of the first step as name=value; they override those of the document.
     #[arg(value_name = "NAME=VALUE")]
     arguments: Vec<String>,
     /// The configuration that has the tools.

@@ -54,7 +54,7 @@ pub(super) struct Start {
     /// Where the tools come from.
     #[arg(default_value = "toolmux.toml")]
     pub(super) config: PathBuf,
-    /// The version that the server tells.
+    /// The version that the server reports.
     #[arg(short = 'v', long, alias = "opentoolServerTag", value_name = "VERSION")]
     version: Option<String>,
     /// The address to listen on.

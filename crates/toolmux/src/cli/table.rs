@@ -1,7 +1,7 @@
 //! Tables that fit the terminal they are shown on.
 
-use super::printable::on_one_line;
 use super::terminal::{Terminal, print_line};
+use crate::printable::on_one_line;
 
 /// Rows of text under headings; the last column is cut to fit.
 pub(super) struct Table<const N: usize> {

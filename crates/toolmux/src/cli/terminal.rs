@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 use clap::ValueEnum;
 use toolmux_core::redact::redacted;
 
-use super::printable::{on_one_line, printable};
+use crate::printable::{on_one_line, printable};
 
 /// When to use colour.
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

@@ -45,7 +45,7 @@ pub(super) struct Tools {
     /// The same as --format json.
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// Say why this tool is served or not, by which source, and to whom.
+    /// Explain why this tool is served or not, by which source, and to whom.
     #[arg(long, value_name = "TOOL")]
     why: Option<String>,
 }
@@ -64,7 +64,7 @@ enum Format {
     Anthropic,
     /// As Gemini takes them.
     Gemini,
-    /// As any model may be told of them.
+    /// As plain text for any model.
     Plain,
     /// As an OpenTool document.
     Opentool,

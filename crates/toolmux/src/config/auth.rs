@@ -182,7 +182,7 @@ impl Reader<'_> {
         };
         config.provider().map_err(|error| {
             let what = match error {
-                ProviderError::Address(_) => "an address of it is not an address",
+                ProviderError::Address(_) => "one of its addresses is not a URL",
                 ProviderError::NotSafe(_) => "its addresses must be https, or on this machine",
                 ProviderError::NoEndpoints => "it needs `issuer`, or `authorize_url` and `token_url`",
             };

@@ -62,7 +62,7 @@ impl Reader<'_> {
         if toolsets.iter().any(|set| set.name == wanted) {
             return Ok(());
         }
-        let fault = self.fault(path, format!("`{}` names a toolset that is not there", path.join(".")));
+        let fault = self.fault(path, format!("`{}` names a toolset that does not exist", path.join(".")));
         Err(match nearest(wanted, toolsets.iter().map(|set| set.name.as_str())) {
             Some(meant) => fault.hint(format!("did you mean `{meant}`?")),
             None => fault.hint("add a [toolsets.NAME] table of that name"),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer};
 /// What a duration must be.
 pub(super) const TIME: &str = "a time such as \"500ms\", \"5s\" or \"2m\"";
 /// What a duration within which something has to happen must be.
-pub(super) const SOME_TIME: &str = "longer than 0s: nothing can happen within no time at all";
+pub(super) const SOME_TIME: &str = "longer than 0s";
 
 pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
     let text = String::deserialize(deserializer)?;

@@ -11,10 +11,10 @@ use super::keys::Known;
 /// The most members of a table that are named.
 const MOST_NAMED: usize = 6;
 
-/// What may stand at a place: "a text", "a list of texts", "a table with `key`, `sha256` or `toolset`".
+/// What may stand at a place: "a string", "a list of strings", "a table with `key`, `sha256` or `toolset`".
 pub(super) fn expected(known: &Known<'_>) -> String {
     if known.is_secret() {
-        return "a text, { env = \"NAME\" } or { file = \"path\" }".to_owned();
+        return "a string, { env = \"NAME\" } or { file = \"path\" }".to_owned();
     }
     let choices: Vec<String> = known.leaves().flat_map(choices).map(|choice| format!("`{choice}`")).collect();
     let mut kinds: Vec<String> = if choices.is_empty() { Vec::new() } else { vec![any_of(&choices)] };
@@ -27,13 +27,13 @@ pub(super) fn expected(known: &Known<'_>) -> String {
 
 fn words(kind: &str, schema: &Value, known: &Known<'_>) -> Option<String> {
     Some(match kind {
-        "string" => "a text".to_owned(),
+        "string" => "a string".to_owned(),
         "integer" if schema["minimum"] == 0 => "a whole number of at least 0".to_owned(),
         "integer" => "a whole number".to_owned(),
         "number" => "a number".to_owned(),
         "boolean" => "true or false".to_owned(),
         "array" => match expected(&known.items()).as_str() {
-            "a text" => "a list of texts".to_owned(),
+            "a string" => "a list of strings".to_owned(),
             "another value" => "a list".to_owned(),
             items => format!("a list, each item {items}"),
         },

@@ -10,6 +10,7 @@ use miette::{Diagnostic, NamedSource, SourceSpan};
 use super::excerpt::masked;
 use super::keys::misread;
 use super::near_file::near_file;
+use crate::printable::{printable, starred};
 
 /// Why a configuration is refused.
 #[derive(Debug, thiserror::Error, Diagnostic)]
@@ -44,12 +45,14 @@ impl Found {
 
 impl ConfigFault {
     pub(super) fn at(name: &str, text: &str, span: Option<Range<usize>>, what: String) -> Self {
-        let source_text = span.is_some().then(|| Arc::new(NamedSource::new(name, masked(text))));
+        let source_text = span.is_some().then(|| Arc::new(NamedSource::new(name, starred(&masked(text)))));
         let place = span.as_ref().map(|span| {
             let before = &text[..text.floor_char_boundary(span.start.min(text.len()))];
             let line = before.rsplit('\n').next().unwrap_or_default();
             format!("{name}:{}:{}", before.matches('\n').count() + 1, line.chars().count() + 1)
         });
+        // A key may hold any character, and these words end up on a terminal.
+        let what = printable(&what).into_owned();
         ConfigFault { what, place, source_text, span: span.map(Into::into), hint: None }
     }
 

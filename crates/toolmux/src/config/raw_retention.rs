@@ -22,7 +22,7 @@ pub(super) struct RawRetention {
     /// Maximum number of kept calls, the newest of each caller; at most 100,000 in memory. Default 1000000.
     calls: Option<u64>,
     /// Maximum total size of their results, such as `"1GiB"`. Default 256 MiB in memory, 4 GiB in a database.
-    /// Beyond it the oldest results are removed: a repeat is told that the tool ran, and runs nothing.
+    /// Beyond it the oldest results are removed: a repeat gets the error that the tool already ran, and nothing runs.
     #[serde(default, deserialize_with = "size")]
     #[schemars(with = "Option<String>")]
     calls_bytes: Option<usize>,

@@ -32,7 +32,7 @@ impl<S: Unpin> WriteTimeout<S> {
         let most = self.most;
         let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(most)));
         waiting.as_mut().poll(context).map(|()| {
-            tracing::debug!("a connection is cut: nobody reads the answer");
+            tracing::debug!("connection closed: the client does not read the answer");
             Err(io::ErrorKind::TimedOut.into())
         })
     }

@@ -167,11 +167,11 @@ fn a_changed_address_or_store_is_said_once_to_take_a_restart() {
     let serving = Serving::by(folder.path(), &["serve", "toolmux.toml", "--listen", "127.0.0.1:0"]);
     let store = ECHO.replace("store = \"memory\"", "store = \"sqlite:other.db\"");
     write(folder.path(), &store);
-    let waits = "`store` has changed, which takes a restart";
+    let waits = "`store` has changed, which needs a restart";
     serving.told(waits);
     // The address is the command line's, so what the file says of it would not hold after a restart either.
     write(folder.path(), &format!("listen = \"127.0.0.1:1\"\nhosts = [\"other\"]\n{store}"));
-    let told = serving.told("`hosts` has changed, which takes a restart");
+    let told = serving.told("`hosts` has changed, which needs a restart");
     assert_eq!(told.matches(waits).count(), 1, "{told}");
     assert!(!told.contains("`listen` has changed"), "{told}");
     assert!(!folder.path().join("other.db").exists(), "the old store stays in use");
@@ -184,7 +184,7 @@ fn a_changed_address_takes_a_restart() {
     let serving = Serving::by(folder.path(), &["serve", "toolmux.toml"]);
     write(folder.path(), &format!("listen = \"127.0.0.1:1\"\n{ECHO}"));
     serving.signal("HUP");
-    serving.told("`listen` has changed, which takes a restart");
+    serving.told("`listen` has changed, which needs a restart");
     assert!(serving.call("Shell_echo", &json!({ "text": "hi" })).contains("hi"));
 }
 

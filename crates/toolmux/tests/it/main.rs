@@ -44,5 +44,6 @@ mod stopping;
 mod store_log;
 mod tasks;
 mod tls;
+mod terminal_text;
 mod workflows;
 mod zero_config;

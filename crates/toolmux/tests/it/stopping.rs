@@ -76,7 +76,7 @@ fn a_second_signal_ends_the_server_at_once() {
     let _called = begin_call(&serving, folder.path());
     serving.signal("INT");
     // No probe before it: the connection of a probe would be counted too.
-    serving.told("stopping within 600s: calls in flight: 1, connections that are still used: 1");
+    serving.told("stopping within 600s: calls in flight: 1, connections in use: 1");
     serving.signal("INT");
     assert_eq!(serving.ended(), Some(0));
 }

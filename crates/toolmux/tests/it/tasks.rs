@@ -48,7 +48,7 @@ fn the_database_is_looked_at_pruned_and_audited() {
         (output.status.code(), stdout(&output) + &stderr(&output))
     };
     let (code, told) = db(&["status"]);
-    assert_eq!(code, Some(2), "there is no store yet: {told}");
+    assert_eq!(code, Some(2), "there is not a store yet: {told}");
     assert!(!folder.path().join("records.db").exists(), "looking makes none");
     assert_eq!(db(&["migrate"]), (Some(0), "version 3\n".to_owned()));
     let serving = Serving::start(folder.path());

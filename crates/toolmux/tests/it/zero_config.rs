@@ -178,11 +178,7 @@ fn what_cannot_be_served_is_told_with_the_remedy() {
     let path = folder.path();
     std::fs::write(path.join("notes.json"), "{}").expect("written");
     refused(path, &["toolmx.toml"], &["there is no `toolmx.toml`", "hint: did you mean `toolmux.toml`?"]);
-    refused(
-        path,
-        &["notes.json"],
-        &["`notes.json` is nothing that tools can come from", "hint: a configuration"],
-    );
+    refused(path, &["notes.json"], &["`notes.json` is not a source of tools", "hint: a configuration"]);
     std::fs::write(path.join("half.json"), "{").expect("written");
     refused(path, &["half.json"], &["`half.json` is not JSON", "line 1"]);
     refused(path, &["."], &["`.` is a folder", "hint: did you mean `./toolmux.toml`?"]);
@@ -194,8 +190,8 @@ fn what_cannot_be_served_is_told_with_the_remedy() {
         &["--", "no-such-program"],
         &["source `no_such_program`: The command of the source cannot be started: No such file"],
     );
-    refused(path, &["toolmux.toml", "libz.so.1"], &["is served alone", "hint: `toolmux add X"]);
-    refused(path, &["--", "false"], &["source `false`", "hint: does it run by itself?"]);
+    refused(path, &["toolmux.toml", "libz.so.1"], &["cannot be combined", "hint: `toolmux add X"]);
+    refused(path, &["--", "false"], &["source `false`", "hint: does it run on its own?"]);
     refused(
         path,
         &["http://127.0.0.1:1"],
@@ -214,7 +210,7 @@ fn a_document_of_an_unknown_kind_is_refused_with_the_kinds_that_are_known() {
         folder.path(),
         &["later.json"],
         &[
-            "`later.json` is nothing that tools can come from",
+            "`later.json` is not a source of tools",
             "it has none of the members `opentool`, `opendyn`, `openworkflow`",
             "an OpenTool document, an OpenDyn document, an OpenWorkflow document",
         ],

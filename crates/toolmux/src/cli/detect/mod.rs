@@ -48,7 +48,8 @@ pub(super) async fn detect(words: &[String], command: &[String], naming: Naming)
         return Ok(Named::Config(file.clone()));
     }
     if let Some(Word::Config(file)) = sorted.iter().find(|word| matches!(word, Word::Config(_))) {
-        let what = format!("`{}` is a configuration, which is served alone", file.display());
+        let what =
+            format!("`{}` is a configuration, which cannot be combined with other sources", file.display());
         return Err(Failure::refused(anyhow::anyhow!(what))
             .hint(format!("`toolmux add X --config {}` adds a source to it", file.display())));
     }
@@ -100,7 +101,7 @@ fn of_command(named: String, argv: &[String]) -> Result<Found, Failure> {
 fn imported(named: String, file: PathBuf) -> Result<Found, Failure> {
     let sources = clients(&file).map_err(|what| Failure::refused(anyhow::anyhow!(what)))?;
     if sources.is_empty() {
-        return Err(Failure::refused(anyhow::anyhow!("`{named}` has no MCP server that is switched on")));
+        return Err(Failure::refused(anyhow::anyhow!("`{named}` has no enabled MCP server")));
     }
     let what = format!("the configuration of an MCP client with {} servers", sources.len());
     Ok(Found { named, what, sources, imported: Some(file) })

@@ -97,13 +97,13 @@ pub(super) fn sort(word: &str) -> Result<Word, Failure> {
             "toml" => Ok(Word::Clients(file)),
             "json" | "jsonc" => json_file(file, word),
             _ if is_program(&file) => Ok(Word::Command(vec![file.display().to_string()])),
-            _ => Err(unknown(format!("`{word}` is nothing that tools can come from"))),
+            _ => Err(unknown(format!("`{word}` is not a source of tools"))),
         };
     }
     let argv: Vec<String> = word.split_whitespace().map(str::to_owned).collect();
     match argv.first() {
         Some(program) if !ends_like_a_file(program) && on_path(program) => Ok(Word::Command(argv)),
-        _ => there(path).and_then(|_| Err(unknown(format!("`{word}` is nothing that tools can come from")))),
+        _ => there(path).and_then(|_| Err(unknown(format!("`{word}` is not a source of tools")))),
     }
 }
 
@@ -132,7 +132,7 @@ fn json_file(file: PathBuf, word: &str) -> Result<Word, Failure> {
 fn unknown_document(word: &str) -> Failure {
     let members: Vec<String> = DOCUMENTS.iter().map(|kind| format!("`{}`", kind.member)).collect();
     let members = members.join(", ");
-    unknown(format!("`{word}` is nothing that tools can come from: it has none of the members {members}"))
+    unknown(format!("`{word}` is not a source of tools: it has none of the members {members}"))
 }
 
 fn there(path: &Path) -> Result<PathBuf, Failure> {

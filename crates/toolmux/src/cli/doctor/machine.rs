@@ -37,12 +37,12 @@ fn clock() -> Finding {
         Some(behind) if behind > APART => Finding::bad(
             "clock",
             format!(
-                "the clock is at least {} behind: this program is newer",
+                "the system clock is at least {} slow: this program was built later",
                 humantime::format_duration(behind)
             ),
             "timedatectl set-ntp true",
         ),
-        _ => Finding::good("clock", "the clock is not behind this program"),
+        _ => Finding::good("clock", "the system clock is plausible"),
     }
 }
 
@@ -62,8 +62,8 @@ async fn other_clocks(config: &Config) -> Vec<Finding> {
         let apart = Duration::from_secs(apart.as_secs());
         findings.push(if apart > APART {
             let what =
-                format!("{} is {} away from our clock", source.name, humantime::format_duration(apart));
-            Finding::warning("clock", what, "tokens are refused across such a gap: timedatectl set-ntp true")
+                format!("the clock of {} differs by {}", source.name, humantime::format_duration(apart));
+            Finding::warning("clock", what, "tokens may be refused because of that: timedatectl set-ntp true")
         } else {
             Finding::good("clock", format!("{} has the same time", source.name))
         });

@@ -31,10 +31,10 @@ pub(super) struct Doctor {
     /// The configuration to examine.
     #[arg(default_value = CONFIG)]
     pub(super) config: PathBuf,
-    /// Mend what is safe to mend: permissions of secret files, a folder for the store.
+    /// Fix what is safe to fix: permissions of secret files, a folder for the store.
     #[arg(long)]
     fix: bool,
-    /// Say it as JSON.
+    /// Print it as JSON.
     #[arg(long)]
     json: bool,
 }
@@ -106,7 +106,7 @@ impl Finding {
             Mending::TokenRequest => match mend() {
                 Ok(()) => Finding { state: State::Fixed, remedy: None, ..self },
                 Err(error) => {
-                    Finding { what: format!("{} (and cannot be mended: {error})", self.what), ..self }
+                    Finding { what: format!("{} (and cannot be fixed: {error})", self.what), ..self }
                 }
             },
         }

@@ -27,7 +27,7 @@ pub(super) async fn examine(config: Option<&Config>) -> Vec<Finding> {
 async fn of_libraries() -> Finding {
     let remedy = "Linux 6.12 or newer has all of it, containers may forbid some; without landlock the sandbox `pure` is refused";
     let Ok(worker) = std::env::current_exe() else {
-        return Finding::warning(AREA, "this program does not know its own file", remedy);
+        return Finding::warning(AREA, "this program cannot find its own file", remedy);
     };
     match enforced_here(worker).await {
         Ok(Enforced { files: Degree::Fully, system_calls: Degree::Fully }) => Finding::good(

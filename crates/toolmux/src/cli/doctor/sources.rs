@@ -77,7 +77,7 @@ fn findings(gateway: &Gateway, config: &Config) -> Vec<Finding> {
     }
     for entry in gateway.catalog().every().filter(|entry| !entry.withheld().is_empty()) {
         let (tool, source, names) = (&entry.tool.name, entry.source(), entry.withheld().join(", "));
-        let what = format!("{tool} of {source} requires what its source may not be given: {names}");
+        let what = format!("{tool} of {source} requires what its source is not allowed to receive: {names}");
         let remedy =
             "callers bring it; to give it from here, name it in `secrets` or `providers` of the source";
         findings.push(Finding::warning(AREA, what, remedy));

@@ -17,7 +17,7 @@ const STORE_TIMEOUT: Duration = Duration::from_secs(15);
 pub(super) async fn examine(config: &Config, mending: Mending) -> Vec<Finding> {
     let url = config.store.expose();
     if url == "memory" {
-        let what = "calls and tasks are kept in memory and forgotten at the end";
+        let what = "calls and tasks are kept in memory and lost when the server stops";
         return vec![Finding::warning(AREA, what, "`store = \"sqlite:toolmux.db\"` keeps them")];
     }
     let Some(file) = url.strip_prefix("sqlite:").filter(|file| !file.starts_with(':')) else {
