@@ -1,4 +1,4 @@
-//! What answers at an address: each kind of source that may asks in its own way, and the first that hears tools names it.
+//! What answers at an address: each kind of source that may asks in its own way, and the first that finds tools names it.
 
 use serde_json::Value;
 use tokio::task::JoinSet;
