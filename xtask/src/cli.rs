@@ -8,6 +8,7 @@ use clap::{Parser, Subcommand};
 use crate::bench;
 use crate::chaos;
 use crate::cost;
+use crate::docs::bare;
 use crate::fuzz;
 use crate::selection::Selection;
 use crate::steps::Step;
@@ -43,9 +44,14 @@ pub(crate) enum Task {
     Deny,
     /// Follow the pages whose path contains PAGE, as the step `docs` does with all of them
     Docs { page: String },
-    /// Draw docs/terminal.svg anew, from a real run
+    /// Draw the pictures of terminals in docs/ anew, from real runs
     Picture,
-    /// Write the tables of settings in docs/ anew, from the doc comments in the code
+    /// Follow the start of README.md in a fresh Debian that debootstrap makes
+    ///
+    /// Run by hand, as root and with a network: it installs packages and Rust, and builds the release. It says what it
+    /// did, and what it could not do.
+    Bare(bare::BareOptions),
+    /// Write the tables of settings in docs/ again, from the doc comments in the code
     Reference,
     /// List what the program is made of, as CycloneDX, in target/xtask/toolmux.cdx.json
     Sbom,

@@ -46,6 +46,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Task::Deny => deny::run(&workspace()?)?,
         Task::Docs { page } => docs::run(&workspace()?, Some(&page), &mut steps::Tally::default())?,
         Task::Picture => docs::picture::draw(&workspace()?)?,
+        Task::Bare(options) => docs::bare::run(&workspace()?, &options)?,
         Task::Reference => docs::reference::write(&workspace()?)?,
         Task::Sbom => drop(sbom::run(&workspace()?)?),
         Task::World => peers::world(&workspace()?)?,

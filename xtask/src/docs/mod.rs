@@ -3,7 +3,9 @@
 //!
 //! Rules for writers are in xtask/README.md.
 
+pub(crate) mod bare;
 mod block;
+mod debian_root;
 mod expected;
 mod page;
 pub(crate) mod picture;

@@ -71,7 +71,7 @@ fn follow_transcript(transcript: &[TranscriptStep], shell: &mut Shell) -> anyhow
 }
 
 /// A server, or what a reader would put into the background.
-fn goes_on(command: &str) -> bool {
+pub(super) fn goes_on(command: &str) -> bool {
     command.ends_with(" &") || command.split(' ').any(|word| word == "serve" || word == "--example")
 }
 

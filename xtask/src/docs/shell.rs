@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -26,9 +26,17 @@ pub(super) struct Shell {
     bash: Child,
     input: Option<ChildStdin>,
     statuses: Receiver<String>,
-    said: PathBuf,
+    files: ShellFiles,
+    timeout: Duration,
     count: usize,
     last: i32,
+}
+
+/// The folder of the commands and of what they print.
+pub(super) struct ShellFiles {
+    pub(super) here: PathBuf,
+    /// The same folder as the shell sees it, which may have another root.
+    pub(super) there: PathBuf,
 }
 
 /// How a command ended and what it printed.
@@ -39,7 +47,12 @@ pub(super) struct Ended {
 
 impl Shell {
     pub(super) fn start(place: &Place) -> anyhow::Result<Self> {
-        let mut command = place.bash()?;
+        let files = ShellFiles { here: place.said(), there: place.said() };
+        Self::of(place.bash()?, files, COMMAND_TIMEOUT)
+    }
+
+    /// A shell that a command starts; each of its own commands may take `timeout`.
+    pub(super) fn of(mut command: Command, files: ShellFiles, timeout: Duration) -> anyhow::Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).process_group(0);
         let mut bash = command.spawn().context("cannot start bash")?;
         let output = bash.stdout.take().context("bash has no output")?;
@@ -53,7 +66,7 @@ impl Shell {
             }
         });
         let input = bash.stdin.take();
-        Ok(Self { bash, input, statuses, said: place.said(), count: 0, last: 0 })
+        Ok(Self { bash, input, statuses, files, timeout, count: 0, last: 0 })
     }
 
     /// Runs a command to its end.
@@ -78,8 +91,8 @@ impl Shell {
             if ready(&text) {
                 return Ok(text);
             }
-            if start.elapsed() > COMMAND_TIMEOUT {
-                bail!("it did not begin as expected within {COMMAND_TIMEOUT:?}, but said:\n{text}");
+            if start.elapsed() > self.timeout {
+                bail!("it did not begin as expected within {:?}, but said:\n{text}", self.timeout);
             }
             thread::sleep(POLL);
         }
@@ -88,15 +101,15 @@ impl Shell {
     /// Gives the file with the output.
     fn send(&mut self, command: &str, end: &str) -> anyhow::Result<PathBuf> {
         self.count += 1;
-        let script = self.said.join(format!("{}.sh", self.count));
-        let output = self.said.join(format!("{}.out", self.count));
+        let names = [format!("{}.sh", self.count), format!("{}.out", self.count)];
+        let [script, output] = names.clone().map(|name| self.files.here.join(name));
         fs::write(&script, command)?;
         fs::write(&output, "")?;
         let line = format!(
             "(exit {}); {{ . '{}'; }} >'{}' 2>&1 </dev/null {end} echo $?\n",
             self.last,
-            script.display(),
-            output.display()
+            self.files.there.join(&names[0]).display(),
+            self.files.there.join(&names[1]).display()
         );
         self.input.as_mut().context("bash is gone")?.write_all(line.as_bytes())?;
         Ok(output)
@@ -105,8 +118,8 @@ impl Shell {
     fn status(&mut self) -> anyhow::Result<i32> {
         let line = self
             .statuses
-            .recv_timeout(COMMAND_TIMEOUT)
-            .with_context(|| format!("no end within {COMMAND_TIMEOUT:?}"))?;
+            .recv_timeout(self.timeout)
+            .with_context(|| format!("no end within {:?}", self.timeout))?;
         Ok(line.trim().parse()?)
     }
 

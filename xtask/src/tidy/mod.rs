@@ -12,6 +12,7 @@ mod named_tests;
 mod names;
 mod outside;
 mod paths;
+mod prose;
 mod retired;
 mod rust_file;
 mod short_docs;
@@ -44,6 +45,8 @@ The rules:
             have one name; test code does not count
   docs      no doc comment (`///`, all its lines together) has one or two words
   retired   no type, module or file is named by a word of the list of retired words
+  prose     the text of README.md, docs/ and examples/ has no retired word; that text, messages in
+            crates/ and help texts have none of a list of phrases that are hard to read
   names     no utils, util, common, types, helpers, helper, misc, prelude
   head      every .rs file starts with a `//!` line
   tokens    no #[ignore], todo!, unimplemented!, #[allow];
@@ -119,6 +122,7 @@ fn inspect(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
         findings.extend(size::functions(file, &test_code));
         findings.extend(tokens::check(file, &test_code));
         findings.extend(borders::check(file, &protocols));
+        findings.extend(prose::messages(file, &test_code));
     }
     findings.sort();
     Ok(findings)
@@ -133,6 +137,7 @@ fn whole_file(file: &Tracked, root: &std::path::Path) -> Vec<Finding> {
         findings.extend(head::check(file));
         findings.extend(short_docs::check(file));
     }
+    findings.extend(prose::page(file));
     findings.extend(marks::check(file));
     findings.extend(paths::check(file));
     findings.extend(outside::check(file, root));

@@ -5,7 +5,7 @@ use crate::tidy::finding::Finding;
 use crate::tidy::tracked::Tracked;
 
 /// Each word, and the term to take instead.
-const RETIRED: &[(&str, &str)] = &[
+pub(crate) const RETIRED: &[(&str, &str)] = &[
     ("asked", "take `RpcRequest`, or what it is"),
     ("askable", "take `PendingCallers`"),
     ("at_once", "take `repoll_on_wake`"),

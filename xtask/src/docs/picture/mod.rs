@@ -1,93 +1,98 @@
-//! `docs/terminal.svg`: a real run, drawn as a terminal. A picture that is not what the program says now is a failure of
+//! Pictures of terminals in docs/: real runs, drawn. A picture that is not what the program says now is a failure of
 //! the `docs` step.
+
+mod scenes;
+mod svg;
 
 use std::fs;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 
+use self::scenes::{SCENES, Scene, SceneStep};
+use self::svg::{PictureLine, svg};
 use super::place::Place;
 use super::shell::Shell;
 use crate::workspace::Workspace;
 
-pub(super) const FILE: &str = "docs/terminal.svg";
-const COLUMNS: usize = 100;
-const LINE_HEIGHT: usize = 18;
-const LETTER_WIDTH: f64 = 7.83;
-
-const SERVER: &str = "toolmux serve examples/quickstart/toolmux.toml";
-/// Shown below the server, as in a second terminal.
-const COMMANDS: &[&str] = &[
-    "toolmux call Math.pow x=2 y=10 --url http://127.0.0.1:9627",
-    "toolmux call Math.pow x=two y=10 --url http://127.0.0.1:9627",
-    "curl -s http://127.0.0.1:9627/tools/call -d '{\"tool_id\":\"Math.pwo\",\"input\":{\"x\":2,\"y\":10}}'",
-];
-
-/// Draws the picture anew.
+/// Draws every picture anew.
 pub(crate) fn draw(workspace: &Workspace) -> anyhow::Result<()> {
     super::build(workspace)?;
-    Ok(fs::write(workspace.root.join(FILE), picture(workspace)?)?)
-}
-
-/// Whether the picture is of what the program says now.
-pub(super) fn check(workspace: &Workspace) -> anyhow::Result<()> {
-    if fs::read_to_string(workspace.root.join(FILE))? != picture(workspace)? {
-        bail!("{FILE} is not what the program says now: run `cargo xtask picture`");
+    for scene in SCENES {
+        fs::write(workspace.root.join(scene.file), picture(workspace, scene)?)?;
+        println!("{}", scene.file);
     }
     Ok(())
 }
 
-fn picture(workspace: &Workspace) -> anyhow::Result<String> {
+/// Whether the pictures are of what the program says now.
+pub(super) fn check(workspace: &Workspace) -> anyhow::Result<()> {
+    for scene in SCENES {
+        let drawn = fs::read_to_string(workspace.root.join(scene.file)).unwrap_or_default();
+        if drawn != picture(workspace, scene)? {
+            bail!("{} is not what the program says now: run `cargo xtask picture`", scene.file);
+        }
+    }
+    Ok(())
+}
+
+fn picture(workspace: &Workspace, scene: &Scene) -> anyhow::Result<String> {
     let mut place = Place::new(workspace)?;
     let mut shell = Shell::start(&place)?;
-    let begun = shell.serve(SERVER, &["...".to_owned(), "  metrics ...".to_owned()])?;
-    let mut lines = vec![format!("$ {SERVER}")];
-    // Its snippets are longer than a terminal is wide.
-    lines.extend(begun.lines().take_while(|line| *line != "Try:").map(str::to_owned));
-    for command in COMMANDS {
-        lines.push(format!("$ {command}"));
-        let ended = shell.run(&place.with_free_ports(command)?)?;
-        lines.extend(ended.output.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned));
+    let mut lines = Vec::new();
+    for step in scene.steps {
+        lines.extend(follow(step, &mut place, &mut shell).with_context(|| scene.file)?);
     }
-    let lines: Vec<String> = lines.iter().flat_map(|line| wrapped(&place.as_written(line))).collect();
-    Ok(svg(&lines))
+    Ok(svg(scene.title, &lines))
 }
 
-fn wrapped(line: &str) -> Vec<String> {
-    let letters: Vec<char> = line.chars().collect();
-    letters.chunks(COLUMNS).map(|chunk| chunk.iter().collect()).collect()
-}
-
-fn svg(lines: &[String]) -> String {
-    let (width, height) = (COLUMNS as f64 * LETTER_WIDTH + 32.0, lines.len() * LINE_HEIGHT + 56);
-    let head = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height}\" \
-         viewBox=\"0 0 {width:.0} {height}\">\n\
-         <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"#0d1117\"/>\n\
-         <circle cx=\"20\" cy=\"18\" r=\"5\" fill=\"#ff5f56\"/><circle cx=\"38\" cy=\"18\" r=\"5\" fill=\"#ffbd2e\"/>\
-         <circle cx=\"56\" cy=\"18\" r=\"5\" fill=\"#27c93f\"/>\n\
-         <g font-family=\"ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace\" font-size=\"13\" \
-         fill=\"#c9d1d9\" xml:space=\"preserve\">\n"
-    );
-    let drawn = lines.iter().enumerate().map(|(index, line)| {
-        let y = 50 + index * LINE_HEIGHT;
-        let colour = if line.starts_with("$ ") { " fill=\"#7ee787\"" } else { "" };
-        format!("<text x=\"16\" y=\"{y}\"{colour}>{}</text>\n", escaped(line))
+fn follow(step: &SceneStep, place: &mut Place, shell: &mut Shell) -> anyhow::Result<Vec<PictureLine>> {
+    let output = match step {
+        SceneStep::Background(command) => {
+            shell.serve(&place.with_free_ports(command)?, &[])?;
+            return Ok(Vec::new());
+        }
+        SceneStep::Serve(command) => {
+            let ready = ["...".to_owned(), "  metrics ...".to_owned()];
+            let begun = shell.serve(&place.with_free_ports(command)?, &ready)?;
+            // Its snippets are longer than a terminal is wide.
+            begun.lines().take_while(|line| *line != "Try:").map(|line| format!("{line}\n")).collect()
+        }
+        SceneStep::Run(command) => shell.run(&place.with_free_ports(command)?)?.output,
+    };
+    let (SceneStep::Serve(command) | SceneStep::Run(command) | SceneStep::Background(command)) = step;
+    let typed = command.lines().enumerate().map(|(index, line)| match index {
+        0 => format!("$ {line}"),
+        _ => line.to_owned(),
     });
-    [head].into_iter().chain(drawn).chain(["</g>\n</svg>\n".to_owned()]).collect()
+    let shown = output.lines().filter(|line| !line.trim().is_empty());
+    // Where the copy of the project lies differs from run to run.
+    let project = format!("{}/", place.project().display());
+    let shown =
+        shown.map(|line| PictureLine::Output(steady(&place.as_written(line).replace(&project, "./"))));
+    Ok(typed.map(PictureLine::Command).chain(shown).collect())
 }
 
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+/// A line without what differs from run to run: ids that are made up and times that are measured.
+fn steady(line: &str) -> String {
+    let line = masked(line, "\"call_id\":\"", '"');
+    masked(&line, "\"duration\":", ',')
+}
+
+/// The text behind `start`, up to `end`, as an ellipsis.
+fn masked(line: &str, start: &str, end: char) -> String {
+    let Some((before, rest)) = line.split_once(start) else { return line.to_owned() };
+    let Some(length) = rest.find(end) else { return line.to_owned() };
+    format!("{before}{start}…{}", &rest[length..])
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{svg, wrapped};
+    use super::steady;
 
     #[test]
-    fn lines_are_wrapped_and_escaped() {
-        assert_eq!(wrapped(&"x".repeat(150)).iter().map(String::len).collect::<Vec<_>>(), [100, 50]);
-        let drawn = svg(&["$ a <b>".to_owned()]);
-        assert!(drawn.contains(" fill=\"#7ee787\">$ a &lt;b&gt;</text>"), "{drawn}");
+    fn what_differs_from_run_to_run_is_masked() {
+        let answer = r#"{"call_id":"0f3a","duration":0.51,"success":true}"#;
+        assert_eq!(steady(answer), r#"{"call_id":"…","duration":…,"success":true}"#);
+        assert_eq!(steady("plain"), "plain");
     }
 }
