@@ -8,6 +8,7 @@ mod command;
 pub mod documents;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz_targets;
+mod http_request;
 pub mod jsonrpc;
 pub mod mcp;
 pub mod model;

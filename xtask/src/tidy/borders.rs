@@ -8,7 +8,7 @@ use crate::tidy::tracked::Tracked;
 
 const PROTOCOLS: &str = "crates/protocols/src/";
 /// Folders beside those of the protocols, for all of them.
-const SHARED: [&str; 2] = ["child", "documents"];
+const SHARED: [&str; 3] = ["child", "documents", "http_request"];
 const REMEDY: &str = "move what both need to core, to http or to a file beside the folders";
 
 /// The names of the protocol folders.
