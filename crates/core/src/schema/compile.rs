@@ -64,14 +64,19 @@ impl Schema {
 
     /// Compiles an input schema. Nothing is fetched: `$ref` works inside the document only.
     pub fn compile(&self) -> Result<Validator, SchemaError> {
-        let bytes = length(&self.0);
-        if bytes > MOST_BYTES || depth(&self.0) > MOST_DEPTH {
-            return Err(SchemaError::TooLarge);
-        }
         match self.0.get("type") {
             None => {}
             Some(Value::String(kind)) if kind == "object" => {}
             Some(other) => return Err(SchemaError::NotAnObject(other.to_string())),
+        }
+        self.compile_output()
+    }
+
+    /// The same for what a tool returns, which may be any value.
+    pub fn compile_output(&self) -> Result<Validator, SchemaError> {
+        let bytes = length(&self.0);
+        if bytes > MOST_BYTES || depth(&self.0) > MOST_DEPTH {
+            return Err(SchemaError::TooLarge);
         }
         // Before anything is compiled: compiling follows the same references.
         let row = longest_row(&self.0).ok_or(SchemaError::TooCostly)?;

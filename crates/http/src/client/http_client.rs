@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
+use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method, Request, Uri, header};
 use http_body_util::Full;
 use hyper_util::client::proxy::matcher::Matcher;
@@ -145,6 +146,25 @@ pub struct Target {
     origin: Arc<Origin>,
     /// What every request to it says.
     pub headers: HeaderMap,
+}
+
+impl Target {
+    /// Another path of the same host, without headers.
+    pub fn at(&self, path: PathAndQuery) -> Target {
+        let mut parts = self.uri.clone().into_parts();
+        parts.path_and_query = Some(path);
+        // A proxy is told the whole address, anybody else the path alone; both are made of valid parts.
+        let uri = Uri::from_parts(parts).expect("another path does not make an address invalid");
+        Target { uri, origin: Arc::clone(&self.origin), headers: HeaderMap::new() }
+    }
+
+    /// The whole address, for a target below `base`.
+    pub fn url(&self, base: &Url) -> Url {
+        let mut url = without_user(base);
+        url.set_path(self.uri.path());
+        url.set_query(self.uri.query());
+        url
+    }
 }
 
 #[cfg(test)]

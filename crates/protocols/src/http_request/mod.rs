@@ -1,8 +1,27 @@
-//! One HTTP request of one tool call: what every kind of source shares that turns requests into tools.
+//! One HTTP request of one tool call: what every kind of source shares whose tools are HTTP requests.
 
+mod argument_text;
+mod body;
+mod credentials;
+mod escape;
+mod files;
+mod link;
+mod media_type;
+mod multipart;
 mod operation;
+mod operation_set;
+mod output;
+mod path_template;
+mod prepared;
+mod response;
+mod style;
 
+pub(crate) use self::files::{FileAccess, FileSettings};
+pub(crate) use self::media_type::{MediaKind, media_kind};
 pub(crate) use self::operation::{
     BodyMedia, BodySource, CredentialPlace, Operation, OperationCredential, OperationParameter, OutputCheck,
     ParameterPlace, ParameterStyle, PathPiece, PropertyEncoding, PropertyForm, RequestBody, ResponseForm, ResponseRule,
 };
+pub(crate) use self::operation_set::OperationSet;
+pub(crate) use self::output::OutputRule;
+pub(crate) use self::path_template::{path_names, path_pieces};

@@ -112,12 +112,12 @@ pub(crate) struct RequestBody {
     pub(crate) content_type: HeaderValue,
 }
 
-/// Which arguments are the body. There is no body when they are absent.
+/// Which arguments are the body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum BodySource {
-    /// The value of one argument.
+    /// The value of one argument; there is no body when it is absent.
     Argument(String),
-    /// An object of all arguments that no parameter takes. A pair gives the name of an argument and the name that it
+    /// An object of all arguments that no parameter takes, which may be empty. A pair gives the name of an argument and the name that it
     /// has in the body, for those where the two differ.
     Remaining(Vec<(String, String)>),
 }

@@ -1,0 +1,142 @@
+//! Multipart bodies (RFC 7578): fields, JSON and files, each a part.
+
+use std::borrow::Cow;
+
+use http::HeaderValue;
+use serde_json::value::RawValue;
+use uuid::Uuid;
+
+use super::argument_text::{ObjectMembers, Shape, plain};
+use super::body::{EncodedBody, encoding};
+use super::escape::check_header;
+use super::files::FileAccess;
+use super::operation::{ParameterStyle, PropertyEncoding, PropertyForm};
+use super::prepared::ArgumentFault;
+
+const JSON: &str = "application/json";
+const BYTES: &str = "application/octet-stream";
+
+/// Writes each member as a part, or as several.
+pub(super) async fn encode(
+    members: &ObjectMembers<'_>,
+    encodings: &[(String, PropertyEncoding)],
+    media: &HeaderValue,
+    files: &FileAccess,
+) -> Result<EncodedBody, ArgumentFault> {
+    let mut parts = Parts { boundary: format!("toolmux-{}", Uuid::new_v4().simple()), out: Vec::new() };
+    for (name, value) in &members.0 {
+        let plain = PropertyEncoding::default();
+        let encoding = encoding(encodings, name).unwrap_or(&plain);
+        match encoding.form {
+            PropertyForm::File => parts.files(name, value, encoding, files).await?,
+            form => parts.field(name, value, form, encoding.content_type.as_deref()),
+        }
+    }
+    parts.out.extend_from_slice(format!("--{}--\r\n", parts.boundary).as_bytes());
+    let media = media.to_str().unwrap_or("multipart/form-data");
+    let content_type = HeaderValue::try_from(format!("{media}; boundary={}", parts.boundary));
+    let content_type = content_type.map_err(|_| ArgumentFault::new("", "cannot be sent as a multipart body"))?;
+    Ok(EncodedBody { content_type, bytes: parts.out.into() })
+}
+
+/// The head of a part.
+struct PartHead<'a> {
+    name: &'a str,
+    file: Option<&'a str>,
+    content_type: Option<&'a str>,
+}
+
+struct Parts {
+    boundary: String,
+    out: Vec<u8>,
+}
+
+impl Parts {
+    fn push(&mut self, head: &PartHead<'_>, bytes: &[u8]) {
+        let mut text = format!("--{}\r\ncontent-disposition: form-data; name=\"{}\"", self.boundary, quoted(head.name));
+        if let Some(file) = head.file {
+            text.push_str(&format!("; filename=\"{}\"", quoted(file)));
+        }
+        if let Some(content_type) = head.content_type {
+            text.push_str(&format!("\r\ncontent-type: {content_type}"));
+        }
+        text.push_str("\r\n\r\n");
+        self.out.extend_from_slice(text.as_bytes());
+        self.out.extend_from_slice(bytes);
+        self.out.extend_from_slice(b"\r\n");
+    }
+
+    /// A file, or each of an array of files.
+    async fn files(
+        &mut self,
+        name: &str,
+        value: &RawValue,
+        encoding: &PropertyEncoding,
+        files: &FileAccess,
+    ) -> Result<(), ArgumentFault> {
+        let each = match Shape::of(value) {
+            Shape::Null => return Ok(()),
+            Shape::List(items) => items,
+            Shape::Plain(_) | Shape::Object(_) => vec![value],
+        };
+        for value in each {
+            let file = files.read(value).await.map_err(|message| ArgumentFault::new(name, message))?;
+            let content_type = file.content_type.as_deref().or(encoding.content_type.as_deref()).unwrap_or(BYTES);
+            let head =
+                PartHead { name, file: Some(file.name.as_deref().unwrap_or(name)), content_type: Some(content_type) };
+            self.push(&head, &file.bytes);
+        }
+        Ok(())
+    }
+
+    fn field(&mut self, name: &str, value: &RawValue, form: PropertyForm, content_type: Option<&str>) {
+        let head = |name, json: bool| {
+            PartHead { name, file: None, content_type: content_type.or(json.then_some(JSON)) }
+        };
+        match (Shape::of(value), form) {
+            (_, PropertyForm::Json) => self.push(&head(name, true), value.get().as_bytes()),
+            (Shape::Null, _) => {}
+            (Shape::Plain(text), _) => self.push(&head(name, false), text.as_bytes()),
+            (Shape::List(items), PropertyForm::Styled { style, explode: false, .. }) => {
+                let texts: Vec<Cow<'_, str>> = items.into_iter().filter_map(plain).collect();
+                self.push(&head(name, false), texts.join(delimiter(style)).as_bytes());
+            }
+            (Shape::List(items), _) => {
+                for item in items {
+                    let is_json = item.get().starts_with(['{', '[']);
+                    if let Some(text) = plain(item) {
+                        self.push(&head(name, is_json), text.as_bytes());
+                    }
+                }
+            }
+            (Shape::Object(members), PropertyForm::Styled { style: ParameterStyle::DeepObject, .. }) => {
+                for (key, value) in &members.0 {
+                    let is_json = value.get().starts_with(['{', '[']);
+                    if let Some(text) = plain(value) {
+                        self.push(&head(&format!("{name}[{key}]"), is_json), text.as_bytes());
+                    }
+                }
+            }
+            (Shape::Object(_), _) => self.push(&head(name, true), value.get().as_bytes()),
+        }
+    }
+}
+
+fn delimiter(style: ParameterStyle) -> &'static str {
+    match style {
+        ParameterStyle::SpaceDelimited => " ",
+        ParameterStyle::PipeDelimited => "|",
+        ParameterStyle::TabDelimited => "\t",
+        _ => ",",
+    }
+}
+
+/// A name in quotes, as browsers write it: nothing in it can end the quotes or the line.
+fn quoted(name: &str) -> String {
+    name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A").replace('\0', "%00")
+}
+
+/// True for a type that can stand in the head of a part.
+pub(super) fn is_media_type(text: &str) -> bool {
+    text.split_once('/').is_some_and(|(kind, rest)| !kind.is_empty() && !rest.is_empty()) && check_header(text).is_ok()
+}

@@ -1,0 +1,188 @@
+//! The operations of one source, by the names of their tools, and how a call of one of them is sent.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use http::{HeaderMap, Method, StatusCode, header};
+use toolmux_core::call::Call;
+use toolmux_core::message::Message;
+use toolmux_core::outcome::Outcome;
+use toolmux_core::ports::source::SourceError;
+use toolmux_core::requirements::Authorization;
+use toolmux_http::client::{
+    Answer, HttpClient, HttpLimits, Target, credential_headers, redirect_of, remove_credentials,
+};
+use toolmux_http::network_zone::Reach;
+use url::Url;
+
+use super::argument_text::ObjectMembers;
+use super::credentials::{CarriedCredentials, carried, token_of};
+use super::files::FileAccess;
+use super::operation::Operation;
+use super::prepared::{PreparedOperation, add_cookie};
+use super::response;
+
+/// How many redirects one call follows.
+const MOST_REDIRECTS: usize = 5;
+
+/// The operations of one source. Calls take no lock: the list is swapped whole.
+#[derive(Debug)]
+pub(crate) struct OperationSet {
+    /// For addresses that the configuration names, and for those that a document or a server names.
+    clients: [(Reach, HttpClient); 2],
+    files: FileAccess,
+    operations: ArcSwap<HashMap<Arc<str>, Arc<PreparedOperation>>>,
+}
+
+/// Whether a request has the credentials of its source and of its call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SentCredentials {
+    All,
+    /// It goes where an answer pointed.
+    None,
+}
+
+/// A request to send.
+struct OutgoingRequest {
+    target: Target,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+impl OperationSet {
+    /// No operations yet.
+    pub(crate) fn new(limits: HttpLimits, files: FileAccess) -> Self {
+        let clients = [Reach::Anywhere, Reach::Public].map(|reach| (reach, HttpClient::reaching(reach, limits)));
+        OperationSet { clients, files, operations: ArcSwap::default() }
+    }
+
+    /// Which files of this machine calls may send.
+    pub(crate) fn files(&self) -> &FileAccess {
+        &self.files
+    }
+
+    /// Takes these operations in place of those there were. Gives back which of them cannot be called, with the reason.
+    pub(crate) fn replace(&self, operations: Vec<(Arc<str>, Operation)>) -> Vec<(Arc<str>, String)> {
+        let mut prepared = HashMap::with_capacity(operations.len());
+        let mut unusable = Vec::new();
+        for (name, operation) in operations {
+            let client = self.client(operation.reach);
+            match PreparedOperation::new(operation, client) {
+                Ok(operation) => drop(prepared.insert(name, Arc::new(operation))),
+                Err(reason) => unusable.push((name, reason)),
+            }
+        }
+        self.operations.store(Arc::new(prepared));
+        unusable
+    }
+
+    fn client(&self, reach: Reach) -> &HttpClient {
+        let found = self.clients.iter().find(|(known, _)| *known == reach);
+        &found.unwrap_or(&self.clients[1]).1
+    }
+
+    /// Sends the request of a call. Dropping the future closes the exchange.
+    pub(crate) async fn call(&self, call: &Call) -> Result<Outcome, SourceError> {
+        let operation = self.operations.load().get(call.tool_name()).map(Arc::clone);
+        let operation = operation.ok_or_else(|| {
+            SourceError::NotReached(Message::public(format!("There is no operation `{}`", call.tool_name())))
+        })?;
+        let request = self.request(&operation, call, SentCredentials::All).await?;
+        let url = request.target.url(&operation.base);
+        let answer = self.send(&operation, operation.method.clone(), request).await?;
+        if answer.status() == StatusCode::UNAUTHORIZED
+            && let Some(needed) = token_wanted(&operation, call)
+        {
+            return Err(SourceError::WantsToken(needed));
+        }
+        if answer.status().is_redirection() {
+            return Box::pin(self.follow(&operation, call, answer, url)).await;
+        }
+        response::read(answer, &operation.output, &url, call).await
+    }
+
+    async fn send(
+        &self,
+        operation: &PreparedOperation,
+        method: Method,
+        request: OutgoingRequest,
+    ) -> Result<Answer, SourceError> {
+        let OutgoingRequest { target, headers, body } = request;
+        Ok(self.client(operation.reach).send_to(method, &target, headers, body).await?)
+    }
+
+    async fn request(
+        &self,
+        operation: &PreparedOperation,
+        call: &Call,
+        credentials: SentCredentials,
+    ) -> Result<OutgoingRequest, SourceError> {
+        let arguments = call.arguments().text();
+        let members = ObjectMembers::of(arguments);
+        let mut headers = operation.headers(&members)?;
+        let mut query: Vec<(&str, Cow<'_, str>)> = Vec::new();
+        match credentials {
+            SentCredentials::All => {
+                let CarriedCredentials { headers: more, query: pairs, cookies } = carried(operation, call)?;
+                headers.extend(more);
+                headers.extend(credential_headers(call)?);
+                add_cookie(&mut headers, &cookies);
+                query = pairs;
+            }
+            SentCredentials::None => remove_credentials(&mut headers),
+        }
+        let target = operation.target(&members, &query)?;
+        let body = match &operation.body {
+            Some(body) => body.encode(arguments, &members, &self.files).await?,
+            None => None,
+        };
+        let Some(body) = body else { return Ok(OutgoingRequest { target, headers, body: Bytes::new() }) };
+        headers.insert(header::CONTENT_TYPE, body.content_type);
+        Ok(OutgoingRequest { target, headers, body: body.bytes })
+    }
+
+    /// Goes where answers point, on the same host alone and without credentials.
+    async fn follow(
+        &self,
+        operation: &PreparedOperation,
+        call: &Call,
+        mut answer: Answer,
+        mut url: Url,
+    ) -> Result<Outcome, SourceError> {
+        let mut method = operation.method.clone();
+        let mut has_run = false;
+        for _ in 0..MOST_REDIRECTS {
+            let Some((next_method, next)) = redirect_of(&answer, &url, &method) else { break };
+            // "See other": the request was taken, its result is there.
+            has_run |= next_method != method;
+            let mut request = self.request(operation, call, SentCredentials::None).await?;
+            request.target = self.client(operation.reach).target(&next, HeaderMap::new())?;
+            if next_method != operation.method {
+                request.body = Bytes::new();
+                request.headers.remove(header::CONTENT_TYPE);
+            }
+            (method, url) = (next_method, next);
+            let sent = self.send(operation, method.clone(), request).await;
+            answer = sent.map_err(|error| if has_run { may_have_run(&error) } else { error })?;
+        }
+        let read = response::read(answer, &operation.output, &url, call).await;
+        read.map_err(|error| if has_run { may_have_run(&error) } else { error })
+    }
+}
+
+/// What became of the result says nothing about the call itself.
+fn may_have_run(error: &SourceError) -> SourceError {
+    SourceError::Lost(error.message())
+}
+
+/// The token that the server turned down, where it is one that can be replaced.
+fn token_wanted(operation: &PreparedOperation, call: &Call) -> Option<Authorization> {
+    let requires = &call.entry().requires.authorization;
+    let provider = operation.credentials.iter().find_map(token_of)?;
+    let needed = requires.iter().find(|needed| needed.id == provider)?;
+    needed.server.as_ref()?.reject(call.grants().token(provider)?);
+    Some(needed.clone())
+}

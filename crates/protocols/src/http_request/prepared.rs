@@ -1,0 +1,299 @@
+//! An operation made ready when its tool is listed: names checked and encoded, so that a call only writes its arguments.
+
+use std::borrow::Cow;
+
+use http::uri::PathAndQuery;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use serde_json::value::RawValue;
+use toolmux_core::json_text::RawJson;
+use toolmux_core::ports::source::SourceError;
+use toolmux_core::refusal::{ParameterError, Refusal};
+use toolmux_http::client::{HttpClient, Target};
+use toolmux_http::network_zone::Reach;
+use url::Url;
+
+use super::argument_text::ObjectMembers;
+use super::body::PreparedBody;
+use super::escape::{Escape, Unsendable, leaves_segment};
+use super::operation::{Operation, OperationCredential, OperationParameter, ParameterPlace, PathPiece};
+use super::output::OutputRule;
+use super::style::WireStyle;
+
+/// Headers that say how a message is sent, and to whom: no argument may choose them.
+const NOT_FOR_ARGUMENTS: [HeaderName; 12] = [
+    header::HOST,
+    header::CONNECTION,
+    header::CONTENT_LENGTH,
+    header::CONTENT_ENCODING,
+    header::TRANSFER_ENCODING,
+    header::TE,
+    header::TRAILER,
+    header::UPGRADE,
+    header::EXPECT,
+    header::COOKIE,
+    header::PROXY_AUTHORIZATION,
+    header::PROXY_AUTHENTICATE,
+];
+
+/// An operation, ready to be called.
+#[derive(Debug)]
+pub(super) struct PreparedOperation {
+    pub(super) method: Method,
+    pub(super) reach: Reach,
+    /// The base, which relative addresses of answers are resolved against.
+    pub(super) base: Url,
+    /// The base with the headers of every request.
+    target: Target,
+    path: Vec<PreparedPiece>,
+    /// The path holds arguments, and so has to be looked at once it is written.
+    is_filled: bool,
+    /// What stands in every query, with its `?`.
+    fixed_query: String,
+    query: Vec<PreparedParameter>,
+    headers: Vec<(HeaderName, PreparedParameter)>,
+    cookies: Vec<PreparedParameter>,
+    pub(super) body: Option<PreparedBody>,
+    pub(super) credentials: Vec<OperationCredential>,
+    pub(super) output: OutputRule,
+}
+
+#[derive(Debug)]
+enum PreparedPiece {
+    Literal(String),
+    Parameter(PreparedParameter),
+}
+
+#[derive(Clone, Debug)]
+struct PreparedParameter {
+    argument: String,
+    style: WireStyle,
+    fixed: Option<RawJson>,
+}
+
+impl PreparedParameter {
+    fn new(parameter: &OperationParameter) -> Result<Self, String> {
+        let not_json = |_| format!("the fixed value of `{}` is not JSON", parameter.name);
+        let fixed = parameter.fixed.clone().map(RawValue::from_string).transpose().map_err(not_json)?;
+        Ok(PreparedParameter { argument: parameter.argument.clone(), style: WireStyle::of(parameter), fixed })
+    }
+
+    /// Appends the value among the arguments, or the fixed one; `false` when there is none.
+    fn write(&self, members: &ObjectMembers<'_>, lead: &str, out: &mut Vec<u8>) -> Result<bool, ArgumentFault> {
+        let Some(value) = self.fixed.as_deref().or_else(|| members.get(&self.argument)) else { return Ok(false) };
+        self.style.write(value, lead, out).map_err(|message| ArgumentFault::new(&self.argument, message))
+    }
+}
+
+/// An argument that cannot be sent.
+#[derive(Debug)]
+pub(super) struct ArgumentFault {
+    argument: String,
+    message: Unsendable,
+}
+
+impl ArgumentFault {
+    pub(super) fn new(argument: &str, message: impl Into<Unsendable>) -> Self {
+        ArgumentFault { argument: argument.to_owned(), message: message.into() }
+    }
+}
+
+impl From<ArgumentFault> for SourceError {
+    fn from(fault: ArgumentFault) -> Self {
+        let parameter = ParameterError { parameter: fault.argument, message: fault.message.into_owned() };
+        SourceError::Refused(Refusal::Invalid { parameters: vec![parameter] })
+    }
+}
+
+impl PreparedOperation {
+    /// Says what is wrong with an operation that cannot be called.
+    pub(super) fn new(operation: Operation, client: &HttpClient) -> Result<Self, String> {
+        let in_place = |place: ParameterPlace| {
+            let there = operation.parameters.iter().filter(move |parameter| parameter.place == place);
+            there.map(PreparedParameter::new).collect::<Result<Vec<_>, _>>()
+        };
+        let (path, fixed_query) = path(&operation)?;
+        let unfit = |_| format!("`{}` is not an address that can be called", operation.base);
+        let target = client.target(&operation.base, (*operation.headers).clone()).map_err(unfit)?;
+        let is_filled = path.iter().any(|piece| matches!(piece, PreparedPiece::Parameter(_)));
+        Ok(PreparedOperation {
+            is_filled,
+            path,
+            fixed_query,
+            query: in_place(ParameterPlace::Query)?,
+            headers: headers(&operation)?,
+            cookies: in_place(ParameterPlace::Cookie)?,
+            body: operation.body.map(|body| PreparedBody::new(body, &operation.parameters)).transpose()?,
+            method: operation.method,
+            reach: operation.reach,
+            base: operation.base,
+            target,
+            credentials: operation.credentials,
+            output: OutputRule::new(operation.response),
+        })
+    }
+
+    /// Where the request goes, with these pairs at the end of its query.
+    pub(super) fn target(
+        &self,
+        members: &ObjectMembers<'_>,
+        credentials: &[(&str, Cow<'_, str>)],
+    ) -> Result<Target, ArgumentFault> {
+        let mut out = Vec::with_capacity(128);
+        self.write_path(members, &mut out)?;
+        out.extend_from_slice(self.fixed_query.as_bytes());
+        let mut lead = if self.fixed_query.is_empty() { "?" } else { "&" };
+        for parameter in &self.query {
+            if parameter.write(members, lead, &mut out)? {
+                lead = "&";
+            }
+        }
+        for (name, secret) in credentials {
+            out.extend_from_slice(lead.as_bytes());
+            Escape::Unreserved.push(name, &mut out);
+            out.push(b'=');
+            Escape::Unreserved.push(secret, &mut out);
+            lead = "&";
+        }
+        let address = PathAndQuery::from_maybe_shared(bytes::Bytes::from(out));
+        let address = address.map_err(|_| ArgumentFault::new("", "make an address that is too long to be called"))?;
+        Ok(self.target.at(address))
+    }
+
+    fn write_path(&self, members: &ObjectMembers<'_>, out: &mut Vec<u8>) -> Result<(), ArgumentFault> {
+        let mut last = None;
+        for piece in &self.path {
+            match piece {
+                PreparedPiece::Literal(text) => out.extend_from_slice(text.as_bytes()),
+                PreparedPiece::Parameter(parameter) => {
+                    let begin = out.len();
+                    parameter.write(members, "", out)?;
+                    if out.len() == begin {
+                        let what = "must be there and must not be empty: it is a part of the path of an address";
+                        return Err(ArgumentFault::new(&parameter.argument, what));
+                    }
+                    last = Some(parameter);
+                }
+            }
+        }
+        // One argument alone is looked at when it is written; several of them in one segment could still make `..`.
+        match last.filter(|_| self.is_filled && leaves_segment(out)) {
+            Some(parameter) => {
+                let what = "must not make the path segment `.` or `..` of an address";
+                Err(ArgumentFault::new(&parameter.argument, what))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// What the head of the request says, cookies included, without credentials of the call.
+    pub(super) fn headers(&self, members: &ObjectMembers<'_>) -> Result<HeaderMap, ArgumentFault> {
+        let mut headers = self.target.headers.clone();
+        for (name, parameter) in &self.headers {
+            let mut text = Vec::new();
+            if parameter.write(members, "", &mut text)? {
+                let unfit = |_| ArgumentFault::new(&parameter.argument, "cannot be sent in a header");
+                headers.insert(name.clone(), HeaderValue::from_bytes(&text).map_err(unfit)?);
+            }
+        }
+        if !self.cookies.is_empty() {
+            let mut text = Vec::new();
+            for parameter in &self.cookies {
+                let lead = if text.is_empty() { "" } else { "; " };
+                parameter.write(members, lead, &mut text)?;
+            }
+            add_cookie(&mut headers, &text);
+        }
+        Ok(headers)
+    }
+}
+
+/// Adds to the one `cookie` header that a request has.
+pub(super) fn add_cookie(headers: &mut HeaderMap, pairs: &[u8]) {
+    if pairs.is_empty() {
+        return;
+    }
+    let known = headers.get(header::COOKIE).map(HeaderValue::as_bytes).unwrap_or_default();
+    let text = if known.is_empty() { pairs.to_vec() } else { [known, b"; ", pairs].concat() };
+    if let Ok(mut value) = HeaderValue::from_bytes(&text) {
+        value.set_sensitive(true);
+        headers.insert(header::COOKIE, value);
+    }
+}
+
+/// The pieces of the path, that of the base included, and what stands in every query.
+fn path(operation: &Operation) -> Result<(Vec<PreparedPiece>, String), String> {
+    let mut literal = operation.base.path().trim_end_matches('/').to_owned();
+    let mut query = operation.base.query().map(|query| format!("?{query}")).unwrap_or_default();
+    let mut pieces = Vec::new();
+    let mut in_query = false;
+    for piece in &operation.path {
+        match piece {
+            PathPiece::Literal(text) => {
+                let (before, after) = if in_query { ("", Some(text.as_str())) } else { split_query(text) };
+                literal.push_str(&encoded_literal(before));
+                if let Some(after) = after {
+                    let lead = if in_query { "" } else if query.is_empty() { "?" } else { "&" };
+                    query.push_str(lead);
+                    query.push_str(&encoded_literal(after));
+                    in_query = true;
+                }
+            }
+            PathPiece::Parameter(_) if in_query => {
+                return Err("the path has a parameter in its query; describe it as a parameter of the query".into());
+            }
+            PathPiece::Parameter(index) => {
+                let parameter = operation.parameters.get(*index).ok_or("the path names no parameter")?;
+                pieces.push(PreparedPiece::Literal(std::mem::take(&mut literal)));
+                pieces.push(PreparedPiece::Parameter(PreparedParameter::new(parameter)?));
+            }
+        }
+    }
+    if literal.is_empty() && pieces.is_empty() {
+        literal.push('/');
+    }
+    pieces.push(PreparedPiece::Literal(literal));
+    let leaves = |piece: &PreparedPiece| match piece {
+        PreparedPiece::Literal(text) => leaves_segment(text.as_bytes()) && pieces.len() == 1,
+        PreparedPiece::Parameter(_) => false,
+    };
+    if pieces.iter().any(leaves) {
+        return Err("the path has a segment `.` or `..`".into());
+    }
+    Ok((pieces, query))
+}
+
+fn split_query(text: &str) -> (&str, Option<&str>) {
+    text.split_once('?').map_or((text, None), |(before, after)| (before, Some(after)))
+}
+
+/// What a template says, with whatever cannot stand in an address encoded. Escapes stay as they are.
+fn encoded_literal(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len());
+    for character in text.chars() {
+        let mut bytes = [0; 4];
+        let one = character.encode_utf8(&mut bytes);
+        if character.is_ascii_graphic() && !matches!(character, '"' | '<' | '>' | '#' | '\\' | '^' | '`' | '{' | '|' | '}')
+        {
+            out.extend_from_slice(one.as_bytes());
+        } else {
+            Escape::Unreserved.push(one, &mut out);
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// What configuration sets is not for arguments to change.
+fn headers(operation: &Operation) -> Result<Vec<(HeaderName, PreparedParameter)>, String> {
+    let mut headers = Vec::new();
+    for parameter in operation.parameters.iter().filter(|known| known.place == ParameterPlace::Header) {
+        let name = HeaderName::try_from(parameter.name.as_str())
+            .map_err(|_| format!("`{}` is not the name of a header", parameter.name))?;
+        if NOT_FOR_ARGUMENTS.contains(&name) {
+            return Err(format!("`{name}` is a header that an argument must not choose"));
+        }
+        if !operation.headers.contains_key(&name) {
+            headers.push((name, PreparedParameter::new(parameter)?));
+        }
+    }
+    Ok(headers)
+}
