@@ -9,10 +9,12 @@ pub mod documents;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz_targets;
 mod http_request;
+mod http_tools;
 pub mod jsonrpc;
 pub mod mcp;
 pub mod model;
 pub mod opendyn;
+mod openrpc;
 pub mod opentool;
 mod operations;
 pub mod oxp;
@@ -48,7 +50,10 @@ pub const SOURCES: &[SourceKind] = &[
     opentool::SOURCE,
     ats::SOURCE,
     workflow::SOURCE,
+    http_tools::SOURCE,
+    openrpc::SOURCE,
 ];
 
 /// What people write and `check` reads.
-pub const DOCUMENTS: &[DocumentKind] = &[opentool::DOCUMENT, opendyn::DOCUMENT, workflow::DOCUMENT];
+pub const DOCUMENTS: &[DocumentKind] =
+    &[opentool::DOCUMENT, opendyn::DOCUMENT, workflow::DOCUMENT, openrpc::DOCUMENT];

@@ -1,15 +1,18 @@
 //! What a kind of source and a kind of document tell the rest of the program. What a protocol tells it is
 //! [`toolmux_http::serve::Served`].
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use http::{HeaderMap, HeaderName};
 use schemars::Schema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use toolmux_core::BoxFuture;
 use toolmux_core::ports::source::Source;
 use toolmux_core::secret::Secret;
+use toolmux_http::client::sensitive;
 
 use crate::documents::fault::Fault;
 
@@ -163,6 +166,21 @@ impl Opening<'_> {
             .map(self.secrets)
             .transpose()
             .map_err(|why| OpenError::new(format!("a secret of it cannot be read: {why}")))
+    }
+
+    /// Headers for every request to a server, all of them marked sensitive.
+    pub(crate) fn headers(&self, settings: &BTreeMap<String, SecretSetting>) -> Result<HeaderMap, OpenError> {
+        let mut headers = HeaderMap::new();
+        for (name, setting) in settings {
+            let secret = (self.secrets)(setting)
+                .map_err(|why| OpenError::new(format!("the header `{name}` cannot be read: {why}")))?;
+            let pair = HeaderName::try_from(name.as_str()).ok().zip(sensitive(secret.expose()));
+            let (name, value) = pair.ok_or_else(|| {
+                OpenError::new(format!("`{name}` is not a header, or its value cannot be one"))
+            })?;
+            headers.insert(name, value);
+        }
+        Ok(headers)
     }
 }
 

@@ -13,15 +13,15 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// The members of an object, in their order.
 #[derive(Debug, Default)]
-pub(super) struct ObjectMembers<'a>(pub(super) Vec<(Cow<'a, str>, &'a RawValue)>);
+pub(crate) struct ObjectMembers<'a>(pub(super) Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> ObjectMembers<'a> {
     /// Reads a text that is known to be a JSON object.
-    pub(super) fn of(object: &'a RawValue) -> Self {
+    pub(crate) fn of(object: &'a RawValue) -> Self {
         serde_json::from_str(object.get()).unwrap_or_default()
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<&'a RawValue> {
+    pub(crate) fn get(&self, name: &str) -> Option<&'a RawValue> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }
 }

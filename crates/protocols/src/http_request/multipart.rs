@@ -90,35 +90,35 @@ impl Parts {
     }
 
     fn field(&mut self, name: &str, value: &RawValue, form: PropertyForm, content_type: Option<&str>) {
-        let head = |name, json: bool| {
-            PartHead { name, file: None, content_type: content_type.or(json.then_some(JSON)) }
-        };
         match (Shape::of(value), form) {
-            (_, PropertyForm::Json) => self.push(&head(name, true), value.get().as_bytes()),
+            (_, PropertyForm::Json) => self.json(name, value, content_type),
             (Shape::Null, _) => {}
-            (Shape::Plain(text), _) => self.push(&head(name, false), text.as_bytes()),
             (Shape::List(items), PropertyForm::Styled { style, explode: false, .. }) => {
                 let texts: Vec<Cow<'_, str>> = items.into_iter().filter_map(plain).collect();
-                self.push(&head(name, false), texts.join(delimiter(style)).as_bytes());
+                self.push(&PartHead { name, file: None, content_type }, texts.join(delimiter(style)).as_bytes());
             }
-            (Shape::List(items), _) => {
-                for item in items {
-                    let is_json = item.get().starts_with(['{', '[']);
-                    if let Some(text) = plain(item) {
-                        self.push(&head(name, is_json), text.as_bytes());
-                    }
-                }
-            }
+            (Shape::List(items), _) => items.into_iter().for_each(|item| self.one(name, item, content_type)),
             (Shape::Object(members), PropertyForm::Styled { style: ParameterStyle::DeepObject, .. }) => {
                 for (key, value) in &members.0 {
-                    let is_json = value.get().starts_with(['{', '[']);
-                    if let Some(text) = plain(value) {
-                        self.push(&head(&format!("{name}[{key}]"), is_json), text.as_bytes());
-                    }
+                    self.one(&format!("{name}[{key}]"), value, content_type);
                 }
             }
-            (Shape::Object(_), _) => self.push(&head(name, true), value.get().as_bytes()),
+            (Shape::Plain(_) | Shape::Object(_), _) => self.one(name, value, content_type),
         }
+    }
+
+    /// One value: text as it is, arrays and objects as JSON, nothing for `null`.
+    fn one(&mut self, name: &str, value: &RawValue, content_type: Option<&str>) {
+        match plain(value) {
+            Some(_) if value.get().starts_with(['{', '[']) => self.json(name, value, content_type),
+            Some(text) => self.push(&PartHead { name, file: None, content_type }, text.as_bytes()),
+            None => {}
+        }
+    }
+
+    fn json(&mut self, name: &str, value: &RawValue, content_type: Option<&str>) {
+        let content_type = content_type.or(Some(JSON));
+        self.push(&PartHead { name, file: None, content_type }, value.get().as_bytes());
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use http::{HeaderMap, HeaderValue, Method};
 use toolmux_core::delivery::GrantName;
 use toolmux_core::schema::Schema;
+use toolmux_core::tool::Hints;
 use toolmux_http::network_zone::Reach;
 use url::Url;
 
@@ -205,4 +206,17 @@ pub(crate) enum OutputCheck {
     Warn,
     /// The call fails.
     Strict,
+}
+
+/// What a method says about a tool (RFC 9110, 9.2).
+pub(crate) fn hints_of(method: &Method) -> Hints {
+    let is_safe = method.is_safe();
+    let destructive = if is_safe { Some(false) } else { (*method == Method::DELETE).then_some(true) };
+    Hints {
+        read_only: Some(is_safe),
+        idempotent: Some(method.is_idempotent()),
+        destructive,
+        open_world: Some(true),
+        tasks: None,
+    }
 }

@@ -72,7 +72,7 @@ struct PreparedParameter {
 
 impl PreparedParameter {
     fn new(parameter: &OperationParameter) -> Result<Self, String> {
-        let not_json = |_| format!("the fixed value of `{}` is not JSON", parameter.name);
+        let not_json = |_| format!("the fixed value of `{}` is not JSON", parameter.argument);
         let fixed = parameter.fixed.clone().map(RawValue::from_string).transpose().map_err(not_json)?;
         Ok(PreparedParameter { argument: parameter.argument.clone(), style: WireStyle::of(parameter), fixed })
     }
@@ -112,7 +112,7 @@ impl PreparedOperation {
             there.map(PreparedParameter::new).collect::<Result<Vec<_>, _>>()
         };
         let (path, fixed_query) = path(&operation)?;
-        let unfit = |_| format!("`{}` is not an address that can be called", operation.base);
+        let unfit = |_| "the base of the address cannot be called".to_owned();
         let target = client.target(&operation.base, (*operation.headers).clone()).map_err(unfit)?;
         let is_filled = path.iter().any(|piece| matches!(piece, PreparedPiece::Parameter(_)));
         Ok(PreparedOperation {
@@ -287,7 +287,7 @@ fn headers(operation: &Operation) -> Result<Vec<(HeaderName, PreparedParameter)>
     let mut headers = Vec::new();
     for parameter in operation.parameters.iter().filter(|known| known.place == ParameterPlace::Header) {
         let name = HeaderName::try_from(parameter.name.as_str())
-            .map_err(|_| format!("`{}` is not the name of a header", parameter.name))?;
+            .map_err(|_| format!("the parameter `{}` does not have the name of a header", parameter.argument))?;
         if NOT_FOR_ARGUMENTS.contains(&name) {
             return Err(format!("`{name}` is a header that an argument must not choose"));
         }
