@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use bytes::Bytes;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use serde_json::value::RawValue;
@@ -138,6 +139,16 @@ impl PreparedOperation {
         members: &ObjectMembers<'_>,
         credentials: &[(&str, Cow<'_, str>)],
     ) -> Result<Target, ArgumentFault> {
+        let address = PathAndQuery::from_maybe_shared(Bytes::from(self.address(members, credentials)?));
+        let too_long = |_| ArgumentFault::new("", "make an address that is too long to be called");
+        Ok(self.target.at(address.map_err(too_long)?))
+    }
+
+    fn address(
+        &self,
+        members: &ObjectMembers<'_>,
+        credentials: &[(&str, Cow<'_, str>)],
+    ) -> Result<Vec<u8>, ArgumentFault> {
         let mut out = Vec::with_capacity(128);
         self.write_path(members, &mut out)?;
         out.extend_from_slice(self.fixed_query.as_bytes());
@@ -154,9 +165,7 @@ impl PreparedOperation {
             Escape::Unreserved.push(secret, &mut out);
             lead = "&";
         }
-        let address = PathAndQuery::from_maybe_shared(bytes::Bytes::from(out));
-        let address = address.map_err(|_| ArgumentFault::new("", "make an address that is too long to be called"))?;
-        Ok(self.target.at(address))
+        Ok(out)
     }
 
     fn write_path(&self, members: &ObjectMembers<'_>, out: &mut Vec<u8>) -> Result<(), ArgumentFault> {
@@ -297,3 +306,6 @@ fn headers(operation: &Operation) -> Result<Vec<(HeaderName, PreparedParameter)>
     }
     Ok(headers)
 }
+
+#[cfg(test)]
+mod tests;
