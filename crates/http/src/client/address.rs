@@ -10,12 +10,15 @@ use toolmux_core::ports::source::SourceError;
 use toolmux_core::refusal::Refusal;
 use url::Url;
 
+/// An address that can be asked.
+pub fn web_address(text: &str) -> Option<Url> {
+    let url: Url = text.parse().ok()?;
+    (!url.cannot_be_a_base() && matches!(url.scheme(), "http" | "https")).then_some(url)
+}
+
 /// The address of a server, below which its paths are.
 pub fn base_of(text: &str) -> Option<Url> {
-    let mut url: Url = text.parse().ok()?;
-    if url.cannot_be_a_base() || !matches!(url.scheme(), "http" | "https") {
-        return None;
-    }
+    let mut url = web_address(text)?;
     if !url.path().ends_with('/') {
         let path = format!("{}/", url.path());
         url.set_path(&path);

@@ -12,7 +12,7 @@ mod resolve;
 mod status;
 mod tls;
 
-pub use self::address::{base_of, credential_headers, sensitive};
+pub use self::address::{base_of, credential_headers, sensitive, web_address};
 pub use self::answer::Answer;
 pub use self::error::HttpError;
 pub use self::http_client::{HttpClient, Target};

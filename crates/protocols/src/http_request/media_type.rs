@@ -2,7 +2,7 @@
 
 /// How a body is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MediaKind {
+pub(super) enum MediaKind {
     Json,
     Text,
     Bytes,
@@ -11,7 +11,7 @@ pub(crate) enum MediaKind {
 }
 
 /// The kind of a type, its parameters left out.
-pub(crate) fn media_kind(content_type: &str) -> MediaKind {
+pub(super) fn media_kind(content_type: &str) -> MediaKind {
     let bare = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let Some((kind, rest)) = bare.split_once('/') else { return MediaKind::Unknown };
     let ends_as = |ending: &str| rest == ending || rest.ends_with(&format!("+{ending}"));
@@ -28,7 +28,7 @@ pub(crate) fn media_kind(content_type: &str) -> MediaKind {
 }
 
 /// A body as text, by its `charset`; none when it is not text of that one.
-pub(crate) fn text_of(body: &[u8], content_type: Option<&str>) -> Option<String> {
+pub(super) fn text_of(body: &[u8], content_type: Option<&str>) -> Option<String> {
     let charset = content_type.and_then(charset).unwrap_or_else(|| "utf-8".to_owned());
     match charset.as_str() {
         // Each byte is the character of its number.

@@ -231,7 +231,12 @@ pub(super) fn add_cookie(headers: &mut HeaderMap, pairs: &[u8]) {
 
 /// The pieces of the path, that of the base included, and what stands in every query.
 fn path(operation: &Operation) -> Result<(Vec<PreparedPiece>, String), String> {
-    let mut literal = operation.base.path().trim_end_matches('/').to_owned();
+    // Without a path of its own a request goes to the base as it is written: some servers tell `/a` from `/a/`.
+    let base = match operation.path.first() {
+        None => operation.base.path(),
+        Some(_) => operation.base.path().trim_end_matches('/'),
+    };
+    let mut literal = base.to_owned();
     let mut query = operation.base.query().map(|query| format!("?{query}")).unwrap_or_default();
     let mut pieces = Vec::new();
     let mut in_query = false;

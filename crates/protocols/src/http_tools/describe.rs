@@ -74,7 +74,7 @@ fn check_braces(tool: &HttpTool, line: &RequestLine<'_>) -> Result<(), String> {
         return Ok(());
     };
     let what = "`request` has a name in braces that is not in `parameters`";
-    Err(match nearest(unknown, names()) {
+    Err(match nearest(unknown, tool.parameters.keys().map(String::as_str)) {
         Some(near) => format!("{what}; did you mean `{{{near}}}`?"),
         None => format!("{what}; add `parameters.NAME = {{ type = \"string\" }}` for it"),
     })

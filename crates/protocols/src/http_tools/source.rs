@@ -8,7 +8,7 @@ use toolmux_core::call::Call;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
-use toolmux_http::client::{HttpLimits, base_of};
+use toolmux_http::client::{HttpLimits, web_address};
 
 use super::describe::{Shared, describe};
 use super::settings::HttpSettings;
@@ -30,7 +30,7 @@ struct HttpTools {
 
 fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
     let settings: HttpSettings = opening.settings()?;
-    let base = base_of(&settings.url).ok_or_else(|| {
+    let base = web_address(&settings.url).ok_or_else(|| {
         OpenError::new("`url` is not the address of an HTTP server").hint("url = \"https://api.example.com/v1\"")
     })?;
     let files = FileAccess::new(settings.files.as_ref(), opening.folder)

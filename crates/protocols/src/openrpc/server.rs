@@ -1,9 +1,10 @@
 //! Which server a document names.
 
 use serde_json::Value;
+use toolmux_http::client::web_address;
 use url::Url;
 
-use super::settings::{DocumentPlace, RpcSettings, web_address};
+use super::settings::{DocumentPlace, RpcSettings};
 
 /// The address of the first server, with the defaults of its variables.
 pub(super) fn server_of(document: &Value) -> Option<String> {

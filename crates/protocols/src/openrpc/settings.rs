@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use http::HeaderMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use toolmux_http::client::web_address;
 use toolmux_http::network_zone::Reach;
 use url::Url;
 
@@ -90,10 +91,4 @@ impl OpenRpcSettings {
             max_answer: self.max_answer,
         })
     }
-}
-
-/// An address that can be called.
-pub(super) fn web_address(text: &str) -> Option<Url> {
-    let url: Url = text.parse().ok()?;
-    matches!(url.scheme(), "http" | "https").then_some(url)
 }

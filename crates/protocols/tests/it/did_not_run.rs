@@ -93,7 +93,29 @@ const ATS: Dialect = Dialect {
     },
 };
 
-const EVERY: [Dialect; 6] = [MCP, MCP_SESSION, MCP_EVENTS, OPENTOOL, OXP, ATS];
+pub(crate) const OPENRPC: Dialect = Dialect {
+    kind: "openrpc",
+    path: "/rpc",
+    tool: "t",
+    calls: r#""method":"t""#,
+    good: r#"{"jsonrpc":"2.0","id":IDENTITY,"result":{"ok":1}}"#,
+    other: |asked| {
+        let method = json!({ "name": "t", "params": [], "result": { "name": "r", "schema": {} } });
+        http(200, JSON, &asked.rpc(&json!({ "openrpc": "1.3.2", "methods": [method] })))
+    },
+};
+
+/// An API without a protocol of its own: each status is what its tool answers.
+const API: Dialect = Dialect {
+    kind: "http",
+    path: "/api",
+    tool: "t",
+    calls: "POST /api/t",
+    good: r#"{"ok":1}"#,
+    other: |_| http(404, HTML, "what?"),
+};
+
+const EVERY: [Dialect; 8] = [MCP, MCP_SESSION, MCP_EVENTS, OPENTOOL, OXP, ATS, OPENRPC, API];
 
 fn mcp_result(asked: &ReceivedRequest, revision: &str) -> String {
     let tool = json!({ "name": "t", "inputSchema": { "type": "object" } });
@@ -144,11 +166,19 @@ pub(crate) fn judge(what: &str, told: &str, ran: usize, expect: &[&str]) {
     assert!(ran == 0 || matches!(told, "returned" | "lost" | "failed"), "{what}: {told}, but ran");
 }
 
+/// The table of a source that the peer is the server of.
+fn table(dialect: Dialect, peer: &Peer) -> Value {
+    let mut table = json!({ "url": format!("{}{}", peer.base, dialect.path) });
+    if dialect.kind == API.kind {
+        table["tools"] = json!({ "t": { "description": "d", "request": "POST /t" } });
+    }
+    table
+}
+
 /// One source, and many calls that its server treats like this.
 async fn check(dialect: Dialect, rows: Vec<(Script, &[&str])>) {
     let peer = Peer::start(dialect).await;
-    let table = json!({ "url": format!("{}{}", peer.base, dialect.path) });
-    let gateway = gateway(dialect.kind, table, LONG).await;
+    let gateway = gateway(dialect.kind, table(dialect, &peer), LONG).await;
     assert_eq!(gateway.catalog().len(), 1, "{} lists", dialect.kind);
     for (script, expect) in rows {
         peer.follow(script.clone());
@@ -171,8 +201,7 @@ fn good(dialect: Dialect) -> Script {
 async fn a_server_that_is_gone_did_not_run_it() {
     for dialect in EVERY {
         let mut peer = Peer::start(dialect).await;
-        let table = json!({ "url": format!("{}{}", peer.base, dialect.path) });
-        let gateway = gateway(dialect.kind, table, LONG).await;
+        let gateway = gateway(dialect.kind, table(dialect, &peer), LONG).await;
         peer.leave().await;
         let told = told(&gateway, dialect.tool).await;
         // A stream that ends while a message is on its way leaves open whether it arrived.
@@ -250,6 +279,28 @@ async fn every_status_of_ats_says_whether_it_ran() {
 }
 
 #[tokio::test]
+async fn every_status_of_openrpc_says_whether_it_ran() {
+    check_statuses(OPENRPC, None).await;
+}
+
+#[tokio::test]
+async fn every_status_of_an_api_is_what_its_tool_answers() {
+    let row = |status: u16| -> (Script, &[&str]) {
+        let answer = http(status, HTML, "<p>no</p>");
+        let not_run = Script { runs: false, ..Script::runs(answer.clone()) };
+        match status {
+            429 => (not_run, &["busy"]),
+            // "Send the same request there": nowhere, in this case.
+            307 | 308 => (not_run, &["refused"]),
+            200..=299 => (Script::runs(answer), &["returned"]),
+            400..=501 | 505..=599 => (Script::runs(answer), &["failed"]),
+            _ => (Script::runs(answer), &["lost"]),
+        }
+    };
+    check(API, (100..600).map(row).collect()).await;
+}
+
+#[tokio::test]
 async fn a_busy_server_is_busy_for_as_long_as_it_says() {
     for dialect in EVERY {
         let answer = http(429, &format!("{HTML}retry-after: 7\r\n"), "later");
@@ -259,7 +310,7 @@ async fn a_busy_server_is_busy_for_as_long_as_it_says() {
 
 #[tokio::test]
 async fn nonsense_may_have_run() {
-    for dialect in [MCP, MCP_SESSION, OPENTOOL, OXP, ATS] {
+    for dialect in [MCP, MCP_SESSION, OPENTOOL, OXP, ATS, OPENRPC] {
         let bodies = ["", "<html>", "\u{1}\u{2}", "{", "[]", "null", "7", "\"text\"", "{}"];
         let rows =
             bodies.into_iter().flat_map(|body| [(JSON, body), (HTML, body), ("", body), (EVENTS, body)]);
@@ -274,7 +325,7 @@ async fn nonsense_may_have_run() {
 #[tokio::test]
 async fn an_answer_to_another_request_may_have_run_ours() {
     let foreign = |good: &str| good.replace(ID, "\"another\"");
-    for dialect in [MCP, MCP_SESSION, OPENTOOL] {
+    for dialect in [MCP, MCP_SESSION, OPENTOOL, OPENRPC] {
         let event = format!("data: {}\n\n", foreign(dialect.good));
         let mut rows = vec![(Script::runs(http(200, JSON, &foreign(dialect.good))), ["lost"].as_slice())];
         rows.push((Script::runs(http(200, EVENTS, &event)), &["lost"]));

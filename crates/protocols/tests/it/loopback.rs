@@ -3,6 +3,7 @@
 
 mod children;
 pub(crate) mod contract;
+mod described;
 mod remote;
 mod workflows;
 

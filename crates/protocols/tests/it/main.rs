@@ -1,6 +1,7 @@
 //! Protocols over real sockets and real child processes.
 
 mod answer_memory;
+mod api_server;
 mod ats;
 mod ats_source;
 mod auth;
@@ -12,6 +13,7 @@ mod did_not_run_children;
 mod grid;
 mod grid_broker;
 mod grid_columns;
+mod http_tools;
 mod idempotency;
 mod loopback;
 mod mcp_child;
@@ -33,6 +35,7 @@ mod mcp_toolsets;
 mod mcp_updates;
 mod model;
 mod model_forms;
+mod openrpc;
 mod opentool;
 mod opentool_client;
 mod opentool_document;

@@ -94,7 +94,7 @@ impl OtherSide for Remote {
 }
 
 /// A proxy to the address, and how many connections are open through it.
-async fn proxy(to: String) -> (String, Arc<AtomicUsize>, JoinHandle<()>) {
+pub(super) async fn proxy(to: String) -> (String, Arc<AtomicUsize>, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let base = format!("http://{}", listener.local_addr().expect("bound"));
     let connections = Arc::<AtomicUsize>::default();
