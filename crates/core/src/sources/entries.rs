@@ -68,7 +68,7 @@ impl Mount {
             mount: Arc::clone(self),
             metrics: OnceLock::new(),
             deliver: own.deliver,
-            tool: Tool { input, description, ..tool.clone() },
+            tool: Tool { description, input, ..tool.clone() },
             id,
         })
     }

@@ -213,7 +213,7 @@ impl Moving<'_> {
                 (self.root_name, rest)
             }
         };
-        let rest: String = rest.iter().map(|part| format!("/{}", encoded(part))).collect();
+        let rest = rest.iter().fold(String::new(), |path, part| path + "/" + &encoded(part));
         Some(format!("#/components/schemas/{component}{rest}"))
     }
 }

@@ -88,10 +88,9 @@ fn is_secret(path: &[&str]) -> bool {
         path,
         ["keys" | "sources", _, "key"]
             | ["jwt", "secret"]
-            | ["auth", "key"]
+            | ["auth" | "tls", "key"]
             | ["auth", "providers", _, "client_secret"]
             | ["secrets", _]
-            | ["tls", "key"]
             | ["sources", _, "tls", "key"]
     )
 }

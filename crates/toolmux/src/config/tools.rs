@@ -77,8 +77,8 @@ impl Reader<'_> {
     }
 
     fn line(&self, path: &[&str]) -> usize {
-        let start = self.spans.of(path).map_or(0, |span| span.start.min(self.text.len()));
-        self.text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count() + 1
+        let start = self.spans.of(path).map_or(0, |span| span.start);
+        self.text.get(..start).unwrap_or_default().matches('\n').count() + 1
     }
 }
 
