@@ -65,9 +65,12 @@ mod tests {
     #[test]
     fn credentials_stay_behind() {
         let mut headers = HeaderMap::new();
-        for (name, value, sensitive) in
-            [("authorization", "a", false), ("cookie", "b", false), ("x-key", "c", true), ("accept", "d", false)]
-        {
+        for (name, value, sensitive) in [
+            ("authorization", "a", false),
+            ("cookie", "b", false),
+            ("x-key", "c", true),
+            ("accept", "d", false),
+        ] {
             let mut value: http::HeaderValue = value.parse().unwrap();
             value.set_sensitive(sensitive);
             headers.insert(HeaderName::from_static(name), value);

@@ -98,8 +98,13 @@ fn number(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     match text.parse::<f64>() {
-        #[expect(clippy::cast_possible_truncation, reason = "it is a whole number within the range of exact ones")]
-        Ok(number) if number.fract() == 0.0 && number.abs() < EXACT => Cow::Owned((number as i64).to_string()),
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "it is a whole number within the range of exact ones"
+        )]
+        Ok(number) if number.fract() == 0.0 && number.abs() < EXACT => {
+            Cow::Owned((number as i64).to_string())
+        }
         _ => Cow::Borrowed(text),
     }
 }

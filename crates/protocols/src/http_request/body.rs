@@ -11,8 +11,8 @@ use super::argument_text::{ObjectMembers, Shape, plain};
 use super::files::FileAccess;
 use super::multipart;
 use super::operation::{
-    BodyMedia, BodySource, OperationParameter, ParameterPlace, ParameterStyle, PropertyEncoding, PropertyForm,
-    RequestBody,
+    BodyMedia, BodySource, OperationParameter, ParameterPlace, ParameterStyle, PropertyEncoding,
+    PropertyForm, RequestBody,
 };
 use super::prepared::ArgumentFault;
 use super::style::WireStyle;
@@ -36,7 +36,7 @@ pub(super) struct EncodedBody {
 }
 
 impl PreparedBody {
-    pub(super) fn new(body: RequestBody, parameters: &[OperationParameter]) -> Result<Self, String> {
+    pub(super) fn new(body: RequestBody, parameters: &[OperationParameter]) -> Self {
         let RequestBody { source, media, content_type } = body;
         let taken = parameters.iter().filter(|parameter| parameter.fixed.is_none());
         let around = match &media {
@@ -47,7 +47,7 @@ impl PreparedBody {
             _ => (String::new(), ""),
         };
         let elsewhere = taken.map(|parameter| parameter.argument.clone()).collect();
-        Ok(PreparedBody { source, media, content_type, around, elsewhere })
+        PreparedBody { source, media, content_type, around, elsewhere }
     }
 
     /// The body that the arguments make; none when they have none. `arguments` is the text of `members`.
@@ -109,7 +109,8 @@ impl PreparedBody {
             text.push_str(value.get());
         }
         text.push('}');
-        let whole: RawJson = RawValue::from_string(text).expect("names and values that are JSON make an object");
+        let whole: RawJson =
+            RawValue::from_string(text).expect("names and values that are JSON make an object");
         Cow::Owned(whole)
     }
 }
@@ -125,7 +126,10 @@ fn object<'a>(argument: &str, value: &'a RawValue) -> Result<ObjectMembers<'a>, 
 }
 
 /// How a property is written that may have no description.
-pub(super) fn encoding<'a>(encodings: &'a [(String, PropertyEncoding)], name: &str) -> Option<&'a PropertyEncoding> {
+pub(super) fn encoding<'a>(
+    encodings: &'a [(String, PropertyEncoding)],
+    name: &str,
+) -> Option<&'a PropertyEncoding> {
     encodings.iter().find(|(known, _)| known == name).map(|(_, encoding)| encoding)
 }
 

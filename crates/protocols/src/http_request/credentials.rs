@@ -11,6 +11,7 @@ use toolmux_core::message::Message;
 use toolmux_core::ports::source::SourceError;
 use toolmux_core::refusal::Refusal;
 use toolmux_core::requirements::Grants;
+use toolmux_core::secret::Secret;
 use toolmux_http::client::sensitive;
 
 use super::escape::Escape;
@@ -67,8 +68,8 @@ pub(super) fn token_of(credential: &OperationCredential) -> Option<&str> {
 
 fn find<'a>(grants: &'a Grants, name: &GrantName) -> Option<&'a str> {
     match name {
-        GrantName::Token(provider) => grants.token(provider).map(|token| token.expose()),
-        GrantName::Secret(id) => grants.secret(id).map(|secret| secret.expose()),
+        GrantName::Token(provider) => grants.token(provider).map(Secret::expose),
+        GrantName::Secret(id) => grants.secret(id).map(Secret::expose),
         GrantName::User => grants.user_id.as_deref(),
     }
 }

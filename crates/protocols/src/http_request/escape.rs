@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
+const HEX: &[u8; 16] = b"0123456789ABCDEF";
 /// How often a path argument is decoded in search of what it may become on the way to its server.
 const MOST_DECODINGS: usize = 8;
 
 /// Which characters of a text stay as they are in an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Escape {
-    /// Unreserved ones.
     Unreserved,
     /// The same without `.`, which separates the items.
     UnreservedButDot,
@@ -39,7 +39,6 @@ impl Escape {
         if self == Escape::Nothing {
             return out.extend_from_slice(text.as_bytes());
         }
-        const HEX: &[u8; 16] = b"0123456789ABCDEF";
         for byte in text.bytes() {
             if self.keeps(byte) {
                 out.push(byte);

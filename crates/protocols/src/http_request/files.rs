@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::alphabet;
-use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -19,8 +19,9 @@ use super::escape::Unsendable;
 use super::multipart::is_media_type;
 
 /// Either alphabet, with or without padding: models write both.
-const LENIENT: GeneralPurposeConfig =
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent).with_decode_allow_trailing_bits(true);
+const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
+    .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+    .with_decode_allow_trailing_bits(true);
 const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
 
@@ -61,14 +62,19 @@ impl FileAccess {
         let folders = settings.folders.iter().map(|named| {
             let whole = folder.join(named);
             let is_folder = |path: &PathBuf| path.is_dir();
-            whole.canonicalize().ok().filter(is_folder).ok_or_else(|| format!("`{}` is not a folder", named.display()))
+            whole
+                .canonicalize()
+                .ok()
+                .filter(is_folder)
+                .ok_or_else(|| format!("`{}` is not a folder", named.display()))
         });
         Ok(FileAccess { folders: folders.collect::<Result<_, _>>()?, max_bytes: settings.max_bytes })
     }
 
     /// The schema of an argument that is a file.
     pub(crate) fn schema(&self, description: &str) -> Value {
-        let base64 = json!({ "type": "string", "contentEncoding": "base64", "description": "The bytes in base64" });
+        let base64 =
+            json!({ "type": "string", "contentEncoding": "base64", "description": "The bytes in base64" });
         let about = |content: Value| {
             let mut properties = content;
             properties["filename"] = json!({ "type": "string" });
@@ -79,7 +85,8 @@ impl FileAccess {
             let properties = about(json!({ name: content }));
             json!({ "type": "object", "properties": properties, "required": [name], "additionalProperties": false })
         };
-        let mut forms = vec![base64.clone(), object("base64", base64), object("text", json!({ "type": "string" }))];
+        let mut forms =
+            vec![base64.clone(), object("base64", base64), object("text", json!({ "type": "string" }))];
         if !self.folders.is_empty() {
             let path = json!({ "type": "string", "description": "The path of a file on the server" });
             forms.push(object("path", path));
@@ -97,7 +104,9 @@ impl FileAccess {
         let text = |name: &str| members.get(name).and_then(plain);
         let mut file = match (text("base64"), text("text"), text("path")) {
             (Some(base64), _, _) => decode(&base64)?,
-            (None, Some(text), _) => FileContent { bytes: text.into_owned().into_bytes(), ..FileContent::default() },
+            (None, Some(text), _) => {
+                FileContent { bytes: text.into_owned().into_bytes(), ..FileContent::default() }
+            }
             (None, None, Some(path)) => self.open(path.into_owned()).await?,
             (None, None, None) => return Err("must have `base64`, `text` or `path`".into()),
         };
@@ -123,7 +132,8 @@ impl FileAccess {
 
 /// The same words whether a file does not exist or is not allowed: callers are not told what exists elsewhere.
 fn read_allowed(folders: &[PathBuf], path: &Path, most: u64) -> Result<FileContent, Unsendable> {
-    let not_there = || Unsendable::from("must be the path of a file in a folder that the server's `files` allow");
+    let not_there =
+        || Unsendable::from("must be the path of a file in a folder that the server's `files` allow");
     let real = folders.iter().find_map(|folder| {
         let real = folder.join(path).canonicalize().ok()?;
         (real.starts_with(folder) && real.is_file()).then_some(real)
@@ -141,7 +151,8 @@ fn read_allowed(folders: &[PathBuf], path: &Path, most: u64) -> Result<FileConte
 
 /// Base64, or a `data:` URL of it.
 fn decode(text: &str) -> Result<FileContent, Unsendable> {
-    let (content_type, base64) = match text.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,")) {
+    let (content_type, base64) = match text.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"))
+    {
         Some((content_type, base64)) => (Some(content_type).filter(|kind| is_media_type(kind)), base64),
         None => (None, text),
     };

@@ -3,11 +3,11 @@
 use http::{HeaderMap, header};
 use url::Url;
 
-/// The address of the next page.
-pub(super) fn next_page(headers: &HeaderMap, base: &Url) -> Option<String> {
+/// The address of the next page; `base` is asked only where there is one.
+pub(super) fn next_page(headers: &HeaderMap, base: impl FnOnce() -> Url) -> Option<String> {
     let links = headers.get_all(header::LINK).into_iter().filter_map(|value| value.to_str().ok());
     let next = links.flat_map(each).find(|(_, parameters)| is_next(parameters))?.0;
-    base.join(next).ok().map(String::from)
+    base().join(next).ok().map(String::from)
 }
 
 /// The targets of a header, each with its parameters. A comma may stand in a target, and in a parameter in quotes.
@@ -45,15 +45,21 @@ mod tests {
     fn the_next_page_is_found_among_links() {
         let base: Url = "http://h/a/".parse().unwrap();
         for (link, expect) in [
-            ("<http://h/a?page=2,3>; rel=\"next\", <http://h/a?page=9>; rel=\"last\"", Some("http://h/a?page=2,3")),
-            ("<b?page=1>; rel=prev, <b?page=3>; title=\"a, b\"; REL=\"last Next\"", Some("http://h/a/b?page=3")),
+            (
+                "<http://h/a?page=2,3>; rel=\"next\", <http://h/a?page=9>; rel=\"last\"",
+                Some("http://h/a?page=2,3"),
+            ),
+            (
+                "<b?page=1>; rel=prev, <b?page=3>; title=\"a, b\"; REL=\"last Next\"",
+                Some("http://h/a/b?page=3"),
+            ),
             ("<b>; rel=prev", None),
             ("b; rel=next", None),
             ("<b; rel=next", None),
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(header::LINK, link.parse().unwrap());
-            assert_eq!(next_page(&headers, &base).as_deref(), expect, "{link}");
+            assert_eq!(next_page(&headers, || base.clone()).as_deref(), expect, "{link}");
         }
     }
 }

@@ -22,7 +22,16 @@ pub(super) fn media_kind(content_type: &str) -> MediaKind {
         || ["xml", "yaml"].into_iter().any(ends_as)
         || matches!(
             rest,
-            "javascript" | "x-yaml" | "x-ndjson" | "jsonl" | "ndjson" | "toml" | "sql" | "graphql" | "x-sh" | "x-www-form-urlencoded"
+            "javascript"
+                | "x-yaml"
+                | "x-ndjson"
+                | "jsonl"
+                | "ndjson"
+                | "toml"
+                | "sql"
+                | "graphql"
+                | "x-sh"
+                | "x-www-form-urlencoded"
         );
     if is_text { MediaKind::Text } else { MediaKind::Bytes }
 }

@@ -20,7 +20,8 @@ pub(crate) use self::argument_text::ObjectMembers;
 pub(crate) use self::files::{FileAccess, FileSettings};
 pub(crate) use self::operation::{
     BodyMedia, BodySource, CredentialPlace, Operation, OperationCredential, OperationParameter, OutputCheck,
-    ParameterPlace, ParameterStyle, PropertyEncoding, PropertyForm, RequestBody, ResponseForm, ResponseRule, hints_of,
+    ParameterPlace, ParameterStyle, PropertyEncoding, PropertyForm, RequestBody, ResponseForm, ResponseRule,
+    hints_of,
 };
 pub(crate) use self::operation_set::OperationSet;
 pub(crate) use self::output::OutputRule;

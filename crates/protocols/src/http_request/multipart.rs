@@ -35,7 +35,8 @@ pub(super) async fn encode(
     parts.out.extend_from_slice(format!("--{}--\r\n", parts.boundary).as_bytes());
     let media = media.to_str().unwrap_or("multipart/form-data");
     let content_type = HeaderValue::try_from(format!("{media}; boundary={}", parts.boundary));
-    let content_type = content_type.map_err(|_| ArgumentFault::new("", "cannot be sent as a multipart body"))?;
+    let content_type =
+        content_type.map_err(|_| ArgumentFault::new("", "cannot be sent as a multipart body"))?;
     Ok(EncodedBody { content_type, bytes: parts.out.into() })
 }
 
@@ -53,15 +54,15 @@ struct Parts {
 
 impl Parts {
     fn push(&mut self, head: &PartHead<'_>, bytes: &[u8]) {
-        let mut text = format!("--{}\r\ncontent-disposition: form-data; name=\"{}\"", self.boundary, quoted(head.name));
-        if let Some(file) = head.file {
-            text.push_str(&format!("; filename=\"{}\"", quoted(file)));
-        }
-        if let Some(content_type) = head.content_type {
-            text.push_str(&format!("\r\ncontent-type: {content_type}"));
-        }
-        text.push_str("\r\n\r\n");
-        self.out.extend_from_slice(text.as_bytes());
+        let name = quoted(head.name);
+        let file = head.file.map(|file| format!("; filename=\"{}\"", quoted(file))).unwrap_or_default();
+        let content_type =
+            head.content_type.map(|kind| format!("\r\ncontent-type: {kind}")).unwrap_or_default();
+        let boundary = &self.boundary;
+        let head = format!(
+            "--{boundary}\r\ncontent-disposition: form-data; name=\"{name}\"{file}{content_type}\r\n\r\n"
+        );
+        self.out.extend_from_slice(head.as_bytes());
         self.out.extend_from_slice(bytes);
         self.out.extend_from_slice(b"\r\n");
     }
@@ -81,9 +82,13 @@ impl Parts {
         };
         for value in each {
             let file = files.read(value).await.map_err(|message| ArgumentFault::new(name, message))?;
-            let content_type = file.content_type.as_deref().or(encoding.content_type.as_deref()).unwrap_or(BYTES);
-            let head =
-                PartHead { name, file: Some(file.name.as_deref().unwrap_or(name)), content_type: Some(content_type) };
+            let content_type =
+                file.content_type.as_deref().or(encoding.content_type.as_deref()).unwrap_or(BYTES);
+            let head = PartHead {
+                name,
+                file: Some(file.name.as_deref().unwrap_or(name)),
+                content_type: Some(content_type),
+            };
             self.push(&head, &file.bytes);
         }
         Ok(())
@@ -95,7 +100,10 @@ impl Parts {
             (Shape::Null, _) => {}
             (Shape::List(items), PropertyForm::Styled { style, explode: false, .. }) => {
                 let texts: Vec<Cow<'_, str>> = items.into_iter().filter_map(plain).collect();
-                self.push(&PartHead { name, file: None, content_type }, texts.join(delimiter(style)).as_bytes());
+                self.push(
+                    &PartHead { name, file: None, content_type },
+                    texts.join(delimiter(style)).as_bytes(),
+                );
             }
             (Shape::List(items), _) => items.into_iter().for_each(|item| self.one(name, item, content_type)),
             (Shape::Object(members), PropertyForm::Styled { style: ParameterStyle::DeepObject, .. }) => {
@@ -138,5 +146,6 @@ fn quoted(name: &str) -> String {
 
 /// True for a type that can stand in the head of a part.
 pub(super) fn is_media_type(text: &str) -> bool {
-    text.split_once('/').is_some_and(|(kind, rest)| !kind.is_empty() && !rest.is_empty()) && check_header(text).is_ok()
+    text.split_once('/').is_some_and(|(kind, rest)| !kind.is_empty() && !rest.is_empty())
+        && check_header(text).is_ok()
 }

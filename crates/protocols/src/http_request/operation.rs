@@ -10,7 +10,7 @@ use toolmux_core::tool::Hints;
 use toolmux_http::network_zone::Reach;
 use url::Url;
 
-/// One request.
+/// Which request a call makes, and of what.
 #[derive(Clone, Debug)]
 pub(crate) struct Operation {
     pub(crate) method: Method,
@@ -154,7 +154,11 @@ pub(crate) enum PropertyForm {
     #[default]
     Plain,
     /// As a parameter of the query would be.
-    Styled { style: ParameterStyle, explode: bool, allow_reserved: bool },
+    Styled {
+        style: ParameterStyle,
+        explode: bool,
+        allow_reserved: bool,
+    },
     Json,
     /// The bytes of a file, or of each of several in an array (see [`super::files`]).
     File,
@@ -170,7 +174,10 @@ pub(crate) struct OperationCredential {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CredentialPlace {
     /// A header, with what stands before the credential, such as `Bearer `.
-    Header { name: String, prefix: String },
+    Header {
+        name: String,
+        prefix: String,
+    },
     /// `authorization: Basic …` of a credential `user:password`.
     Basic,
     Query(String),

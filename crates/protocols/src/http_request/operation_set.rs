@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
-use http::{HeaderMap, Method, StatusCode, header};
+use http::{HeaderMap, StatusCode, header};
 use toolmux_core::call::Call;
 use toolmux_core::message::Message;
 use toolmux_core::outcome::Outcome;
@@ -55,7 +55,8 @@ struct OutgoingRequest {
 impl OperationSet {
     /// No operations yet.
     pub(crate) fn new(limits: HttpLimits, files: FileAccess) -> Self {
-        let clients = [Reach::Anywhere, Reach::Public].map(|reach| (reach, HttpClient::reaching(reach, limits)));
+        let clients =
+            [Reach::Anywhere, Reach::Public].map(|reach| (reach, HttpClient::reaching(reach, limits)));
         OperationSet { clients, files, operations: ArcSwap::default() }
     }
 
@@ -90,28 +91,20 @@ impl OperationSet {
         let operation = operation.ok_or_else(|| {
             SourceError::NotReached(Message::public(format!("There is no operation `{}`", call.tool_name())))
         })?;
-        let request = self.request(&operation, call, SentCredentials::All).await?;
-        let url = request.target.url(&operation.base);
-        let answer = self.send(&operation, operation.method.clone(), request).await?;
+        let OutgoingRequest { target, headers, body } =
+            self.request(&operation, call, SentCredentials::All).await?;
+        let client = self.client(operation.reach);
+        let answer = client.send_to(operation.method.clone(), &target, headers, body).await?;
         if answer.status() == StatusCode::UNAUTHORIZED
             && let Some(needed) = token_wanted(&operation, call)
         {
             return Err(SourceError::WantsToken(needed));
         }
         if answer.status().is_redirection() {
+            let url = target.url(&operation.base);
             return Box::pin(self.follow(&operation, call, answer, url)).await;
         }
-        response::read(answer, &operation.output, &url, call).await
-    }
-
-    async fn send(
-        &self,
-        operation: &PreparedOperation,
-        method: Method,
-        request: OutgoingRequest,
-    ) -> Result<Answer, SourceError> {
-        let OutgoingRequest { target, headers, body } = request;
-        Ok(self.client(operation.reach).send_to(method, &target, headers, body).await?)
+        response::read(answer, &operation.output, || target.url(&operation.base), call).await
     }
 
     async fn request(
@@ -152,6 +145,7 @@ impl OperationSet {
         mut answer: Answer,
         mut url: Url,
     ) -> Result<Outcome, SourceError> {
+        let client = self.client(operation.reach);
         let mut method = operation.method.clone();
         let mut has_run = false;
         for _ in 0..MOST_REDIRECTS {
@@ -159,16 +153,17 @@ impl OperationSet {
             // "See other": the request was taken, its result is there.
             has_run |= next_method != method;
             let mut request = self.request(operation, call, SentCredentials::None).await?;
-            request.target = self.client(operation.reach).target(&next, HeaderMap::new())?;
+            let target = client.target(&next, HeaderMap::new())?;
             if next_method != operation.method {
                 request.body = Bytes::new();
                 request.headers.remove(header::CONTENT_TYPE);
             }
             (method, url) = (next_method, next);
-            let sent = self.send(operation, method.clone(), request).await;
+            let sent = client.send_to(method.clone(), &target, request.headers, request.body).await;
+            let sent = sent.map_err(SourceError::from);
             answer = sent.map_err(|error| if has_run { may_have_run(&error) } else { error })?;
         }
-        let read = response::read(answer, &operation.output, &url, call).await;
+        let read = response::read(answer, &operation.output, || url, call).await;
         read.map_err(|error| if has_run { may_have_run(&error) } else { error })
     }
 }

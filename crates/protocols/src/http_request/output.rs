@@ -24,7 +24,12 @@ pub(crate) struct OutputRule {
 impl OutputRule {
     pub(crate) fn new(rule: ResponseRule) -> Self {
         let ResponseRule { form, check, schema } = rule;
-        OutputRule { form, check, schema: schema.filter(|_| check != OutputCheck::Off), compiled: OnceLock::new() }
+        OutputRule {
+            form,
+            check,
+            schema: schema.filter(|_| check != OutputCheck::Off),
+            compiled: OnceLock::new(),
+        }
     }
 
     /// The outcome of an answer with this value. `tool` is named where one that does not fit is logged.

@@ -6,7 +6,10 @@ use super::operation::{OperationParameter, ParameterPlace, PathPiece};
 
 /// The pieces of a template. Says what is wrong with one that names something else than the parameters of the path, or
 /// not all of them.
-pub(crate) fn path_pieces(template: &str, parameters: &[OperationParameter]) -> Result<Vec<PathPiece>, String> {
+pub(crate) fn path_pieces(
+    template: &str,
+    parameters: &[OperationParameter],
+) -> Result<Vec<PathPiece>, String> {
     let in_path = |parameter: &OperationParameter| parameter.place == ParameterPlace::Path;
     let mut pieces = Vec::new();
     let mut rest = template;
@@ -26,9 +29,10 @@ pub(crate) fn path_pieces(template: &str, parameters: &[OperationParameter]) -> 
     }
     let is_used = |index: usize| pieces.contains(&PathPiece::Parameter(index));
     match parameters.iter().enumerate().find(|(index, parameter)| in_path(parameter) && !is_used(*index)) {
-        Some((_, parameter)) => {
-            Err(format!("the path `{template}` has no `{{{}}}`, which is a parameter of the path", parameter.name))
-        }
+        Some((_, parameter)) => Err(format!(
+            "the path `{template}` has no `{{{}}}`, which is a parameter of the path",
+            parameter.name
+        )),
         None => Ok(pieces),
     }
 }

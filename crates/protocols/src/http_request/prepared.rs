@@ -79,8 +79,15 @@ impl PreparedParameter {
     }
 
     /// Appends the value among the arguments, or the fixed one; `false` when there is none.
-    fn write(&self, members: &ObjectMembers<'_>, lead: &str, out: &mut Vec<u8>) -> Result<bool, ArgumentFault> {
-        let Some(value) = self.fixed.as_deref().or_else(|| members.get(&self.argument)) else { return Ok(false) };
+    fn write(
+        &self,
+        members: &ObjectMembers<'_>,
+        lead: &str,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, ArgumentFault> {
+        let Some(value) = self.fixed.as_deref().or_else(|| members.get(&self.argument)) else {
+            return Ok(false);
+        };
         self.style.write(value, lead, out).map_err(|message| ArgumentFault::new(&self.argument, message))
     }
 }
@@ -123,7 +130,7 @@ impl PreparedOperation {
             query: in_place(ParameterPlace::Query)?,
             headers: headers(&operation)?,
             cookies: in_place(ParameterPlace::Cookie)?,
-            body: operation.body.map(|body| PreparedBody::new(body, &operation.parameters)).transpose()?,
+            body: operation.body.map(|body| PreparedBody::new(body, &operation.parameters)),
             method: operation.method,
             reach: operation.reach,
             base: operation.base,
@@ -177,7 +184,8 @@ impl PreparedOperation {
                     let begin = out.len();
                     parameter.write(members, "", out)?;
                     if out.len() == begin {
-                        let what = "must be there and must not be empty: it is a part of the path of an address";
+                        let what =
+                            "must be there and must not be empty: it is a part of the path of an address";
                         return Err(ArgumentFault::new(&parameter.argument, what));
                     }
                     last = Some(parameter);
@@ -237,23 +245,22 @@ fn path(operation: &Operation) -> Result<(Vec<PreparedPiece>, String), String> {
         Some(_) => operation.base.path().trim_end_matches('/'),
     };
     let mut literal = base.to_owned();
-    let mut query = operation.base.query().map(|query| format!("?{query}")).unwrap_or_default();
-    let mut pieces = Vec::new();
-    let mut in_query = false;
+    let mut query: Vec<String> = operation.base.query().map(str::to_owned).into_iter().collect();
+    let (mut pieces, mut in_query) = (Vec::new(), false);
     for piece in &operation.path {
         match piece {
+            PathPiece::Literal(text) if in_query => query.push(encoded_literal(text)),
             PathPiece::Literal(text) => {
-                let (before, after) = if in_query { ("", Some(text.as_str())) } else { split_query(text) };
+                let (before, after) =
+                    text.split_once('?').map_or((&**text, None), |(path, rest)| (path, Some(rest)));
                 literal.push_str(&encoded_literal(before));
-                if let Some(after) = after {
-                    let lead = if in_query { "" } else if query.is_empty() { "?" } else { "&" };
-                    query.push_str(lead);
-                    query.push_str(&encoded_literal(after));
-                    in_query = true;
-                }
+                query.extend(after.map(encoded_literal));
+                in_query = after.is_some();
             }
             PathPiece::Parameter(_) if in_query => {
-                return Err("the path has a parameter in its query; describe it as a parameter of the query".into());
+                return Err(
+                    "the path has a parameter in its query; describe it as a parameter of the query".into()
+                );
             }
             PathPiece::Parameter(index) => {
                 let parameter = operation.parameters.get(*index).ok_or("the path names no parameter")?;
@@ -262,22 +269,20 @@ fn path(operation: &Operation) -> Result<(Vec<PreparedPiece>, String), String> {
             }
         }
     }
-    if literal.is_empty() && pieces.is_empty() {
-        literal.push('/');
+    if pieces.is_empty() {
+        check_fixed(&mut literal)?;
     }
     pieces.push(PreparedPiece::Literal(literal));
-    let leaves = |piece: &PreparedPiece| match piece {
-        PreparedPiece::Literal(text) => leaves_segment(text.as_bytes()) && pieces.len() == 1,
-        PreparedPiece::Parameter(_) => false,
-    };
-    if pieces.iter().any(leaves) {
-        return Err("the path has a segment `.` or `..`".into());
-    }
+    let query = if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) };
     Ok((pieces, query))
 }
 
-fn split_query(text: &str) -> (&str, Option<&str>) {
-    text.split_once('?').map_or((text, None), |(before, after)| (before, Some(after)))
+/// A path without arguments, which is not looked at again.
+fn check_fixed(path: &mut String) -> Result<(), String> {
+    if path.is_empty() {
+        path.push('/');
+    }
+    if leaves_segment(path.as_bytes()) { Err("the path has a segment `.` or `..`".into()) } else { Ok(()) }
 }
 
 /// What a template says, with whatever cannot stand in an address encoded. Escapes stay as they are.
@@ -286,7 +291,8 @@ fn encoded_literal(text: &str) -> String {
     for character in text.chars() {
         let mut bytes = [0; 4];
         let one = character.encode_utf8(&mut bytes);
-        if character.is_ascii_graphic() && !matches!(character, '"' | '<' | '>' | '#' | '\\' | '^' | '`' | '{' | '|' | '}')
+        if character.is_ascii_graphic()
+            && !matches!(character, '"' | '<' | '>' | '#' | '\\' | '^' | '`' | '{' | '|' | '}')
         {
             out.extend_from_slice(one.as_bytes());
         } else {
@@ -300,8 +306,9 @@ fn encoded_literal(text: &str) -> String {
 fn headers(operation: &Operation) -> Result<Vec<(HeaderName, PreparedParameter)>, String> {
     let mut headers = Vec::new();
     for parameter in operation.parameters.iter().filter(|known| known.place == ParameterPlace::Header) {
-        let name = HeaderName::try_from(parameter.name.as_str())
-            .map_err(|_| format!("the parameter `{}` does not have the name of a header", parameter.argument))?;
+        let name = HeaderName::try_from(parameter.name.as_str()).map_err(|_| {
+            format!("the parameter `{}` does not have the name of a header", parameter.argument)
+        })?;
         if NOT_FOR_ARGUMENTS.contains(&name) {
             return Err(format!("`{name}` is a header that an argument must not choose"));
         }

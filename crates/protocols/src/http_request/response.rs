@@ -24,17 +24,17 @@ use super::output::OutputRule;
 /// How many letters of what a server says about a failure are passed on.
 const MOST_TOLD: usize = 4_000;
 
-/// Reads an answer. `base` is what relative addresses in it are relative to.
+/// Reads an answer. `address` is where it came from: relative addresses in it are relative to that.
 pub(super) async fn read(
     answer: Answer,
     rule: &OutputRule,
-    base: &Url,
+    address: impl FnOnce() -> Url,
     call: &Call,
 ) -> Result<Outcome, SourceError> {
     if !answer.status().is_success() {
         return unsuccessful(answer).await;
     }
-    let notes = next_page(answer.headers(), base).map(|next| format!("There is a next page: {next}"));
+    let notes = next_page(answer.headers(), address).map(|next| format!("There is a next page: {next}"));
     let headers = header_of_body(answer.headers());
     let body = answer.body().await?;
     let output = match rule.form {
@@ -96,7 +96,8 @@ async fn unsuccessful(answer: Answer) -> Result<Outcome, SourceError> {
     let status_answer = StatusAnswer::of(&answer);
     let StatusAnswer { status, retry_after } = status_answer;
     let host = answer.host().to_owned();
-    let location = answer.headers().get(header::LOCATION).and_then(|place| place.to_str().ok()).map(str::to_owned);
+    let location =
+        answer.headers().get(header::LOCATION).and_then(|place| place.to_str().ok()).map(str::to_owned);
     let content_type = header_of_body(answer.headers());
     // Without its body the status is still an answer.
     let body = answer.body().await.unwrap_or_default();
@@ -156,7 +157,8 @@ fn graphql(body: &[u8]) -> Result<RawJson, ToolError> {
     };
     let known: Vec<GraphQlError> = serde_json::from_str(errors.get()).unwrap_or_default();
     let messages: Vec<String> = known.into_iter().map(|error| error.message).collect();
-    let words = if messages.is_empty() { "The GraphQL operation failed".to_owned() } else { messages.join("; ") };
+    let words =
+        if messages.is_empty() { "The GraphQL operation failed".to_owned() } else { messages.join("; ") };
     let whole = [Content::text(&words), Content::text(&redacted(errors.get()))];
     Err(ToolError { content: whole.into(), ..ToolError::new(words) })
 }

@@ -5,6 +5,8 @@
 //! deeper than a style can say is written as JSON, by `deepObject` with more brackets; and what could not be told apart by
 //! a reader, such as an item with the delimiter in it, is refused.
 
+use std::fmt::Write;
+
 use serde_json::value::RawValue;
 
 use super::argument_text::{ObjectMembers, Shape, plain};
@@ -290,12 +292,13 @@ fn separate(index: usize, separator: &str, out: &mut Vec<u8>) {
 /// The style, or the default one where OpenAPI has none for the place.
 fn possible(style: ParameterStyle, place: ParameterPlace) -> ParameterStyle {
     use ParameterStyle as Style;
-    match (style, place) {
-        (Style::Label | Style::Matrix, ParameterPlace::Path) => style,
-        (Style::DeepObject, ParameterPlace::Query) => style,
-        (Style::SpaceDelimited | Style::PipeDelimited | Style::TabDelimited | Style::Json, _) => style,
-        (Style::Simple | Style::Label | Style::Matrix | Style::Form | Style::DeepObject, _) => place.default_style(),
-    }
+    let is_possible = match style {
+        Style::Label | Style::Matrix => place == ParameterPlace::Path,
+        Style::DeepObject => place == ParameterPlace::Query,
+        Style::SpaceDelimited | Style::PipeDelimited | Style::TabDelimited | Style::Json => true,
+        Style::Simple | Style::Form => style == place.default_style(),
+    };
+    if is_possible { style } else { place.default_style() }
 }
 
 /// What stands between the items of one value, and the character that it stands for where no item may have it.
@@ -329,14 +332,14 @@ fn compact_json(text: &str) -> String {
 /// The same JSON without a character outside of ASCII.
 fn ascii_json(text: &str) -> String {
     let mut ascii = String::with_capacity(text.len());
-    let mut units = [0; 2];
     for character in text.chars() {
         if character.is_ascii() {
             ascii.push(character);
-            continue;
-        }
-        for unit in character.encode_utf16(&mut units) {
-            ascii.push_str(&format!("\\u{unit:04x}"));
+        } else {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                // Writing to a text does not fail.
+                write!(ascii, "\\u{unit:04x}").ok();
+            }
         }
     }
     ascii

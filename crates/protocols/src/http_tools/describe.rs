@@ -134,7 +134,8 @@ impl Parts {
     }
 
     fn schema(&mut self) -> Schema {
-        let (properties, required) = (std::mem::take(&mut self.properties), std::mem::take(&mut self.required));
+        let (properties, required) =
+            (std::mem::take(&mut self.properties), std::mem::take(&mut self.required));
         Schema::new(json!({
             "type": "object", "properties": properties, "required": required, "additionalProperties": false
         }))
@@ -162,16 +163,23 @@ fn body(tool: &HttpTool, parts: &Parts) -> Result<Option<RequestBody>, String> {
     };
     Ok(Some(match tool.body {
         BodySetting::Json | BodySetting::Form | BodySetting::Text if has_files => {
-            return Err("a parameter with `type = \"file\"` needs `body = \"multipart\"` or `body = \"bytes\"`".into());
+            return Err(
+                "a parameter with `type = \"file\"` needs `body = \"multipart\"` or `body = \"bytes\"`"
+                    .into(),
+            );
         }
-        BodySetting::Json => request_body(BodySource::Remaining(renamed), BodyMedia::Json, "application/json"),
+        BodySetting::Json => {
+            request_body(BodySource::Remaining(renamed), BodyMedia::Json, "application/json")
+        }
         BodySetting::Form => {
             let media = BodyMedia::Form(Vec::new());
             request_body(BodySource::Remaining(renamed), media, "application/x-www-form-urlencoded")
         }
-        BodySetting::Multipart => {
-            request_body(BodySource::Remaining(renamed), BodyMedia::Multipart(encodings), "multipart/form-data")
-        }
+        BodySetting::Multipart => request_body(
+            BodySource::Remaining(renamed),
+            BodyMedia::Multipart(encodings),
+            "multipart/form-data",
+        ),
         BodySetting::Text => request_body(one()?, BodyMedia::Text, "text/plain; charset=utf-8"),
         BodySetting::Bytes => request_body(one()?, BodyMedia::Bytes, "application/octet-stream"),
     }))

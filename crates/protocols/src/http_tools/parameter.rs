@@ -5,9 +5,7 @@ use toolmux_core::nearest::nearest;
 
 use super::request_line::RequestLine;
 use super::settings::{HttpParameter, PlaceSetting, RequiredSetting};
-use crate::http_request::{
-    FileAccess, OperationParameter, ParameterPlace, ParameterStyle, path_names,
-};
+use crate::http_request::{FileAccess, OperationParameter, ParameterPlace, ParameterStyle, path_names};
 
 /// The keys of a parameter that are not of its schema.
 const OWN: [&str; 6] = ["in", "name", "required", "style", "explode", "value"];
@@ -44,7 +42,9 @@ pub(super) fn describe(
     let in_braces = path_names(line.path).any(|known| known == wire);
     let place = match setting.place {
         Some(PlaceSetting::Path) if !in_braces => {
-            return Err("has `in = \"path\"`, but the path of `request` does not have its name in braces".into());
+            return Err(
+                "has `in = \"path\"`, but the path of `request` does not have its name in braces".into()
+            );
         }
         Some(place) if in_braces && place != PlaceSetting::Path => {
             return Err("is in braces in the path of `request`, and `in` says another place".into());
@@ -76,7 +76,9 @@ fn check_keys(setting: &HttpParameter) -> Result<(), String> {
     let Some(key) = setting.schema.keys().find(is_unknown) else { return Ok(()) };
     Err(match nearest(key, known()) {
         Some(near) => format!("has an unknown key `{key}`; did you mean `{near}`?"),
-        None => format!("has an unknown key `{key}`; it may have {} and those of a JSON Schema", OWN.join(", ")),
+        None => {
+            format!("has an unknown key `{key}`; it may have {} and those of a JSON Schema", OWN.join(", "))
+        }
     })
 }
 

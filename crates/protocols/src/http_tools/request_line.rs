@@ -8,7 +8,7 @@ use crate::http_request::path_names;
 const METHODS: [Method; 7] =
     [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS];
 
-/// `GET /forecast/{city}`.
+/// A request line without the version of HTTP.
 #[derive(Debug)]
 pub(super) struct RequestLine<'a> {
     pub(super) method: Method,

@@ -31,7 +31,8 @@ struct HttpTools {
 fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
     let settings: HttpSettings = opening.settings()?;
     let base = web_address(&settings.url).ok_or_else(|| {
-        OpenError::new("`url` is not the address of an HTTP server").hint("url = \"https://api.example.com/v1\"")
+        OpenError::new("`url` is not the address of an HTTP server")
+            .hint("url = \"https://api.example.com/v1\"")
     })?;
     let files = FileAccess::new(settings.files.as_ref(), opening.folder)
         .map_err(|_| OpenError::new("`files.folders` has a folder that does not exist"))?;

@@ -25,10 +25,9 @@ pub(super) fn address_tables(url: &str) -> AddressTables {
         return AddressTables::Certain(json!({ "document": url }));
     }
     let server = json!({ "url": url });
-    match path.ends_with(".json") {
-        true => AddressTables::Possible(vec![json!({ "document": url }), server]),
-        false => AddressTables::Possible(vec![server]),
-    }
+    let is_file = Path::new(path).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    let document = is_file.then(|| json!({ "document": url }));
+    AddressTables::Possible(document.into_iter().chain([server]).collect())
 }
 
 /// A document that does not say where its server is takes the address behind it.

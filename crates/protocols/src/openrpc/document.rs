@@ -45,7 +45,12 @@ fn read_value(document: &Value, faults: &mut Faults) -> Option<OpenRpcDocument> 
     match document.get("openrpc").and_then(Value::as_str) {
         Some(version) if version.starts_with("1.") => {}
         Some(_) => faults.tolerable(&root.member("openrpc"), "is no version of OpenRPC 1", "write `1.3.2`"),
-        None => faults.missing(&root, "openrpc", Weight::Tolerable, "name the version of OpenRPC, such as `1.3.2`"),
+        None => faults.missing(
+            &root,
+            "openrpc",
+            Weight::Tolerable,
+            "name the version of OpenRPC, such as `1.3.2`",
+        ),
     }
     let version = document.pointer("/info/version").and_then(Value::as_str);
     if version.is_none() {
@@ -140,7 +145,10 @@ mod tests {
     fn faults_have_their_place() {
         let check = |text: &str, expect: &str| {
             let faults = check(text);
-            assert!(faults.iter().any(|fault| fault.to_string().contains(expect)), "{expect} is not in {faults:?}");
+            assert!(
+                faults.iter().any(|fault| fault.to_string().contains(expect)),
+                "{expect} is not in {faults:?}"
+            );
         };
         check("{", "1:1: the text is not JSON");
         check("[]", "1:1: an OpenRPC document must be an object at `$`");
@@ -159,11 +167,11 @@ mod tests {
         let names: Vec<String> = (0..200).map(|index| format!("S{index}")).collect();
         let refers = |name: &String| json!({ "$ref": format!("#/components/schemas/{name}") });
         let all: Vec<Value> = names.iter().map(refers).collect();
-        let schemas: serde_json::Map<String, Value> =
-            names.iter().map(|name| (name.clone(), json!({ "anyOf": all, "description": "x".repeat(10_000) }))).collect();
-        let method = |index: usize| {
-            json!({ "name": format!("m{index}"), "params": [{ "name": "a", "schema": { "$ref": "#/components/schemas/S0" } }] })
-        };
+        let schemas: serde_json::Map<String, Value> = names
+            .iter()
+            .map(|name| (name.clone(), json!({ "anyOf": all, "description": "x".repeat(10_000) })))
+            .collect();
+        let method = |index: usize| json!({ "name": format!("m{index}"), "params": [{ "name": "a", "schema": { "$ref": "#/components/schemas/S0" } }] });
         let methods: Vec<Value> = (0..2_000).map(method).collect();
         let document = json!({ "openrpc": "1.3.2", "info": { "version": "1" }, "methods": methods,
             "components": { "schemas": schemas } });
@@ -171,5 +179,10 @@ mod tests {
         let document = document.unwrap();
         assert_eq!((document.methods.len(), document.unusable.len()), (0, 2_000));
         assert!(document.unusable[0].1.contains("more than 1048576 bytes"), "{:?}", document.unusable[0]);
+        assert!(
+            document.unusable[1_999].1.contains("67108864 bytes in all"),
+            "{:?}",
+            document.unusable[1_999]
+        );
     }
 }

@@ -69,7 +69,8 @@ async fn fetched(settings: &RpcSettings, url: &Url) -> Result<String, SourceErro
 
 async fn discovered(settings: &RpcSettings, url: &Url) -> Result<String, SourceError> {
     let server = RpcServer::new(HttpClient::new(limits()), url, settings.headers.clone())?;
-    let call = RpcCall { method: DISCOVER, params: "[]", id: Some(server.next_id()), headers: HeaderMap::new() };
+    let call =
+        RpcCall { method: DISCOVER, params: "[]", id: Some(server.next_id()), headers: HeaderMap::new() };
     let remedy = "`document` can name a file or an address that describes it";
     match server.call(call).await {
         Ok(Ok(document)) => Ok(document.get().to_owned()),

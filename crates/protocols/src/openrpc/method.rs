@@ -20,6 +20,16 @@ pub(super) struct RpcMethod {
     pub(super) answers: bool,
 }
 
+/// The parameters of one method, as far as they are read.
+#[derive(Default)]
+struct Params {
+    /// In the order of their positions.
+    names: Vec<String>,
+    properties: Map<String, Value>,
+    required: Vec<String>,
+    definitions: Definitions,
+}
+
 /// Reads methods of one document.
 pub(super) struct MethodReader<'a> {
     pub(super) document: &'a Value,
@@ -29,7 +39,12 @@ pub(super) struct MethodReader<'a> {
 
 impl<'a> MethodReader<'a> {
     /// Reads a method; what is wrong with it is told, and it is none then.
-    pub(super) fn read(&mut self, at: &Path<'_>, method: &'a Value, faults: &mut Faults) -> Option<RpcMethod> {
+    pub(super) fn read(
+        &mut self,
+        at: &Path<'_>,
+        method: &'a Value,
+        faults: &mut Faults,
+    ) -> Option<RpcMethod> {
         let before = faults.fatal_count();
         let Some(method) = resolved(self.document, method).filter(|method| method.is_object()) else {
             faults.fatal(at, "a method must be an object, or a reference to one", "describe the method here");
@@ -62,45 +77,47 @@ impl<'a> MethodReader<'a> {
         faults: &mut Faults,
     ) -> Option<(Vec<String>, Value, Definitions)> {
         let at = at.member("params");
-        let none = Vec::new();
-        let list = match method.get("params") {
-            None => &none,
+        let list: &[Value] = match method.get("params") {
+            None => &[],
             Some(Value::Array(list)) => list,
             Some(_) => {
                 faults.fatal(&at, "must be a list", "list the parameters in the order of their positions");
                 return None;
             }
         };
-        let (mut properties, mut required) = (Map::new(), Vec::new());
-        let (mut names, mut definitions) = (Vec::new(), Definitions::default());
+        let mut params = Params::default();
         for (index, param) in list.iter().enumerate() {
-            let at = at.item(index);
-            let Some(param) = resolved(self.document, param).filter(|param| param.is_object()) else {
-                faults.fatal(&at, "a parameter must be an object, or a reference to one", "describe it here");
-                continue;
-            };
-            let Some(name) = param.get("name").and_then(Value::as_str) else {
-                faults.missing(&at, "name", Weight::Fatal, "give the parameter a name");
-                continue;
-            };
-            if properties.contains_key(name) {
-                faults.fatal(&at, format!("there are two parameters `{name}`"), "give each a name of its own");
-                continue;
-            }
-            let schema = param.get("schema").unwrap_or(&Value::Bool(true));
-            match self.schemas.keep(schema, &mut definitions) {
-                Ok(schema) => drop(properties.insert(name.to_owned(), with_description(schema, param))),
-                Err(what) => faults.unusable(&at, what, "describe the parameter by a smaller schema"),
-            }
-            if param.get("required") == Some(&Value::Bool(true)) {
-                required.push(name.to_owned());
-            }
-            names.push(name.to_owned());
+            self.param(&at.item(index), param, &mut params, faults);
         }
+        let Params { names, properties, required, definitions } = params;
         let input = json!({
             "type": "object", "properties": properties, "required": required, "additionalProperties": false
         });
         Some((names, input, definitions))
+    }
+
+    fn param(&mut self, at: &Path<'_>, param: &'a Value, params: &mut Params, faults: &mut Faults) {
+        let Some(param) = resolved(self.document, param).filter(|param| param.is_object()) else {
+            faults.fatal(at, "a parameter must be an object, or a reference to one", "describe it here");
+            return;
+        };
+        let Some(name) = param.get("name").and_then(Value::as_str) else {
+            faults.missing(at, "name", Weight::Fatal, "give the parameter a name");
+            return;
+        };
+        if params.properties.contains_key(name) {
+            faults.fatal(at, format!("there are two parameters `{name}`"), "give each a name of its own");
+            return;
+        }
+        let schema = param.get("schema").unwrap_or(&Value::Bool(true));
+        match self.schemas.keep(schema, &mut params.definitions) {
+            Ok(schema) => drop(params.properties.insert(name.to_owned(), with_description(schema, param))),
+            Err(what) => faults.unusable(at, what, "describe the parameter by a smaller schema"),
+        }
+        if param.get("required") == Some(&Value::Bool(true)) {
+            params.required.push(name.to_owned());
+        }
+        params.names.push(name.to_owned());
     }
 
     /// What the method gives; none for a notification.
@@ -108,7 +125,9 @@ impl<'a> MethodReader<'a> {
         let result = method.get("result")?;
         let at = at.member("result");
         let schema = resolved(self.document, result).and_then(|result| result.get("schema"));
-        let Some(schema) = schema.filter(|schema| schema.as_object().is_some_and(|members| !members.is_empty())) else {
+        let Some(schema) =
+            schema.filter(|schema| schema.as_object().is_some_and(|members| !members.is_empty()))
+        else {
             return Some(Returns::Anything);
         };
         let mut definitions = Definitions::default();
@@ -139,9 +158,11 @@ fn structure(at: &Path<'_>, method: &Value, faults: &mut Faults) -> ParamStructu
 }
 
 fn description(method: &Value) -> String {
-    let text = |name: &str| method.get(name).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
+    let text =
+        |name: &str| method.get(name).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
     let deprecated = (method.get("deprecated") == Some(&Value::Bool(true))).then_some("Deprecated.");
-    let mut parts: Vec<&str> = [text("summary"), text("description"), deprecated].into_iter().flatten().collect();
+    let mut parts: Vec<&str> =
+        [text("summary"), text("description"), deprecated].into_iter().flatten().collect();
     parts.dedup();
     parts.join("\n\n")
 }

@@ -9,7 +9,6 @@ use crate::http_request::ObjectMembers;
 pub(super) enum ParamStructure {
     ByName,
     ByPosition,
-    /// Both.
     Either,
 }
 
@@ -44,7 +43,11 @@ mod tests {
 
     fn check(structure: ParamStructure, arguments: &str, expect: &str) {
         let names = ["a", "b", "c"].map(str::to_owned);
-        assert_eq!(params_text(structure, &names, serde_json::from_str(arguments).unwrap()), expect, "{structure:?}");
+        assert_eq!(
+            params_text(structure, &names, serde_json::from_str(arguments).unwrap()),
+            expect,
+            "{structure:?}"
+        );
     }
 
     #[test]

@@ -8,6 +8,8 @@ use serde_json::{Map, Value};
 
 /// How large the schemas that one tool refers to may be together, in bytes of their text.
 const MOST_BYTES: usize = 1 << 20;
+/// The same for all tools of a document: each has its own.
+const MOST_BYTES_OF_ALL: usize = 64 << 20;
 /// How many references in a row are followed.
 const MOST_STEPS: usize = 16;
 /// How deep schemas are read.
@@ -29,6 +31,8 @@ pub(super) fn resolved<'a>(document: &'a Value, value: &'a Value) -> Option<&'a 
 pub(super) struct Schemas<'a> {
     document: &'a Value,
     read: HashMap<String, ReadSchema>,
+    /// What was added to the tools so far.
+    bytes: usize,
 }
 
 /// A schema whose references lead into `$defs`.
@@ -47,7 +51,7 @@ struct Target {
 
 impl<'a> Schemas<'a> {
     pub(super) fn new(document: &'a Value) -> Self {
-        Schemas { document, read: HashMap::new() }
+        Schemas { document, read: HashMap::new(), bytes: 0 }
     }
 
     /// A schema of which every reference leads into `definitions`, where what it refers to is added.
@@ -59,19 +63,27 @@ impl<'a> Schemas<'a> {
             if definitions.schemas.contains_key(&target.name) {
                 continue;
             }
-            let Some(read) = self.read(&target)? else { continue };
-            definitions.bytes += read.bytes;
+            let Some(bytes) = self.read(&target)? else { continue };
+            definitions.bytes += bytes;
+            self.bytes += bytes;
             if definitions.bytes > MOST_BYTES {
                 return Err(format!("it refers to schemas of more than {MOST_BYTES} bytes"));
             }
+            if self.bytes > MOST_BYTES_OF_ALL {
+                return Err(format!(
+                    "the methods refer to schemas of more than {MOST_BYTES_OF_ALL} bytes in all"
+                ));
+            }
+            let Some(read) = self.read.get(&target.pointer) else { continue };
             definitions.schemas.insert(target.name, read.schema.clone());
             open.extend(read.refers_to.iter().cloned());
         }
         Ok(kept)
     }
 
-    /// None for what is not there: the schema is refused when it is compiled, with the name of it.
-    fn read(&mut self, target: &Target) -> Result<Option<&ReadSchema>, String> {
+    /// Reads a schema, if that was not done before, and gives its size. None for what is not there: the schema that refers
+    /// to it is refused when it is compiled, with the name of it.
+    fn read(&mut self, target: &Target) -> Result<Option<usize>, String> {
         if !self.read.contains_key(&target.pointer) {
             let Some(schema) = self.document.pointer(&target.pointer) else { return Ok(None) };
             let mut refers_to = BTreeSet::new();
@@ -79,7 +91,7 @@ impl<'a> Schemas<'a> {
             let bytes = schema.to_string().len();
             self.read.insert(target.pointer.clone(), ReadSchema { schema, refers_to, bytes });
         }
-        Ok(self.read.get(&target.pointer))
+        Ok(self.read.get(&target.pointer).map(|read| read.bytes))
     }
 }
 
@@ -109,7 +121,9 @@ fn rewritten(schema: &Value, refers_to: &mut BTreeSet<Target>, depth: usize) -> 
             let mut copy = Map::with_capacity(members.len());
             for (name, value) in members {
                 let value = match value {
-                    Value::String(reference) if name == "$ref" => led_to_definitions(reference, refers_to).into(),
+                    Value::String(reference) if name == "$ref" => {
+                        led_to_definitions(reference, refers_to).into()
+                    }
                     other => rewritten(other, refers_to, depth + 1)?,
                 };
                 copy.insert(name.clone(), value);

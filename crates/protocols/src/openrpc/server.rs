@@ -32,15 +32,20 @@ impl ServerAddress {
         if let Some(url) = &settings.url {
             return Ok(ServerAddress::Configured(url.clone()));
         }
-        let missing = "The document names no server that can be called; add `url = \"http://…\"` to the source";
+        let missing =
+            "The document names no server that can be called; add `url = \"http://…\"` to the source";
         let named = named.ok_or(missing)?;
         let found = match &settings.document {
             DocumentPlace::Address(document) => {
                 let url = document.join(named).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
                 let is_near = url.as_ref().is_some_and(|url| url.origin() == document.origin());
-                url.map(|url| if is_near { ServerAddress::Configured(url) } else { ServerAddress::Named(url) })
+                url.map(
+                    |url| if is_near { ServerAddress::Configured(url) } else { ServerAddress::Named(url) },
+                )
             }
-            DocumentPlace::File(_) | DocumentPlace::Discovered(_) => web_address(named).map(ServerAddress::Named),
+            DocumentPlace::File(_) | DocumentPlace::Discovered(_) => {
+                web_address(named).map(ServerAddress::Named)
+            }
         };
         match found.ok_or(missing)? {
             ServerAddress::Named(_) if !settings.headers.is_empty() => Err(

@@ -68,7 +68,8 @@ pub(super) enum DocumentPlace {
 impl OpenRpcSettings {
     pub(super) fn read(self, opening: &Opening<'_>) -> Result<RpcSettings, OpenError> {
         let address = |key: &str, text: &str| {
-            web_address(text).ok_or_else(|| OpenError::new(format!("`{key}` is not the address of an HTTP server")))
+            web_address(text)
+                .ok_or_else(|| OpenError::new(format!("`{key}` is not the address of an HTTP server")))
         };
         let url = self.url.as_deref().map(|url| address("url", url)).transpose()?;
         let document = match (&self.document, &url) {

@@ -127,8 +127,9 @@ impl OpenRpcServer {
     async fn run(&self, call: &Call) -> Result<Outcome, SourceError> {
         let name = call.tool_name();
         let method = self.methods.load().get(name).map(Arc::clone);
-        let method = method
-            .ok_or_else(|| SourceError::NotReached(Message::public(format!("There is no method `{name}`"))))?;
+        let method = method.ok_or_else(|| {
+            SourceError::NotReached(Message::public(format!("There is no method `{name}`")))
+        })?;
         let params = params_text(method.structure, &method.params, call.arguments().text());
         let id = method.answers.then(|| method.server.next_id());
         let headers = credential_headers(call)?;

@@ -59,7 +59,9 @@ impl Drop for ApiServer {
 }
 
 impl ApiServer {
-    pub(crate) async fn start(answer: impl Fn(&ApiRequest) -> Response + Clone + Send + Sync + 'static) -> Self {
+    pub(crate) async fn start(
+        answer: impl Fn(&ApiRequest) -> Response + Clone + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let base = format!("http://{}", listener.local_addr().expect("bound"));
         let requests = Arc::<Mutex<Vec<ApiRequest>>>::default();

@@ -74,11 +74,17 @@ async fn parameters_go_by_name_or_by_position_and_errors_keep_their_code() {
         server.take();
         let told = called(&gateway, tool, arguments).await;
         // Our server reads numbers before it writes them, so that what it was sent is what counts.
-        let sent = server.take().first().map(|request| request.text()).unwrap_or_default();
+        let sent = server.take().first().map(ApiRequest::text).unwrap_or_default();
         let is_echo = expect.starts_with(['[', '{']);
-        assert!(told == expect || is_echo && sent.ends_with(&format!(r#""params":{expect}}}"#)), "{tool}: {told} {sent}");
+        assert!(
+            told == expect || is_echo && sent.ends_with(&format!(r#""params":{expect}}}"#)),
+            "{tool}: {told} {sent}"
+        );
     }
-    let notification = { called(&gateway, "tell", "{}").await; server.take().remove(0).text() };
+    let notification = {
+        called(&gateway, "tell", "{}").await;
+        server.take().remove(0).text()
+    };
     assert_eq!(notification, r#"{"jsonrpc":"2.0","method":"tell","params":[]}"#);
     let catalog = gateway.catalog();
     let entry = catalog.every().find(|entry| &*entry.flat == "named").expect("listed");
@@ -133,7 +139,8 @@ async fn a_server_that_only_the_document_names_is_not_trusted() {
     check_server(&by_file, Some(base), Err("unavailable: Cannot connect to")).await;
     let private = |file: &Path| json!({ "document": file, "allow_private": true, "output": "off" });
     check_server(&private, Some(base), Ok(())).await;
-    let with_headers = |file: &Path| json!({ "document": file, "allow_private": true, "headers": { "X-Key": "hunter2" } });
+    let with_headers =
+        |file: &Path| json!({ "document": file, "allow_private": true, "headers": { "X-Key": "hunter2" } });
     check_server(&with_headers, Some(base), Err("add its address as `url`")).await;
     let configured = |file: &Path| json!({ "document": file, "url": base, "headers": { "X-Key": "hunter2" }, "output": "off" });
     check_server(&configured, Some("http://evil.example/"), Ok(())).await;
@@ -160,7 +167,8 @@ async fn a_document_at_an_address_leads_to_the_server_beside_it() {
     assert!(asked.iter().all(|request| request.header("x-key") == "hunter2"));
     assert_eq!(asked.last().expect("asked").line, "POST /rpc");
     // What is for one host is not shown to the other that has the document.
-    let gateway = source(json!({ "document": address, "url": other.base, "headers": headers, "output": "off" })).await;
+    let gateway =
+        source(json!({ "document": address, "url": other.base, "headers": headers, "output": "off" })).await;
     assert_eq!(called(&gateway, "either", r#"{"a":1}"#).await, "[1]");
     assert!(server.take().iter().all(|request| request.header("x-key").is_empty()));
     assert!(other.take().iter().all(|request| request.header("x-key") == "hunter2"));
@@ -168,8 +176,12 @@ async fn a_document_at_an_address_leads_to_the_server_beside_it() {
 
 #[tokio::test]
 async fn a_server_that_does_not_describe_itself_says_what_to_do() {
-    let server = ApiServer::start(|_| json_answer(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}"#)).await;
-    let source = open("openrpc", json!({ "url": server.base }), Path::new(".")).unwrap_or_else(|error| panic!("{error}"));
+    let server = ApiServer::start(|_| {
+        json_answer(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}"#)
+    })
+    .await;
+    let source = open("openrpc", json!({ "url": server.base }), Path::new("."))
+        .unwrap_or_else(|error| panic!("{error}"));
     let words = source.tools().await.expect_err("no list").message().public;
     assert!(words.contains("`rpc.discover`") && words.contains("`document` can name"), "{words}");
     let message = |table: Value| open("openrpc", table, Path::new(".")).err().expect("refused").to_string();

@@ -68,10 +68,8 @@ fn router(api: Arc<Api>) -> Router {
 }
 
 async fn text(State(api): Shared) -> Response {
-    match api.shrunk.load(Ordering::SeqCst) {
-        true => StatusCode::NOT_FOUND.into_response(),
-        false => "text".into_response(),
-    }
+    let is_gone = api.shrunk.load(Ordering::SeqCst);
+    if is_gone { StatusCode::NOT_FOUND.into_response() } else { "text".into_response() }
 }
 
 async fn rpc(State(api): Shared, Json(request): Json<Value>) -> Json<Value> {
@@ -93,11 +91,11 @@ async fn rpc(State(api): Shared, Json(request): Json<Value>) -> Json<Value> {
 
 fn document() -> Value {
     let number = |name: &str| json!({ "name": name, "required": true, "schema": { "type": "number" } });
-    let method = |name: &str, params: Value| {
-        json!({ "name": name, "paramStructure": "by-name", "params": params, "result": { "name": "r", "schema": {} } })
-    };
+    let method = |name: &str, params: Value| json!({ "name": name, "paramStructure": "by-name", "params": params, "result": { "name": "r", "schema": {} } });
     let methods = json!([
-        method("add", json!([number("a"), number("b")])), method("fail", json!([])), method("slow", json!([])),
+        method("add", json!([number("a"), number("b")])),
+        method("fail", json!([])),
+        method("slow", json!([])),
         method("text", json!([])),
     ]);
     json!({ "openrpc": "1.3.2", "info": { "title": "T", "version": "1.0.0" }, "methods": methods })
@@ -144,9 +142,7 @@ async fn check(kind: &str, table: impl Fn(&str) -> Value, tools: Tools) {
 #[tokio::test]
 async fn an_api_that_is_described_is_a_source() {
     let number = || json!({ "type": "number" });
-    let tool = |request: &str, parameters: Value| {
-        json!({ "description": "d", "request": request, "parameters": parameters })
-    };
+    let tool = |request: &str, parameters: Value| json!({ "description": "d", "request": request, "parameters": parameters });
     let tools = json!({
         "add": tool("POST /add", json!({ "a": number(), "b": number() })), "fail": tool("GET /fail", json!({})),
         "slow": tool("GET /slow", json!({})), "text": tool("GET /text", json!({})),

@@ -11,7 +11,9 @@ use toolmux_http::client::{HttpClient, HttpLimits};
 fn check(place: ParameterPlace, value: Value, expect: Result<&str, &str>) {
     let sent = sent(parameter(place), &value);
     match (&sent, expect) {
-        (Ok(Sent { address, .. }), Ok(expect)) if matches!(place, ParameterPlace::Path | ParameterPlace::Query) => {
+        (Ok(Sent { address, .. }), Ok(expect))
+            if matches!(place, ParameterPlace::Path | ParameterPlace::Query) =>
+        {
             assert_eq!(address, expect, "{value}");
         }
         (Ok(Sent { header, .. }), Ok(expect)) => assert_eq!(header.as_deref(), Some(expect), "{value}"),
@@ -24,8 +26,26 @@ fn check(place: ParameterPlace, value: Value, expect: Result<&str, &str>) {
 fn a_path_argument_cannot_leave_its_segment() {
     let dots = Err("the path segment `.` or `..`");
     for value in [
-        "..", ".", "../x", "x/..", "a/../b", "..\\x", "%2e%2e", "%2E.", ".%2e", "%252e%252e", "%25252e%25252e", "..%2fx",
-        "..%5cx", "x%2f..", "..;a=b", "..;/x", "%2e%2e%3b", "./x", "x/.", "%2e",
+        "..",
+        ".",
+        "../x",
+        "x/..",
+        "a/../b",
+        "..\\x",
+        "%2e%2e",
+        "%2E.",
+        ".%2e",
+        "%252e%252e",
+        "%25252e%25252e",
+        "..%2fx",
+        "..%5cx",
+        "x%2f..",
+        "..;a=b",
+        "..;/x",
+        "%2e%2e%3b",
+        "./x",
+        "x/.",
+        "%2e",
     ] {
         check(ParameterPlace::Path, json!(value), dots);
         check(ParameterPlace::Path, json!([value]), dots);
@@ -43,7 +63,7 @@ fn a_path_argument_cannot_leave_its_segment() {
     check(ParameterPlace::Path, json!("//evil.example"), Ok("/a/%2F%2Fevil.example/b"));
     check(ParameterPlace::Path, json!("@evil.example:80"), Ok("/a/%40evil.example%3A80/b"));
     check(ParameterPlace::Path, json!("v1.2...3"), Ok("/a/v1.2...3/b"));
-    check(ParameterPlace::Path, json!("...") , Ok("/a/.../b"));
+    check(ParameterPlace::Path, json!("..."), Ok("/a/.../b"));
     check(ParameterPlace::Path, json!("é 100%"), Ok("/a/%C3%A9%20100%25/b"));
     check(ParameterPlace::Path, json!("a\\b"), Ok("/a/a%5Cb/b"));
 }
@@ -93,13 +113,16 @@ fn a_cookie_argument_is_one_cookie() {
 }
 
 fn refused(operation: crate::http_request::operation::Operation, expect: &str) {
-    let what = PreparedOperation::new(operation, &HttpClient::new(HttpLimits::default())).err().unwrap_or_default();
+    let what =
+        PreparedOperation::new(operation, &HttpClient::new(HttpLimits::default())).err().unwrap_or_default();
     assert!(what.contains(expect), "{expect} is not in: {what}");
 }
 
 #[test]
 fn what_no_argument_may_choose_is_refused_before_there_is_a_call() {
-    for name in ["Host", "Content-Length", "Transfer-Encoding", "Connection", "Cookie", "Proxy-Authorization", "TE"] {
+    for name in
+        ["Host", "Content-Length", "Transfer-Encoding", "Connection", "Cookie", "Proxy-Authorization", "TE"]
+    {
         let header = OperationParameter { name: name.to_owned(), ..parameter(ParameterPlace::Header) };
         refused(operation(header), "must not choose");
     }
@@ -119,7 +142,8 @@ fn two_arguments_cannot_make_together_what_one_cannot() {
     let prepared = PreparedOperation::new(both, &HttpClient::new(HttpLimits::default())).unwrap();
     let address = |text: &str| {
         let arguments: &serde_json::value::RawValue = serde_json::from_str(text).unwrap();
-        let address = prepared.address(&crate::http_request::argument_text::ObjectMembers::of(arguments), &[]);
+        let address =
+            prepared.address(&crate::http_request::argument_text::ObjectMembers::of(arguments), &[]);
         address.map(|address| String::from_utf8(address).unwrap()).map_err(|fault| fault.message.into_owned())
     };
     assert!(address(r#"{"x":".","y":"."}"#).is_err());

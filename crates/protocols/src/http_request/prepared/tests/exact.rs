@@ -33,7 +33,10 @@ fn check(place: ParameterPlace, style: ParameterStyle, rows: [[&str; 4]; 2]) {
         for (value, expect) in values.iter().zip(row) {
             let written = written(place, style, explode, value);
             if let Some(expect) = expect.strip_prefix('!') {
-                assert!(written.starts_with('!') && written.contains(expect), "{style:?} {explode} {value}: {written}");
+                assert!(
+                    written.starts_with('!') && written.contains(expect),
+                    "{style:?} {explode} {value}: {written}"
+                );
             } else {
                 assert_eq!(written, expect, "{place:?} {style:?}, explode {explode}, {value}");
             }
@@ -164,7 +167,8 @@ fn what_a_style_cannot_say_is_json_and_deep_objects_nest() {
 #[test]
 fn reserved_characters_stay_where_they_mean_nothing() {
     let all = json!(":/?#[]@!$&'()*+,;= %2F");
-    let reserved = |explode| OperationParameter { allow_reserved: true, explode, ..parameter(ParameterPlace::Query) };
+    let reserved =
+        |explode| OperationParameter { allow_reserved: true, explode, ..parameter(ParameterPlace::Query) };
     let address = |parameter, value: &Value| sent(parameter, value).unwrap().address;
     assert_eq!(address(reserved(true), &all), "/a?p=:/?%23%5B%5D@!$%26'()*%2B,;%3D%20%252F");
     assert_eq!(address(reserved(false), &json!(["a,b", "c"])), "/a?p=a%2Cb,c");

@@ -69,7 +69,6 @@ impl Reader {
         text.split(delimiter).map(|item| Value::from(self.text(item))).collect()
     }
 
-    /// `R,100,G,200`.
     fn flat_object(&self, text: &str, delimiter: &str) -> Value {
         let parts: Vec<&str> = text.split(delimiter).collect();
         let pairs = parts.chunks(2).map(|pair| (self.text(pair[0]), Value::from(self.text(pair[1]))));
@@ -108,12 +107,15 @@ impl Reader {
         let own = || text.strip_prefix("p=").or((text == "p").then_some("")).unwrap();
         match (self.kind, self.explode) {
             (Kind::Object, _) if self.style == ParameterStyle::DeepObject => {
-                let inner = |name: String| name.strip_prefix("p[").unwrap().strip_suffix(']').unwrap().to_owned();
+                let inner =
+                    |name: String| name.strip_prefix("p[").unwrap().strip_suffix(']').unwrap().to_owned();
                 let pairs = self.pairs(text, separator).into_iter();
                 Self::object_of(pairs.map(|(name, value)| (inner(name), value)).collect())
             }
             (Kind::Text, _) => self.text(own()).into(),
-            (Kind::List, true) => self.pairs(text, separator).into_iter().map(|(_, value)| Value::from(value)).collect(),
+            (Kind::List, true) => {
+                self.pairs(text, separator).into_iter().map(|(_, value)| Value::from(value)).collect()
+            }
             (Kind::Object, true) => Self::object_of(self.pairs(text, separator)),
             (Kind::List, false) => self.list(own(), delimiter),
             (Kind::Object, false) => self.flat_object(own(), delimiter),
@@ -124,8 +126,7 @@ impl Reader {
 /// What a server reads; none when there is nothing for it.
 fn read(parameter: &OperationParameter, kind: Kind, sent: &super::Sent) -> Option<Value> {
     let (style, place) = (parameter.style, parameter.place);
-    let reader =
-        Reader { style, explode: parameter.explode, kind, encoded: place != ParameterPlace::Header };
+    let reader = Reader { style, explode: parameter.explode, kind, encoded: place != ParameterPlace::Header };
     let text = match place {
         ParameterPlace::Path => sent.address.strip_prefix("/a/")?.strip_suffix("/b")?,
         ParameterPlace::Query => sent.address.strip_prefix("/a?")?,
@@ -154,7 +155,10 @@ fn may_be_refused(place: ParameterPlace, style: ParameterStyle, texts: &[String]
                 || any(&str::is_empty)
         }
         ParameterPlace::Header => any(&|text| {
-            !text.chars().all(|c| matches!(c, ' '..='~')) || text.contains([',', '=']) || text.trim() != text || text.is_empty()
+            !text.chars().all(|c| matches!(c, ' '..='~'))
+                || text.contains([',', '='])
+                || text.trim() != text
+                || text.is_empty()
         }),
         // A member without a name and a value.
         ParameterPlace::Query | ParameterPlace::Cookie if any(&str::is_empty) => true,
@@ -186,7 +190,8 @@ fn values() -> impl Strategy<Value = (Kind, Value, Vec<String>)> {
         list.prop_map(|items| (Kind::List, json!(items), items)),
         object.prop_map(|members| {
             let all = members.iter().flat_map(|(name, value)| [name.clone(), value.clone()]).collect();
-            let object: Map<String, Value> = members.into_iter().map(|(name, value)| (name, value.into())).collect();
+            let object: Map<String, Value> =
+                members.into_iter().map(|(name, value)| (name, value.into())).collect();
             (Kind::Object, Value::Object(object), all)
         }),
     ]
