@@ -123,6 +123,7 @@ fn inlined_schema(data: &[u8]) {
 
 fn document_examples() -> Vec<Vec<u8>> {
     examples(&[
+        r##"{"openrpc":"1.3.2","info":{"version":"1"},"methods":[{"name":"a","params":[{"name":"b","schema":{"$ref":"#/components/schemas/C"}},{"$ref":"#/methods/0/params/0"}],"result":{"schema":{"$ref":"#/a~1b"}}}],"components":{"schemas":{"C":{"items":{"$ref":"#/components/schemas/C"}}}}}"##,
         include_str!("../tests/it/opentool_documents/crud.json"),
         include_str!("../tests/it/opentool_documents/faulty.json"),
         r##"{"openworkflow":"1.0.0","info":{"title":"a","version":"1.0.0"},"workflow":{"start":{"function":"Kit.add","arguments":{"a":1},"results":{"sum":0},"next":"end"},"end":{"function":"Kit.add","arguments":{"a":"#/start/results/sum"},"results":{},"next":null}}}"##,

@@ -119,7 +119,8 @@ impl OperationSet {
         let mut query: Vec<(&str, Cow<'_, str>)> = Vec::new();
         match credentials {
             SentCredentials::All => {
-                let CarriedCredentials { headers: more, query: pairs, cookies } = carried(operation, call)?;
+                let CarriedCredentials { headers: more, query: pairs, cookies } =
+                    carried(&operation.credentials, call.grants())?;
                 headers.extend(more);
                 headers.extend(credential_headers(call)?);
                 add_cookie(&mut headers, &cookies);

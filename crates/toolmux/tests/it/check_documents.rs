@@ -98,3 +98,16 @@ fn a_byte_order_mark_is_no_fault() {
     let (code, out, err) = check(&format!("\u{feff}{document}"));
     assert_eq!((code, out.trim_end()), (Some(0), "it.json: a good OpenDyn document"), "{err}");
 }
+
+#[test]
+fn faults_of_an_openrpc_document_have_their_place() {
+    let method = json!({ "name": "add", "params": [{ "name": "a", "schema": { "type": "number" } }], "result": { "name": "r", "schema": {} } });
+    let document =
+        json!({ "openrpc": "1.3.2", "info": { "title": "t", "version": "1.0.0" }, "methods": [method] });
+    good(&document, "");
+    let (code, _, err) = check(
+        "{\"openrpc\": \"1.3.2\", \"info\": {\"version\": \"1\"}, \"methods\": [\n  {\"params\": []}]}",
+    );
+    assert_ne!(code, Some(0));
+    assert!(err.contains("it.json:2:3") && err.contains("`name` is missing at `$.methods[0].name`"), "{err}");
+}
