@@ -43,7 +43,8 @@ pub struct ToolRef {
 pub struct ToolIdError(String);
 
 impl ToolRef {
-    /// Reads an OXP tool id: `Toolkit.Tool[@version]`.
+    /// Reads an OXP tool id: `Toolkit.Tool[@version]`. The tool may be named as its source does where that name has
+    /// hyphens.
     pub fn id(text: &str) -> Result<Self, ToolIdError> {
         let error = || ToolIdError(text.to_owned());
         let (name, version) = match text.split_once('@') {
@@ -51,7 +52,8 @@ impl ToolRef {
             None => (text, None),
         };
         let (toolkit, tool) = name.split_once('.').ok_or_else(error)?;
-        if !is_plain(toolkit) || !is_plain(tool) {
+        let is_tool = tool.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
+        if !is_plain(toolkit) || !is_tool || tool.is_empty() {
             return Err(error());
         }
         Ok(ToolRef { toolkit: Some(toolkit.into()), tool: tool.into(), version })
@@ -126,6 +128,7 @@ mod tests {
         check_id("Calculator.Add", Some("Calculator.Add"));
         check_id("Calculator.Add@1", Some("Calculator.Add@1.0.0"));
         check_id("Calculator.Add@1.2.3", Some("Calculator.Add@1.2.3"));
+        check_id("Every.get-sum@1", Some("Every.get-sum@1.0.0"));
         for bad in ["Add", "A.B.C", ".B", "A.", "A.B@", "A.B@1.2", "A.B@x", "A B.C", "A.B@1@2", ""] {
             check_id(bad, None);
         }

@@ -20,9 +20,15 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
         .into_iter()
         .take(MOST_COMPARED)
         .map(|name| (likeness(&given, &name.to_ascii_lowercase()), name))
-        .filter(|(score, _)| *score >= 0.8)
+        .filter(|(score, name)| *score >= 0.8 && is_slip(&given, name))
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, name)| name)
+}
+
+/// Whether so few characters differ that a name is misspelt rather than another word.
+fn is_slip(given: &str, name: &str) -> bool {
+    let most = given.len().max(name.len()) / 3;
+    strsim::osa_distance(given, &name.to_ascii_lowercase()) <= most.max(1)
 }
 
 /// From 0 to 1. In a short name one slip weighs much, so one slip alone always counts as near.
@@ -51,5 +57,7 @@ mod tests {
     #[test]
     fn a_stranger_finds_nothing() {
         check("quux", None);
+        assert_eq!(nearest("openapi", ["opendyn", "opentool"]), None);
+        assert_eq!(nearest("tls", ["tools", "toolsets", "limits"]), None);
     }
 }

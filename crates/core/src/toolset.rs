@@ -1,13 +1,13 @@
 //! Toolsets: named selections of tools by pattern.
 
-use crate::names::ToolId;
+use crate::names::{ToolId, flat_name};
 
 /// A named selection of tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Toolset {
     /// The name callers are given.
     pub name: String,
-    /// Patterns over `Toolkit.tool`.
+    /// Patterns over `Toolkit.tool` or `Toolkit_tool`.
     pub tools: Vec<Pattern>,
 }
 
@@ -18,7 +18,7 @@ impl Toolset {
     }
 }
 
-/// A pattern over `Toolkit.tool`, where `*` stands for any text.
+/// A pattern over `Toolkit.tool` or `Toolkit_tool`, where `*` stands for any text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern(String);
 
@@ -38,10 +38,22 @@ impl Pattern {
         !self.0.contains('*')
     }
 
-    /// True when the tool fits, by its id or by the name its source gives it.
+    /// True when the tool fits, by its id, by the name its source gives it, or by its flat name with its toolkit.
     pub fn matches(&self, id: &ToolId, own: &str) -> bool {
-        let (toolkit, tool) = self.0.split_once('.').unwrap_or((&self.0, "*"));
-        fits(toolkit, &id.toolkit) && (fits(tool, &id.tool) || fits(tool, own))
+        let flat = |tool: &str| fits(&self.0, &flat_name(Some(&id.toolkit), tool));
+        match self.0.split_once('.') {
+            Some((toolkit, tool)) => fits(toolkit, &id.toolkit) && (fits(tool, &id.tool) || fits(tool, own)),
+            None => fits(&self.0, &id.toolkit) || flat(own) || flat(&id.tool),
+        }
+    }
+
+    /// True when a tool of this toolkit could fit.
+    pub fn may_fit(&self, toolkit: &str) -> bool {
+        if let Some((wanted, _)) = self.0.split_once('.') {
+            return fits(wanted, toolkit);
+        }
+        let (flat, start) = (format!("{toolkit}_"), self.0.split('*').next().unwrap_or_default());
+        fits(&self.0, toolkit) || start.starts_with(&flat) || (!self.is_exact() && flat.starts_with(start))
     }
 }
 
@@ -93,5 +105,31 @@ mod tests {
         check("Time.get-now", "Time", "get-now", true);
         check("Time.get_now", "Time", "get-now", true);
         check("Time.get_now", "Time", "get-then", false);
+    }
+
+    #[test]
+    fn a_tool_is_known_by_its_flat_name() {
+        check("Time_get-now", "Time", "get-now", true);
+        check("Time_get_now", "Time", "get-now", true);
+        check("Time_get*", "Time", "get-now", true);
+        check("Time_get-now", "Times", "get-now", false);
+        check("get-now", "Time", "get-now", false);
+    }
+
+    #[test]
+    fn a_pattern_that_can_fit_no_tool_of_a_toolkit_is_known() {
+        for (pattern, expect) in [
+            ("Math.pow", true),
+            ("M*.pow", true),
+            ("Math", true),
+            ("Math_pow", true),
+            ("Math_*", true),
+            ("*", true),
+            ("Maths.pow", false),
+            ("Mat_*", false),
+            ("pow", false),
+        ] {
+            assert_eq!(Pattern::new(pattern).may_fit("Math"), expect, "{pattern}");
+        }
     }
 }

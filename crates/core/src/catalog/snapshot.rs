@@ -9,12 +9,15 @@ use tokio::task::block_in_place;
 
 use super::entry::{Entry, SourceTools, Unserved, UnservedCause};
 use crate::call::Caller;
-use crate::names::ToolRef;
+use crate::names::{ToolRef, plain_name};
 use crate::sources::Naming;
 use crate::toolset::Toolset;
 
 /// From how many tools on a list of them takes long enough to delay others.
 const LARGE: usize = 1_000;
+
+/// The longest name that is looked for among aliases: what that costs grows faster than the name.
+const LONGEST_ALIAS: usize = 256;
 
 /// What is prepared, and for which toolsets.
 type PreparedKey = (&'static str, [Option<Arc<str>>; 2]);
@@ -58,20 +61,49 @@ impl Catalog {
     /// The tool a caller means, if there is one; whether it may call it is another question.
     pub fn find(&self, wanted: &ToolRef) -> Option<usize> {
         let versions = match &wanted.toolkit {
-            Some(toolkit) => self.by_id.get(toolkit)?.get(&wanted.tool)?,
-            None => {
-                let newest = *self.by_flat.get(&wanted.tool)?;
-                if wanted.version.is_none() {
-                    return Some(newest);
-                }
-                let id = &self.entries[newest].id;
-                self.by_id.get(&id.toolkit)?.get(&id.tool)?
-            }
+            Some(toolkit) => self.by_id.get(toolkit).and_then(|tools| tools.get(&wanted.tool)),
+            None => match self.by_flat.get(&wanted.tool) {
+                Some(&newest) if wanted.version.is_none() => return Some(newest),
+                Some(&newest) => self.versions_of(newest),
+                None => None,
+            },
         };
+        let versions = versions.or_else(|| self.versions_of(self.by_alias(wanted)?))?;
         match wanted.version {
             Some(version) => versions.iter().copied().find(|&i| self.entries[i].id.version == version),
             None => versions.last().copied(),
         }
+    }
+
+    fn versions_of(&self, place: usize) -> Option<&Vec<usize>> {
+        let id = &self.entries[place].id;
+        self.by_id.get(&id.toolkit)?.get(&id.tool)
+    }
+
+    /// A tool by another of its names: `Every.get-sum`, `Every.get_sum`, `Every_get-sum` and `Every_get_sum` are one
+    /// tool, over every protocol. Looked at only for a name that is nobody's id or flat name, so that no alias hides a
+    /// tool.
+    fn by_alias(&self, wanted: &ToolRef) -> Option<usize> {
+        if wanted.tool.len() > LONGEST_ALIAS {
+            return None;
+        }
+        let in_toolkit = |toolkit: &str, name: &str| {
+            let tools = self.by_id.get(toolkit)?;
+            let newest = |versions: &Vec<usize>| versions.last().copied();
+            let own = |place: &usize| *self.entries[*place].tool.name == *name;
+            let by_own = || tools.values().filter_map(newest).find(own);
+            let by_plain = || tools.get(plain_name(name).as_str()).and_then(newest);
+            tools.get(name).and_then(newest).or_else(by_own).or_else(by_plain)
+        };
+        if let Some(toolkit) = &wanted.toolkit {
+            return in_toolkit(toolkit, &wanted.tool);
+        }
+        if let Some((toolkit, name)) = wanted.tool.split_once('.') {
+            return in_toolkit(toolkit, name);
+        }
+        // Of every place where the toolkit could end.
+        let mut ends = wanted.tool.match_indices('_');
+        ends.find_map(|(end, _)| in_toolkit(&wanted.tool[..end], &wanted.tool[end + 1..]))
     }
 
     /// The entry at a place that [`Catalog::find`] gave.

@@ -21,6 +21,9 @@ use crate::outcome::{Outcome, Retry, ToolError};
 use crate::progress::Progress;
 use crate::refusal::Refusal;
 
+/// How many bytes of what a tool said when it failed are logged.
+const MOST_LOGGED: usize = 200;
+
 /// Runs a call. Dropping the future cancels the tool.
 pub(crate) async fn dispatch(
     gateway: &Arc<Gateway>,
@@ -48,13 +51,18 @@ pub(crate) async fn dispatch(
     let answer = if span.is_disabled() { run.await } else { run.instrument(span).await };
     drop(running);
     count(metrics, &answer, started.elapsed());
-    if let Ok(Outcome::Failed(ToolError {
-        message: Message { public, developer: Some(developer) }, ..
-    })) = &answer
-    {
-        tracing::info!(tool = %entry.flat, developer, "tool failed: {public}");
+    if let Ok(Outcome::Failed(error)) = &answer {
+        log_failure(call, &error.message);
     }
     answer
+}
+
+/// One line for each call whose tool ran and failed: of what it said, only the beginning.
+fn log_failure(call: &Call, Message { public, developer }: &Message) {
+    let line = public.lines().next().unwrap_or_default();
+    let line = &line[..line.floor_char_boundary(MOST_LOGGED)];
+    let (tool, caller, developer) = (&*call.entry.flat, call.caller.name(), developer.as_deref());
+    tracing::info!(tool, caller, developer, "tool failed: {line}");
 }
 
 async fn attempts(

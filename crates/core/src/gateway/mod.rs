@@ -137,6 +137,11 @@ impl Gateway {
         answer.inspect_err(|refusal| self.refused(refusal))
     }
 
+    /// Every check of a call; the tool does not run and nothing is recorded.
+    pub async fn dry_run(self: &Arc<Self>, caller: &Caller, request: Request) -> Result<(), Refusal> {
+        self.check(0, caller, request).await.map(drop)
+    }
+
     /// Counts a refusal and logs it.
     pub(crate) fn refused(&self, refusal: &Refusal) {
         self.metrics.refused(refusal.name());

@@ -41,6 +41,8 @@ pub struct Mount {
     pub(crate) coerces: bool,
     /// What its tools may be given beside what configuration names for each of them.
     pub(crate) allowlist: GrantAllowlist,
+    /// Tools that are not served, by the names that the source gives them.
+    pub(super) disabled_tools: Vec<String>,
     pub(crate) source: Arc<dyn Source>,
     pub(crate) reopen: Option<Reopen>,
     /// Under what its definitions are kept in the store, if they are.
@@ -75,6 +77,7 @@ impl Mount {
             naming,
             coerces: false,
             allowlist: GrantAllowlist { secrets: Vec::new(), providers },
+            disabled_tools: Vec::new(),
             source,
             reopen: None,
             definitions: None,
@@ -99,6 +102,12 @@ impl Mount {
         self
     }
 
+    /// Leaves out these tools, named as the source names them.
+    pub fn without_tools(mut self, names: Vec<String>) -> Self {
+        self.disabled_tools = names;
+        self
+    }
+
     /// Says how the source can be made anew, which is what reconnecting it does.
     pub fn reopened_by(mut self, reopen: Reopen) -> Self {
         self.reopen = Some(reopen);
@@ -120,6 +129,7 @@ impl Mount {
             Mount {
                 coerces: self.coerces,
                 allowlist: self.allowlist.clone(),
+                disabled_tools: self.disabled_tools.clone(),
                 definitions: self.definitions.clone(),
                 ..mount
             }

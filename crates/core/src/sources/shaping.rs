@@ -37,7 +37,8 @@ impl Mount {
     ) -> Vec<NamedTool<'a>> {
         let (mut names, mut listed) = (SourceNames::new(self.prefix()), HashSet::new());
         let mut tools = Vec::with_capacity(listing.tools.len());
-        for tool in &listing.tools {
+        let is_on = |tool: &&Tool| !self.disabled_tools.iter().any(|name| **name == *tool.name);
+        for tool in listing.tools.iter().filter(is_on) {
             if !listed.insert((&tool.name, tool.version)) {
                 let reason = "the source lists it twice; the first one is served";
                 unserved.push(self.unserved(&tool.name, reason));

@@ -129,7 +129,7 @@ fn may_bring(slot: &SourceSlot, wanted: &ToolRef) -> bool {
         (_, Definitions::Unknown, Some(wanted)) => wanted == toolkit,
         (_, Definitions::Unknown, None) => {
             *naming == Naming::Bare
-                || wanted.tool.strip_prefix(&**toolkit).is_some_and(|rest| rest.starts_with('_'))
+                || wanted.tool.strip_prefix(&**toolkit).is_some_and(|rest| rest.starts_with(['_', '.']))
         }
         (_, Definitions::Kept | Definitions::Listed, _) => false,
     }

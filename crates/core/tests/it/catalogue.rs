@@ -133,6 +133,39 @@ async fn tools_of_one_source_whose_names_become_one_are_all_served() {
 }
 
 #[tokio::test]
+async fn a_tool_is_found_by_each_of_its_names() {
+    let listed = ["get-sum", "a.list", "get-item", "get_item"].map(tool).into();
+    let gateway = gateway(Settings::default(), &Fixture::with(listed)).await;
+    let catalog = gateway.catalog();
+    for (own, names) in [
+        ("get-sum", &["Kit.get-sum", "Kit.get_sum", "Kit_get-sum", "Kit_get_sum", "Kit.get-sum@1"][..]),
+        ("a.list", &["Kit.a.list", "Kit.a_list", "Kit_a_list"]),
+        ("get-item", &["Kit.get-item", "Kit.get_item", "Kit_get-item"]),
+        ("get_item", &["Kit_get_item"]),
+    ] {
+        for name in names {
+            for wanted in [ToolRef::either(name), ToolRef::flat(name)] {
+                let found = catalog.find(&wanted).map(|place| &*catalog.entry(place).tool.name);
+                assert_eq!(found, Some(own), "{wanted:?}");
+            }
+        }
+    }
+    for name in ["get-sum", "Kits.get-sum", "Kit.get-sums", "Kit_", "_", "."] {
+        assert_eq!(catalog.find(&ToolRef::either(name)), None, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn tools_that_are_disabled_are_not_served() {
+    let gateway = gateway(Settings::default(), &Fixture::with(Vec::new())).await;
+    let source = Fixture::with(["run", "stop"].map(tool).into());
+    let mount = Mount::new("Other", "Other", Naming::Prefixed, source).without_tools(vec!["stop".to_owned()]);
+    gateway.sources().mount(mount);
+    gateway.sources().settled(LONG).await;
+    assert_eq!(names(&gateway), ["Other_run"]);
+}
+
+#[tokio::test]
 async fn names_that_differ_only_in_what_ids_forbid_are_not_versions_of_one_tool() {
     let listed = vec![versioned("get-item", "1.0.0"), versioned("get_item", "2.0.0")];
     let gateway = gateway(Settings::default(), &Fixture::with(listed)).await;
