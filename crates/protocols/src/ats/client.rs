@@ -13,6 +13,7 @@ use toolmux_http::client::{
 use toolmux_http::sse::{Decoder, TooLarge};
 use url::Url;
 
+use super::listing::{TaskPage, TaskSummary};
 use super::wire::{AtsTool, RefusalDocument, TaskDocument};
 
 /// The largest event.
@@ -168,6 +169,26 @@ impl AtsClient {
         let body = good(self.get(&["cancel", task], HeaderMap::new()).await?).await?.body().await?;
         let cancelled: Result<Cancelled, _> = serde_json::from_slice(&body);
         cancelled.map(|cancelled| cancelled.data).map_err(|error| AtsError::NotAts(error.to_string()))
+    }
+
+    /// A page of the caller's tasks, newest first and older than `before`, and what to name for the next page. Only
+    /// toolmux has it.
+    pub async fn tasks(&self, before: Option<&str>) -> Result<(Vec<TaskSummary>, Option<String>), AtsError> {
+        let mut url = self.url(&["tasks"]);
+        if let Some(before) = before {
+            url.query_pairs_mut().append_pair("before", before);
+        }
+        let answer = self.http.send(Method::GET, &url, self.headers.clone(), "").await?;
+        let body = good(answer).await?.body().await?;
+        let page: TaskPage =
+            serde_json::from_slice(&body).map_err(|error| AtsError::NotAts(error.to_string()))?;
+        Ok((page.tasks, page.next))
+    }
+
+    /// A task as it is now. Only toolmux has it.
+    pub async fn task(&self, task: &str) -> Result<TaskSummary, AtsError> {
+        let body = good(self.get(&["tasks", task], HeaderMap::new()).await?).await?.body().await?;
+        serde_json::from_slice(&body).map_err(|error| AtsError::NotAts(error.to_string()))
     }
 
     async fn get(&self, path: &[&str], more: HeaderMap) -> Result<Answer, AtsError> {

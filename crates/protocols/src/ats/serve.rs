@@ -14,7 +14,7 @@ use toolmux_http::serve::{
 };
 
 use super::follow::{document, stream};
-use super::wire;
+use super::{listing, wire};
 
 pub(crate) const SERVED: Served = Served {
     name: "ATS",
@@ -38,6 +38,8 @@ fn routes() -> Routes {
         .get("/get_tool/{agent}", Access::Callers, tools_of)
         .post("/call_tool/{tool}", Access::Callers, call)
         .get("/callback/{task}", Access::Callers, callback)
+        .get("/tasks", Access::Callers, listing::tasks)
+        .get("/tasks/{task}", Access::Callers, listing::task)
         .get("/cancel/{task}", Access::Callers, cancel)
         .post("/cancel/{task}", Access::Callers, cancel)
 }

@@ -1,5 +1,7 @@
 //! Commands as tools.
 
+mod ended;
+mod settings;
 mod source;
 mod template;
 

@@ -40,6 +40,7 @@ pub struct ModelClient {
     url: Url,
     headers: HeaderMap,
     model: String,
+    system: Option<String>,
     /// How the conversation is written.
     pub vendor: &'static Vendor,
 }
@@ -68,7 +69,13 @@ impl ModelClient {
             address.set_path(&format!("{base}{version}/{path}"));
         }
         let headers = headers(vendor, key).ok_or_else(wrong)?;
-        Ok(ModelClient { http, url: address, headers, model: model.to_owned(), vendor })
+        Ok(ModelClient { http, url: address, headers, model: model.to_owned(), system: None, vendor })
+    }
+
+    /// The same with what the model is told before the conversation.
+    pub fn system(mut self, system: Option<String>) -> Self {
+        self.system = system;
+        self
     }
 
     /// Asks; shows text as it comes; gives the whole answer.
@@ -102,6 +109,13 @@ impl ModelClient {
 
     fn body(&self, messages: &[Value], tools: &Value) -> Value {
         let mut body = json!({ "model": self.model, "messages": messages, "stream": true });
+        if let Some(system) = &self.system {
+            if self.vendor.name == ANTHROPIC.name {
+                body["system"] = json!(system);
+            } else if let Value::Array(all) = &mut body["messages"] {
+                all.insert(0, json!({ "role": "system", "content": system }));
+            }
+        }
         if tools.as_array().is_some_and(|tools| !tools.is_empty()) {
             body["tools"] = tools.clone();
         }

@@ -97,6 +97,7 @@ pub struct OxpClient {
     base: Url,
     headers: HeaderMap,
     patience: Patience,
+    on_wait: Option<fn(&str, Duration)>,
     form: OnceLock<Form>,
 }
 
@@ -109,7 +110,14 @@ impl OxpClient {
         headers.insert(OXP_VERSION_HEADER, HeaderValue::from_static(OXP_VERSION));
         headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        Ok(OxpClient { http, base, headers, patience: Patience::default(), form: OnceLock::new() })
+        Ok(OxpClient {
+            http,
+            base,
+            headers,
+            patience: Patience::default(),
+            on_wait: None,
+            form: OnceLock::new(),
+        })
     }
 
     /// The same with a key, or a token, on every request.
@@ -133,6 +141,12 @@ impl OxpClient {
     /// The same with other patience.
     pub fn patience(mut self, patience: Patience) -> Self {
         self.patience = patience;
+        self
+    }
+
+    /// The same, and tells why a call is tried again because the server said so, and how long that is waited for.
+    pub fn on_wait(mut self, tell: fn(&str, Duration)) -> Self {
+        self.on_wait = Some(tell);
         self
     }
 
@@ -187,6 +201,9 @@ impl OxpClient {
             let pause = asked.unwrap_or(self.patience.pause * 2u32.saturating_pow(attempt - 1));
             if attempt >= self.patience.attempts || pause > self.patience.longest_pause {
                 return answered;
+            }
+            if let (Some(tell), Some(why)) = (self.on_wait, wait_reason(&answered)) {
+                tell(&why, pause);
             }
             tokio::time::sleep(jittered(pause)).await;
             attempt += 1;
@@ -316,6 +333,15 @@ fn authenticate(headers: &mut HeaderMap, key: &Secret) -> Option<()> {
 fn jittered(pause: Duration) -> Duration {
     let share = f64::from(Uuid::new_v4().as_fields().0) / f64::from(u32::MAX);
     pause.mul_f64(1.0 + share / 4.0)
+}
+
+/// Why a server wants a call to be tried later, in its words.
+fn wait_reason(answered: &Result<Answered, OxpError>) -> Option<String> {
+    match answered {
+        Ok(Answered { outcome: Outcome::Failed(error), .. }) => Some(error.message.public.clone()),
+        Err(OxpError::Refused(refusal)) => Some(refusal.message().public),
+        Ok(_) | Err(_) => None,
+    }
 }
 
 fn not_oxp(StatusAnswer { status, retry_after }: StatusAnswer, what: impl ToString) -> OxpError {
