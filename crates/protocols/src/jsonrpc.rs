@@ -9,6 +9,7 @@ use toolmux_core::json_text::read_object;
 /// A request, read without looking into its parameters. The `jsonrpc` member is not checked: a public SDK
 /// writes "2.0.0".
 #[derive(Debug, Deserialize)]
+#[serde(expecting = "an object")]
 pub struct RequestEnvelope<'a> {
     /// What is asked.
     #[serde(borrow)]
@@ -32,6 +33,7 @@ pub struct Response<'a> {
 
 /// What went wrong.
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(expecting = "an object")]
 pub struct Error<'a> {
     /// A number whose meaning the protocol gives.
     pub code: i64,

@@ -45,6 +45,7 @@ pub(super) const ROOTS: &str = "roots/list";
 
 /// The members of any request's parameters that we act on.
 #[derive(Debug, Default, Deserialize)]
+#[serde(expecting = "an object")]
 pub(super) struct Params<'a> {
     #[serde(borrow, default)]
     pub(super) name: Option<Cow<'a, str>>,
@@ -68,6 +69,7 @@ pub(super) struct Params<'a> {
 
 /// How 2025-11-25 asks for a task.
 #[derive(Debug, Deserialize)]
+#[serde(expecting = "an object")]
 pub(super) struct TaskAsked {
     /// For how many milliseconds it is to be kept.
     #[serde(default)]
@@ -76,6 +78,7 @@ pub(super) struct TaskAsked {
 
 /// The members of `_meta` that we act on.
 #[derive(Debug, Default, Deserialize)]
+#[serde(expecting = "an object")]
 pub(super) struct Meta<'a> {
     #[serde(borrow, default, rename = "io.modelcontextprotocol/protocolVersion")]
     pub(super) version: Option<Cow<'a, str>>,
@@ -156,6 +159,7 @@ impl Capabilities {
 }
 
 #[derive(Default, Deserialize)]
+#[serde(expecting = "an object")]
 struct Kinds<'a> {
     #[serde(borrow, default)]
     elicitation: Option<&'a RawValue>,

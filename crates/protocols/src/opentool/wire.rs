@@ -127,6 +127,7 @@ pub(super) fn update_event(id: &RawValue, update: Update) -> Bytes {
 
 /// What the parts of a stream are together.
 #[derive(Serialize, Deserialize)]
+#[serde(expecting = "an object")]
 pub(super) struct Parts {
     pub(super) parts: Vec<RawJson>,
 }

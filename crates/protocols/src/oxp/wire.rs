@@ -41,6 +41,7 @@ pub(super) struct Decoded {
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 #[serde(deny_unknown_fields)]
 struct CallToolRequest<'a> {
     #[serde(borrow, default)]
@@ -64,6 +65,7 @@ struct CallToolRequest<'a> {
 
 /// The older form read on its own, for bodies with members beside the request that we do not know.
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 struct Envelope<'a> {
     #[serde(borrow, default, rename = "$schema")]
     schema: Option<Cow<'a, str>>,
@@ -72,6 +74,7 @@ struct Envelope<'a> {
 }
 
 #[derive(Default, Deserialize)]
+#[serde(expecting = "an object")]
 #[serde(default)]
 struct Context {
     authorization: Option<Vec<Token>>,
@@ -80,12 +83,14 @@ struct Context {
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 struct Token {
     id: String,
     token: String,
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 struct NamedSecret {
     id: String,
     value: String,

@@ -1,7 +1,7 @@
 //! Our OXP client and source against our own server, and against servers of the older form.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Router;
@@ -91,13 +91,21 @@ async fn a_dead_server_is_unavailable() {
 
 #[tokio::test]
 async fn a_failure_worth_retrying_is_retried_a_bounded_number_of_times() {
+    static WAITS: Mutex<Vec<String>> = Mutex::new(Vec::new());
     let source = Scripted::new();
     let server = Server::start(Settings::default(), source.clone()).await;
     let quick = Patience { longest_pause: Duration::from_millis(100), ..Patience::default() };
-    let answered = client(&server.base).call(&ToolCall::new("Kit.Stumble", &json!({}))).await.expect("ran");
+    let telling =
+        client(&server.base).on_wait(|why, _| WAITS.lock().expect("nobody panics").push(why.to_owned()));
+    let answered = telling.call(&ToolCall::new("Kit.Stumble", &json!({}))).await.expect("ran");
     let Outcome::Failed(error) = answered.outcome else { panic!("it must fail") };
     assert_eq!(error.prompt.as_deref(), Some("ids: doorbell42,doorbell84"));
     assert_eq!(source.runs(), 3);
+    assert_eq!(
+        *WAITS.lock().expect("nobody panics"),
+        [error.message.public.as_str(); 2],
+        "each wait is told"
+    );
     let hasty = client(&server.base).patience(quick);
     hasty.call(&ToolCall::new("Kit.Stumble", &json!({}))).await.expect("ran");
     assert_eq!(source.runs(), 4, "a pause that is too long is not waited for");
