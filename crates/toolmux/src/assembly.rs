@@ -122,7 +122,7 @@ fn mount(source: &SourceConfig) -> anyhow::Result<Mount> {
     let again = source.clone();
     let reopen = move || again.open().map_err(|error| Message::public(error.to_string()));
     let mount = Mount::new(&source.name, &source.toolkit, source.naming, opened);
-    let mount = mount.allowing(source.allowlist.clone());
+    let mount = mount.allowing(source.allowlist.clone()).without_tools(source.disabled_tools.clone());
     let mount = mount.reopened_by(Arc::new(reopen)).kept_by(source.digest());
     Ok(if source.coerce { mount.coercing() } else { mount })
 }

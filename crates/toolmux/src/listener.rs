@@ -306,7 +306,8 @@ async fn nowhere(State(web): State<Arc<Web>>, request: Request<Body>) -> Respons
         return message(StatusCode::UNAUTHORIZED, &refusal.message().public);
     }
     let known: Vec<&str> = served().map(|served| served.path).collect();
-    let what = format!("there is nothing at `{}`; try {}", request.uri().path(), known.join(", "));
+    let (path, known) = (request.uri().path(), known.join(", "));
+    let what = format!("there is nothing at `{path}`; try {known}, each also below /sets/{{toolset}}");
     message(StatusCode::NOT_FOUND, &what)
 }
 

@@ -1,5 +1,5 @@
-//! Follows the configuration file: on SIGHUP, when a caller resets, and when the file or one that a secret is kept in
-//! changes, it is read again. A file that cannot be used is reported, and what runs goes on.
+//! Follows the configuration file: on SIGHUP, when a caller resets, and when the file, one that a secret is kept in or
+//! one that it imports changes, it is read again. A file that cannot be used is reported, and what runs goes on.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -202,10 +202,7 @@ impl<'a> Follower<'a> {
 }
 
 fn located(fault: ConfigFault) -> anyhow::Error {
-    match &fault.hint {
-        Some(hint) => anyhow::anyhow!("{} (hint: {hint})", fault.located()),
-        None => anyhow::anyhow!(fault.located()),
-    }
+    anyhow::anyhow!(fault.summary())
 }
 
 #[cfg(test)]

@@ -1,21 +1,21 @@
-//! The files that secrets and certificates of a configuration are kept in, and what tells one state of them from
-//! another: a key that is replaced in its file must stop working.
+//! The files that a configuration is read with: those its secrets and certificates are kept in and those it imports; and
+//! what tells one state of them from another. A key that is replaced in its file must stop working.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::config::{SecretLocation, fingerprint_of, kept_secrets};
+use crate::config::{SecretLocation, fingerprint_of, imported_files, kept_secrets};
 
-/// A file that a secret or a certificate is kept in.
+/// A file that a secret or a certificate is kept in, or that is imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SecretFile {
     path: PathBuf,
-    /// The source that it is for.
+    /// The source that it is for; none for what is not of one source.
     source: Option<String>,
 }
 
-/// One state of a configuration and of the files of its secrets.
+/// One state of a configuration and of the files it is read with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     config: FileStamp,
@@ -50,7 +50,10 @@ pub(crate) fn secret_files(config: &Path) -> Vec<SecretFile> {
     let secrets = kept_secrets(&text, folder).into_iter();
     let secrets =
         secrets.filter_map(|secret| Some(SecretFile { path: file(&secret.kept)?, source: secret.source }));
-    secrets.chain(certificate_files(&text, folder)).collect()
+    // Sources that changed in an imported file differ from those that run, so that none has to be named here.
+    let imported = imported_files(&text).into_iter();
+    let imported = imported.map(|file| SecretFile { path: folder.join(file), source: None });
+    secrets.chain(imported).chain(certificate_files(&text, folder)).collect()
 }
 
 /// The files of certificates that a configuration names: those of the listener, of callers and of sources.

@@ -53,6 +53,11 @@ struct Addition {
 
 impl Add {
     pub(super) async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
+        if !self.config.exists() {
+            let failure = Failure::no_file(&self.config);
+            let name = self.config.display();
+            return Err(failure.hint_more(format!("`toolmux init {name}` writes a new configuration")));
+        }
         let config = Config::load(&self.config)?;
         let Named::Sources(mut found) = detect(&self.words, &self.command, Naming::Prefixed).await? else {
             return Err(Failure::refused(anyhow::anyhow!(
@@ -68,8 +73,9 @@ impl Add {
         }
         let (mut additions, mut added) = (Vec::new(), Vec::new());
         for found in &found {
+            let answered = answered(found, terminal).await?;
             note(&format!("found {}: {}", found.named, found.what));
-            added.extend(answered(found, terminal).await?);
+            added.extend(answered);
             additions.push(addition(found, folder(&self.config))?);
         }
         self.append(&additions)?;
@@ -83,7 +89,7 @@ impl Add {
         let Some(name) = &self.name else { return Ok(()) };
         let refuse = |what: String| Err(Failure::refused(anyhow::anyhow!(what)));
         if !is_plain(name) {
-            return refuse(format!("`{name}` has characters other than letters, digits and _"));
+            return refuse(format!("`{name}` has characters other than ASCII letters, digits and _"));
         }
         match found {
             [Found { sources, imported: None, .. }] => {

@@ -9,22 +9,23 @@ use serde_json::{Map, Value};
 use tokio::time::timeout;
 use toolmux_core::arguments::Arguments;
 use toolmux_core::call::Request;
-use toolmux_core::gateway::Gateway;
-use toolmux_core::memory::MemoryStore;
+use toolmux_core::gateway::{Credential, Gateway};
 use toolmux_core::names::{ToolRef, flat_name, plain_name};
 use toolmux_core::nearest::nearest;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::Refusal;
+use toolmux_core::schema::Schema;
 use toolmux_protocols::oxp::{OxpTool, ToolCall};
 
+use super::assembling::assembled;
 use super::closing::closing;
 use super::connecting::there;
 use super::failure::Failure;
+use super::needed::only_needed;
 use super::progress::follow;
 use super::remote::{GRACE, KeyOptions, Remote, unasked};
-use super::terminal::{Terminal, print_line};
-use crate::assembly::Assembly;
+use super::terminal::{Terminal, note, print_line};
 use crate::config::Config;
 use crate::signals;
 
@@ -56,6 +57,9 @@ pub(super) struct CallTool {
     /// Do not wait: print the id of the task, for `toolmux follow`.
     #[arg(long, requires = "url")]
     background: bool,
+    /// Check the call and run nothing. At a running server only what it lists is checked: the name and the arguments.
+    #[arg(long, conflicts_with = "background")]
+    dry_run: bool,
     #[command(flatten)]
     key: KeyOptions,
 }
@@ -64,20 +68,31 @@ impl CallTool {
     pub(super) async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
         match &self.url {
             Some(url) => self.ask(&Remote::new(url, &self.key)?, terminal).await,
-            None => print(self.run_here(terminal).await?),
+            None => self.run_here(terminal).await,
         }
     }
 
-    async fn run_here(&self, terminal: &Terminal) -> Result<Outcome, Failure> {
-        let config = Config::load(&self.config)?.without_callers();
-        let assembly = Assembly::new(&config, Arc::new(MemoryStore::default()))?;
+    async fn run_here(&self, terminal: &Terminal) -> Result<ExitCode, Failure> {
         let tool = ToolRef::either(&self.tool);
+        let config = only_needed(Config::load(&self.config)?.without_callers(), vec![tool.clone()]);
+        let assembly = assembled(&config, Some(&self.config))?;
         let gateway = &assembly.gateway;
         let calling = async {
             there(gateway, &config.sources, &tool, terminal).await;
-            self.answer(gateway, tool.clone(), terminal).await
+            if self.dry_run {
+                return self.check(gateway, tool.clone()).await;
+            }
+            print(self.answer(gateway, tool.clone(), terminal).await?)
         };
         closing(gateway, calling).await
+    }
+
+    /// All checks of a call; nothing runs.
+    async fn check(&self, gateway: &Arc<Gateway>, tool: ToolRef) -> Result<ExitCode, Failure> {
+        let arguments = self.arguments(&schema(gateway, &tool))?;
+        let caller = gateway.admit(Credential::None, None)?;
+        gateway.dry_run(&caller, Request::new(tool, arguments)).await?;
+        Ok(would_run())
     }
 
     /// Asks a running server: over OXP, whose values are exactly the tool's; as a task, where somebody watches
@@ -92,6 +107,10 @@ impl CallTool {
             return Err(Refusal::UnknownTool { tool: self.tool.clone(), nearest, developer: None }.into());
         };
         let arguments = self.arguments(found.input.value())?;
+        if self.dry_run {
+            check_arguments(&found.input, &arguments)?;
+            return Ok(would_run());
+        }
         let id = ToolRef {
             toolkit: Some(found.toolkit.as_str().into()),
             tool: found.tool.as_str().into(),
@@ -122,7 +141,7 @@ impl CallTool {
         terminal: &Terminal,
     ) -> Result<Outcome, Failure> {
         let arguments = self.arguments(&schema(gateway, &tool))?;
-        let caller = gateway.admit(toolmux_core::gateway::Credential::None, None)?;
+        let caller = gateway.admit(Credential::None, None)?;
         let (progress, updates) = Progress::channel();
         let calling = async {
             let answer = gateway.call(&caller, Request::new(tool, arguments), &progress).await;
@@ -152,6 +171,18 @@ pub(super) fn print(outcome: Outcome) -> Result<ExitCode, Failure> {
         }
         Outcome::Failed(error) => Err(Failure::tool(&error.message.public)),
     }
+}
+
+/// The arguments against the schema that a server lists. It may know of more that is wrong.
+fn check_arguments(schema: &Schema, arguments: &Arguments) -> Result<(), Failure> {
+    let Ok(validator) = schema.compile() else { return Ok(()) };
+    let parameters = validator.faults(arguments.value(), arguments.text().get().len());
+    if parameters.is_empty() { Ok(()) } else { Err(Refusal::Invalid { parameters }.into()) }
+}
+
+fn would_run() -> ExitCode {
+    note("the call passes every check; nothing was run (--dry-run)");
+    ExitCode::SUCCESS
 }
 
 /// Calls a tool as a task and follows it; nothing where a server has no tasks. When a signal ends this program, the
@@ -185,26 +216,32 @@ async fn watched(
     }
 }
 
-/// Whether a tool over there is meant, by its id or by its flat name.
+/// Whether a tool over there is meant, by any of its names. A server may serve the names of its sources bare.
 fn is_meant(wanted: &ToolRef, listed: &OxpTool) -> bool {
-    match &wanted.toolkit {
-        Some(toolkit) => **toolkit == *listed.toolkit && *wanted.tool == *listed.tool,
-        // A server may serve the names of its sources bare.
-        None => {
-            *wanted.tool == *flat_name(Some(&listed.toolkit), &listed.tool)
-                || plain_name(&wanted.tool) == *listed.tool
-        }
+    let is = |toolkit: &str, tool: &str| toolkit == listed.toolkit && plain_name(tool) == listed.tool;
+    if let Some(toolkit) = &wanted.toolkit {
+        return is(toolkit, &wanted.tool);
     }
+    let flat = flat_name(Some(&listed.toolkit), &listed.tool);
+    wanted.tool.split_once('.').is_some_and(|(toolkit, tool)| is(toolkit, tool))
+        || plain_name(&wanted.tool) == plain_name(&flat)
+        || plain_name(&wanted.tool) == listed.tool
 }
 
 /// Arguments of the form name=value, each read as the type that the schema wants.
 pub(super) fn named(arguments: &[String], schema: &Value) -> Result<Map<String, Value>, Failure> {
-    let pair = |argument: &String| match argument.split_once('=') {
-        Some((name, text)) => Ok((name.to_owned(), typed(text, &schema["properties"][name]))),
-        None => Err(Failure::refused(anyhow::anyhow!("`{argument}` is not of the form name=value"))
-            .hint("write name=value for each argument, or --json '{…}' for all")),
-    };
-    arguments.iter().map(pair).collect()
+    let mut named = Map::new();
+    for argument in arguments {
+        let (name, text) = argument.split_once('=').ok_or_else(|| {
+            Failure::refused(anyhow::anyhow!("`{argument}` is not of the form name=value"))
+                .hint("write name=value for each argument, or --json '{…}' for all")
+        })?;
+        if named.insert(name.to_owned(), typed(text, &schema["properties"][name])).is_some() {
+            return Err(Failure::refused(anyhow::anyhow!("`{name}` is given twice"))
+                .hint(format!("write a list as JSON: '{name}=[1, 2]'")));
+        }
+    }
+    Ok(named)
 }
 
 /// What a tool takes.

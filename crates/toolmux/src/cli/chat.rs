@@ -1,7 +1,7 @@
 //! `toolmux chat`: a conversation with a model that calls the tools of a configuration.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,16 +10,18 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use toolmux_core::call::Caller;
 use toolmux_core::gateway::{Credential, Gateway};
-use toolmux_core::memory::MemoryStore;
+use toolmux_core::requirements::GrantAllowlist;
 use toolmux_core::secret::Secret;
+use toolmux_core::sources::{Naming, SourceStatus};
 use toolmux_http::client::{HttpClient, HttpLimits};
 use toolmux_protocols::model::{ModelClient, run, tools};
 
+use super::assembling::assembled;
 use super::closing::closing;
-use super::failure::Failure;
+use super::failure::{Failure, whole};
+use super::remote::{KEY_ENV, check_address};
 use super::terminal::note;
-use crate::assembly::Assembly;
-use crate::config::Config;
+use crate::config::{Config, SourceConfig};
 use crate::printable::printable;
 
 /// How long sources get to list their tools.
@@ -28,6 +30,10 @@ const LISTING_TIMEOUT: Duration = Duration::from_secs(30);
 const MOST_TURNS: usize = 32;
 
 /// Talk to a model that calls the tools of a configuration.
+///
+/// With --url the tools are those of a running server.
+///
+/// Example: toolmux chat "What time is it?" --model-url http://127.0.0.1:8080 --model qwen3 --url http://127.0.0.1:9627
 ///
 /// Example: toolmux chat "What is 2 to the 10th?" --model-url http://127.0.0.1:8080 --model qwen3
 #[derive(clap::Args)]
@@ -43,22 +49,37 @@ pub(super) struct Chat {
     /// The API of the endpoint, if its address does not show it.
     #[arg(long, value_parser = ["anthropic", "openai"])]
     vendor: Option<String>,
-    /// The environment variable that has the key.
+    /// The environment variable that has the key of the model.
     #[arg(long, value_name = "NAME")]
     key_env: Option<String>,
+    /// What the model is told before the conversation.
+    #[arg(long, value_name = "TEXT")]
+    system: Option<String>,
     /// The configuration that has the tools.
     #[arg(long, default_value = "toolmux.toml")]
     pub(super) config: PathBuf,
+    /// A running server that has the tools, instead of a configuration. Its key is in the environment variable
+    /// TOOLMUX_KEY, or in the file of --key-file.
+    #[arg(long, conflicts_with = "config")]
+    url: Option<String>,
+    /// The file that holds the key of that server.
+    #[arg(long, value_name = "FILE", requires = "url")]
+    key_file: Option<PathBuf>,
 }
 
 impl Chat {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
         let client = self.client()?;
-        let config = Config::load(&self.config)?.without_callers();
-        let assembly = Assembly::new(&config, Arc::new(MemoryStore::default()))?;
+        let config = match &self.url {
+            Some(url) => Config::of_sources(vec![running_server(url, self.key_file.as_deref())?])?,
+            None => Config::load(&self.config)?.without_callers(),
+        };
+        let assembly =
+            assembled(&config, Some(&self.config).filter(|_| self.url.is_none()).map(PathBuf::as_path))?;
         let gateway = &assembly.gateway;
         let talking = async {
             gateway.sources().settled(LISTING_TIMEOUT).await;
+            refuse_silent_server(gateway, self.url.as_deref())?;
             self.talk(&client, gateway).await
         };
         closing(gateway, talking).await?;
@@ -80,7 +101,8 @@ impl Chat {
         };
         let (http, vendor) = (HttpClient::new(HttpLimits::default()), self.vendor.as_deref());
         let key = key.map(Secret::new);
-        ModelClient::new(http, &self.model_url, &self.model, vendor, key.as_ref()).map_err(Failure::refused)
+        let client = ModelClient::new(http, &self.model_url, &self.model, vendor, key.as_ref());
+        Ok(client.map_err(Failure::refused)?.system(self.system.clone()))
     }
 
     async fn talk(&self, client: &ModelClient, gateway: &Arc<Gateway>) -> Result<(), Failure> {
@@ -96,6 +118,47 @@ impl Chat {
             }
         }
         Ok(())
+    }
+}
+
+/// A running server as the only source of tools, under the names that it serves.
+fn running_server(url: &str, key_file: Option<&Path>) -> Result<SourceConfig, Failure> {
+    check_address(url)?;
+    let mut table = json!({ "url": url });
+    if let Some(file) = key_file {
+        if !file.is_file() {
+            return Err(Failure::no_file(file));
+        }
+        table["key"] = json!({ "file": file });
+    } else if std::env::var_os(KEY_ENV).is_some() {
+        table["key"] = json!({ "env": KEY_ENV });
+    }
+    Ok(SourceConfig {
+        name: "server".to_owned(),
+        toolkit: "server".to_owned(),
+        naming: Naming::Bare,
+        coerce: false,
+        allowlist: GrantAllowlist::default(),
+        kind: "ats",
+        table,
+        folder: PathBuf::from("."),
+        disabled_tools: Vec::new(),
+    })
+}
+
+/// A server that was named has to answer: without its tools the conversation is not the one that was meant.
+fn refuse_silent_server(gateway: &Gateway, url: Option<&str>) -> Result<(), Failure> {
+    let failing = gateway.sources().reports().into_iter().find_map(|source| match source.status {
+        SourceStatus::Failing(message) => Some(whole(&message)),
+        SourceStatus::Connecting => Some("it did not list its tools in time".to_owned()),
+        SourceStatus::Ready => None,
+    });
+    match (url, failing) {
+        (Some(url), Some(why)) => {
+            Err(Failure::refused(anyhow::anyhow!("no tools were found at `{url}`: {why}"))
+                .hint("is the server running, and is its key right? export TOOLMUX_KEY, or --key-file FILE"))
+        }
+        _ => Ok(()),
     }
 }
 

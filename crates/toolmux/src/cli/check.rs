@@ -13,9 +13,12 @@ use toolmux_core::plural::counted;
 use super::failure::{Failure, REFUSED};
 use super::origin::CONFIG;
 use super::terminal::{note, print_line};
-use crate::config::{Config, ConfigFault};
+use crate::config::{ConfigFault, Judgement, judge};
 
 /// Check configurations and documents without serving them.
+///
+/// Refuses what `toolmux serve` would refuse, all faults at once. Starts nothing and connects to nothing. A secret
+/// whose environment variable is not set is only a warning.
 ///
 /// Example: toolmux check toolmux.toml
 #[derive(clap::Args)]
@@ -33,12 +36,24 @@ impl Check {
         let (mut good, mut told) = (true, Vec::new());
         for file in &self.files {
             let name = file.display().to_string();
-            match check(file) {
-                Ok(what) if self.json => told.push(json!({ "file": name, "good": true, "what": what })),
+            let (verdict, warnings) = check(file);
+            for warning in &warnings {
+                note(warning);
+            }
+            match verdict {
+                Ok(what) if self.json => {
+                    told.push(json!({ "file": name, "good": true, "what": what, "warnings": warnings }));
+                }
                 Ok(what) => print_line(&format!("{name}: {what}")),
                 Err(failure) => {
                     good = false;
-                    told.push(json!({ "file": name, "good": false, "what": failure.to_string() }));
+                    told.push(json!({
+                        "file": name,
+                        "good": false,
+                        "what": failure.to_string(),
+                        "faults": failure.all(),
+                        "warnings": warnings,
+                    }));
                     failure.report();
                 }
             }
@@ -50,21 +65,27 @@ impl Check {
     }
 }
 
-fn check(file: &Path) -> Result<String, Failure> {
+/// What a file is, or what is wrong with it; and what is worth a warning.
+fn check(file: &Path) -> (Result<String, Failure>, Vec<String>) {
     if file.extension().is_some_and(|extension| extension == "json") {
-        return check_document(file);
+        return (check_document(file), Vec::new());
     }
-    let config = Config::load(file)?;
-    if let Some(fault) = config.opening_fault(file) {
-        return Err(fault.into());
-    }
-    for fault in config.idle_tools(file) {
-        note(&format!("{} (warning)", fault.located()));
-        if let Some(hint) = &fault.hint {
-            note(&format!("  hint: {hint}"));
-        }
-    }
-    Ok(format!("a good configuration with {}", counted(config.sources.len(), "source")))
+    let Judgement { sources, faults, warnings } = match judge(file) {
+        Ok(judgement) => judgement,
+        Err(fault) => return (Err(fault.into()), Vec::new()),
+    };
+    let warnings: Vec<String> =
+        warnings.iter().map(|warning| format!("warning: {}", warning.summary())).collect();
+    let verdict = match (faults, warnings.len()) {
+        (Some(faults), _) => Err(faults.into()),
+        (None, 0) => Ok(format!("a good configuration with {}", counted(sources, "source"))),
+        (None, count) => Ok(format!(
+            "a good configuration with {} and {}",
+            counted(sources, "source"),
+            counted(count, "warning")
+        )),
+    };
+    (verdict, warnings)
 }
 
 /// A document is of the kind whose member it has.

@@ -6,8 +6,8 @@ use serde_json::Value;
 use toolmux_core::gateway::Gateway;
 use toolmux_core::names::ToolRef;
 use toolmux_core::sources::SourceStatus;
-use toolmux_protocols::workflow::calls;
 
+use super::needed::steps_of;
 use super::terminal::Terminal;
 use crate::config::SourceConfig;
 
@@ -66,13 +66,8 @@ fn steps(gateway: &Gateway, sources: &[SourceConfig], tool: &ToolRef) -> Vec<Too
     let catalog = gateway.catalog();
     let Some(place) = catalog.find(tool) else { return Vec::new() };
     let name = catalog.entry(place).source();
-    let source = sources.iter().find(|source| source.name == name && source.kind == "workflow");
-    let text = source.and_then(|source| match source.table.get("document")? {
-        // A document that cannot be read is reported by its source.
-        Value::String(file) => std::fs::read_to_string(source.folder.join(file)).ok(),
-        document => Some(document.to_string()),
-    });
-    text.map(|text| calls(&text)).unwrap_or_default()
+    let source = sources.iter().find(|source| source.name == name);
+    source.map(steps_of).unwrap_or_default()
 }
 
 fn line(gateway: &Gateway, waited: Duration) -> String {

@@ -76,12 +76,7 @@ impl Db {
                 (config.store, config.retention)
             }
         };
-        if url.expose() == "memory" {
-            return Err(Failure::refused(anyhow::anyhow!(
-                "records in memory are visible only to the server that holds them"
-            ))
-            .hint("--store sqlite:FILE or --store postgres://… names a store that lasts"));
-        }
+        outlives(&url)?;
         match self.action {
             Action::Status => self.show(&look(&url).await?.status().await.map_err(failed)?),
             Action::Audit { most } => {
@@ -125,7 +120,16 @@ fn line(record: &AuditRecord) -> Value {
     json!({ "at": at, "caller": record.caller, "action": record.action.as_str(), "subject": record.subject })
 }
 
-async fn look(url: &Secret) -> Result<ReadOnlyStore, Failure> {
+/// Records that only their server sees cannot be shown by another process.
+pub(super) fn outlives(store: &Secret) -> Result<(), Failure> {
+    if store.expose() != "memory" {
+        return Ok(());
+    }
+    Err(Failure::refused(anyhow::anyhow!("records in memory are seen by their server alone"))
+        .hint("--store sqlite:FILE or --store postgres://… names a store that outlives it"))
+}
+
+pub(super) async fn look(url: &Secret) -> Result<ReadOnlyStore, Failure> {
     know_password_in(url.expose());
     let looked = ReadOnlyStore::at(url.expose()).await;
     looked.map_err(|error| {
@@ -193,7 +197,7 @@ impl Db {
     }
 }
 
-fn failed(error: StoreError) -> Failure {
+pub(super) fn failed(error: StoreError) -> Failure {
     let failure = Failure::refused(anyhow::anyhow!(error.message.public));
     match error.message.developer {
         Some(developer) => failure.hint(developer),

@@ -1,6 +1,7 @@
 //! `toolmux describe`: an OpenDyn document from a C header.
 
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -30,9 +31,12 @@ pub(super) struct Describe {
     /// Only functions with such names; `*` stands for anything.
     #[arg(long, value_name = "PATTERN")]
     only: Vec<String>,
-    /// Write the document there instead of to standard output.
+    /// Write the document there instead of to standard output. A file that is there and differs is kept.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Replace the file of --out, with whatever was changed in it by hand.
+    #[arg(long, requires = "out")]
+    force: bool,
     /// Where the comment of a function is.
     #[arg(long, value_enum, default_value_t = CommentPlace::Before)]
     comments: CommentPlace,
@@ -61,12 +65,27 @@ impl Describe {
         let text =
             serde_json::to_string_pretty(&described.document).context("the document cannot be written")?;
         match &self.out {
-            Some(file) => std::fs::write(file, text + "\n")
-                .with_context(|| format!("cannot write `{}`", file.display()))?,
+            Some(file) => self.write(file, &(text + "\n"))?,
             None => print_line(&text),
         }
         tell(&described.functions, &described.missing);
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// What somebody decided by hand is not lost without a word.
+    fn write(&self, file: &Path, text: &str) -> Result<(), Failure> {
+        let name = file.display();
+        let written = match std::fs::read_to_string(file) {
+            Ok(old) if old == text => return Ok(()),
+            Ok(_) if !self.force => {
+                return Err(Failure::refused(anyhow::anyhow!("`{name}` is there already and differs"))
+                    .hint("--force replaces it; without --out the new document is printed"));
+            }
+            // A file that cannot be read as text is no document of ours.
+            Err(error) if error.kind() != ErrorKind::NotFound && !self.force => Err(error),
+            Ok(_) | Err(_) => std::fs::write(file, text),
+        };
+        Ok(written.with_context(|| format!("cannot write `{name}`"))?)
     }
 }
 

@@ -27,6 +27,8 @@ pub(super) struct Failure {
     report: miette::Report,
     hint: Option<String>,
     code: u8,
+    /// What else is wrong, told after it.
+    others: Vec<Failure>,
 }
 
 impl Failure {
@@ -34,21 +36,26 @@ impl Failure {
     pub(super) fn refused(error: impl Into<anyhow::Error>) -> Self {
         let error: anyhow::Error = error.into();
         let hint = error.chain().find_map(|cause| cause.downcast_ref::<OpenError>()?.hint.clone());
-        Failure { report: miette::miette!("{}", shown(&format!("{error:#}"))), hint, code: REFUSED }
+        Failure { hint, ..Failure::of(&format!("{error:#}"), REFUSED) }
     }
 
     /// The tool ran and failed.
     pub(super) fn tool(message: &str) -> Self {
-        Failure { report: miette::miette!("{}", shown(message)), hint: None, code: TOOL_FAILED }
+        Failure::of(message, TOOL_FAILED)
     }
 
     /// A signal ended the command.
     pub(super) fn ended_by(signal: EndSignal) -> Self {
-        Failure {
-            report: miette::miette!("ended by {}", signal.name()),
-            hint: None,
-            code: signal.exit_code(),
-        }
+        Failure::of(&format!("ended by {}", signal.name()), signal.exit_code())
+    }
+
+    fn of(message: &str, code: u8) -> Self {
+        Failure { report: miette::miette!("{}", shown(message)), hint: None, code, others: Vec::new() }
+    }
+
+    /// Everything that is wrong, in words.
+    pub(super) fn all(&self) -> Vec<String> {
+        std::iter::once(self.to_string()).chain(self.others.iter().map(ToString::to_string)).collect()
     }
 
     /// A file that was named is not there.
@@ -71,11 +78,23 @@ impl Failure {
         self
     }
 
+    /// Adds another thing to do about it.
+    pub(super) fn hint_more(self, more: impl fmt::Display) -> Self {
+        let hint = match &self.hint {
+            Some(hint) => format!("{hint} {more}"),
+            None => more.to_string(),
+        };
+        self.hint(hint)
+    }
+
     /// Says it, and gives the exit code.
     pub(super) fn report(self) -> ExitCode {
         eprintln!("{}", redacted(&format!("{:?}", self.report)));
         if let Some(hint) = self.hint {
             note(&format!("hint: {hint}"));
+        }
+        for other in self.others {
+            other.report();
         }
         ExitCode::from(self.code)
     }
@@ -114,8 +133,13 @@ pub(super) fn shown_on(terminal: &Terminal) {
 
 impl From<ConfigFault> for Failure {
     fn from(fault: ConfigFault) -> Self {
-        let hint = fault.hint.clone();
-        Failure { report: fault.into(), hint, code: REFUSED }
+        let one = |fault: ConfigFault| {
+            let hint = fault.hint.clone();
+            Failure { report: fault.into(), hint, code: REFUSED, others: Vec::new() }
+        };
+        let mut faults = fault.split().into_iter().map(one);
+        let first = faults.next().unwrap_or_else(|| Failure::of("the configuration cannot be read", REFUSED));
+        Failure { others: faults.collect(), ..first }
     }
 }
 
@@ -128,8 +152,7 @@ impl From<anyhow::Error> for Failure {
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
         let message = refusal.message();
-        let report = miette::miette!("{}", shown(&message.public));
-        let failure = Failure { report, hint: None, code: REFUSED };
+        let failure = Failure::of(&message.public, REFUSED);
         match (refusal, message.developer) {
             (_, Some(developer)) => failure.hint(developer),
             (Refusal::UnknownTool { .. }, None) => failure.hint("`toolmux tools` lists what there is"),

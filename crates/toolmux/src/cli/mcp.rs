@@ -8,10 +8,11 @@ use toolmux_core::gateway::{Credential, Gateway};
 use toolmux_core::nearest::nearest;
 use toolmux_protocols::mcp::serve_streams;
 
+use super::assembling::assembled_with;
 use super::closing::{CLOSING_TIMEOUT, until_signal};
 use super::failure::Failure;
-use super::origin::Origin;
-use crate::assembly::{Assembly, store};
+use super::origin::{Origin, Originated};
+use crate::assembly::store;
 
 /// Serve tools over MCP on standard input and output.
 ///
@@ -29,7 +30,7 @@ pub(super) struct Mcp {
 
 impl Mcp {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
-        let config = self.origin.config().await?.config;
+        let Originated { config, file, .. } = self.origin.config().await?;
         let known = config.toolsets.iter().map(|set| set.name.as_str());
         if let Some(wanted) =
             self.toolset.as_deref().filter(|wanted| !known.clone().any(|set| set == *wanted))
@@ -39,8 +40,9 @@ impl Mcp {
                 .meaning(nearest(wanted, known)));
         }
         let config = config.without_callers();
-        let assembly = Assembly::new(&config, store(&config.store, config.retention).await?)?;
-        let gateway = &assembly.gateway;
+        let store = store(&config.store, config.retention).await?;
+        let assembly = assembled_with(&config, store, file.as_ref().map(|file| &*file.path))?;
+        let gateway = assembly.gateway.clone();
         let caller = gateway.admit(Credential::None, self.toolset.as_deref())?;
         serve_standard_streams(gateway, caller).await
     }

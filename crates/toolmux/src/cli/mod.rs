@@ -2,6 +2,7 @@
 
 mod add;
 mod announce;
+mod assembling;
 mod auth;
 mod call;
 mod chat;
@@ -22,6 +23,7 @@ mod init;
 mod install_extras;
 mod man;
 mod mcp;
+mod needed;
 mod origin;
 mod progress;
 mod remote;
@@ -29,6 +31,7 @@ mod run;
 mod serve;
 mod start;
 mod table;
+mod tasks;
 mod terminal;
 mod tools;
 mod why;
@@ -77,6 +80,7 @@ Usage: toolmux COMMAND …   (toolmux COMMAND --help has examples)
 const AFTER_HELP: &str = "\
 Options:  --log pretty|json  --color auto|always|never  -h  -V
 Start:    toolmux serve -- npx -y @modelcontextprotocol/server-everything
+Also:     start (OpenTool daemon), health, completions, man, install-extras
 Exit:     0 good, 1 the tool failed, 2 usage or refused. RUST_LOG=debug: more.";
 
 #[derive(Subcommand)]
@@ -90,6 +94,7 @@ enum Command {
     Tools(tools::Tools),
     Call(call::CallTool),
     Follow(follow::FollowTask),
+    Tasks(tasks::Tasks),
     Run(run::RunWorkflow),
     Chat(chat::Chat),
     Describe(describe::Describe),
@@ -97,6 +102,7 @@ enum Command {
     Db(db::Db),
     Demo(demo::Demo),
     Docs(docs::Docs),
+    #[command(hide = true)]
     InstallExtras(install_extras::InstallExtras),
     #[command(hide = true)]
     DemoServer(demo::DemoServer),
@@ -176,6 +182,7 @@ impl Command {
             | Command::Add(_)
             | Command::Check(_)
             | Command::Follow(_)
+            | Command::Tasks(_)
             | Command::Describe(_)
             | Command::Auth(_)
             | Command::Db(_)
@@ -199,6 +206,7 @@ impl Command {
             Command::Tools(command) => command.run(terminal).await,
             Command::Call(command) => command.run(terminal).await,
             Command::Follow(command) => command.run(terminal).await,
+            Command::Tasks(command) => command.run(terminal).await,
             Command::Run(command) => command.run(terminal).await,
             Command::Chat(command) => command.run().await,
             Command::Db(command) => command.run(terminal).await,

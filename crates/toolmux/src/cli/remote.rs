@@ -8,17 +8,17 @@ use toolmux_core::outcome::Outcome;
 use toolmux_core::refusal::Refusal;
 use toolmux_core::secret::Secret;
 use toolmux_http::client::{ClientTls, HttpLimits, TlsMaterial};
-use toolmux_protocols::ats::{AtsClient, AtsError};
+use toolmux_protocols::ats::{AtsClient, AtsError, TaskSummary};
 use toolmux_protocols::oxp::{OxpClient, OxpError};
 use toolmux_protocols::registry::SecretSetting;
 
 use super::failure::Failure;
 use super::progress;
-use super::terminal::Terminal;
+use super::terminal::{Terminal, note};
 use crate::config::{near_file, read_secret};
 
 /// Where a key is looked for by default.
-const KEY_ENV: &str = "TOOLMUX_KEY";
+pub(super) const KEY_ENV: &str = "TOOLMUX_KEY";
 /// What to do about a server that asks who we are.
 const KEY_HINT: &str = "give the key of the server: export TOOLMUX_KEY, or --key-file FILE";
 /// How long a server gets to take note that nobody wants a task any more.
@@ -73,12 +73,9 @@ pub(super) struct Remote {
 
 impl Remote {
     pub(super) fn new(url: &str, key: &KeyOptions) -> Result<Self, Failure> {
-        if !url.contains("://") {
-            return Err(Failure::refused(anyhow::anyhow!("`{url}` is not the address of a server"))
-                .meaning(Some(format!("http://{url}"))));
-        }
+        check_address(url)?;
         let patient = HttpLimits { timeout: LONGEST_TASK, ..HttpLimits::default() };
-        let mut oxp = OxpClient::new(url).map_err(unasked)?;
+        let mut oxp = OxpClient::new(url).map_err(unasked)?.on_wait(tell_wait);
         let mut ats = AtsClient::new(url).map_err(not_followed)?.limits(patient);
         if let Some(ca) = &key.ca {
             let tls = trusting(ca)?;
@@ -123,6 +120,24 @@ impl Remote {
         }
     }
 
+    /// A page of the tasks over there, and what to name for the next page.
+    pub(super) async fn tasks(
+        &self,
+        before: Option<&str>,
+    ) -> Result<(Vec<TaskSummary>, Option<String>), Failure> {
+        self.ats.tasks(before).await.map_err(not_followed)
+    }
+
+    /// A task as it is now.
+    pub(super) async fn task(&self, task: &str) -> Result<TaskSummary, Failure> {
+        self.ats.task(task).await.map_err(not_followed)
+    }
+
+    /// Cancels a task; one that has ended stays as it is.
+    pub(super) async fn cancel_task(&self, task: &str) -> Result<(), Failure> {
+        self.ats.cancel(task).await.map(drop).map_err(not_followed)
+    }
+
     /// Cancels a task that nobody waits for any more; a server that is gone has ended it or will go on.
     pub(super) async fn cancel(&self, task: &str) {
         timeout(GRACE, self.ats.cancel(task)).await.ok();
@@ -137,6 +152,20 @@ pub(super) fn trusting(ca: &Path) -> Result<ClientTls, Failure> {
     let authorities = Some(std::fs::read(ca).map_err(unread)?);
     ClientTls::new(TlsMaterial { authorities, identity: None })
         .map_err(|error| Failure::refused(anyhow::anyhow!("`{name}` cannot be used: {error}")))
+}
+
+/// An address has a scheme.
+pub(super) fn check_address(url: &str) -> Result<(), Failure> {
+    if url.contains("://") {
+        return Ok(());
+    }
+    let failure = Failure::refused(anyhow::anyhow!("`{url}` is not the address of a server"));
+    Err(failure.meaning(Some(format!("http://{url}"))))
+}
+
+/// Says that a call is tried again, and why not at once.
+fn tell_wait(why: &str, pause: Duration) {
+    note(&format!("{why}; trying again in {:.1} s", pause.as_secs_f64()));
 }
 
 /// Why a server was not asked, or gave no outcome.

@@ -11,7 +11,6 @@ use tokio::sync::mpsc;
 use toolmux_core::arguments::Arguments;
 use toolmux_core::call::Request;
 use toolmux_core::gateway::{Credential, Gateway};
-use toolmux_core::memory::MemoryStore;
 use toolmux_core::names::ToolRef;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::{Progress, Update};
@@ -19,12 +18,13 @@ use toolmux_core::requirements::GrantAllowlist;
 use toolmux_core::sources::{Mount, Naming, ToolSettings};
 use toolmux_core::toolset::Pattern;
 
+use super::assembling::assembled;
 use super::call::{named, print, schema};
 use super::closing::closing;
 use super::connecting::there;
 use super::failure::Failure;
+use super::needed::{only_needed, steps_of};
 use super::terminal::{Terminal, note};
-use crate::assembly::Assembly;
 use crate::config::{Config, SourceConfig};
 
 /// How long a whole workflow may take; its steps have bounds of their own.
@@ -53,12 +53,13 @@ pub(super) struct RunWorkflow {
 
 impl RunWorkflow {
     pub(super) async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
-        let mut config = Config::load(&self.config)?.without_callers();
+        let config = Config::load(&self.config)?.without_callers();
+        let workflow = self.workflow()?;
+        let mut config = only_needed(config, steps_of(&workflow));
         let whole = ToolSettings { timeout: Some(WHOLE), ..ToolSettings::default() };
         config.tools.push((Pattern::new(format!("{TOOLKIT}.{TOOL}")), whole));
-        let workflow = self.workflow()?;
         let opened = workflow.open()?;
-        let assembly = Assembly::new(&config, Arc::new(MemoryStore::default()))?;
+        let assembly = assembled(&config, Some(&self.config))?;
         assembly.gateway.sources().mount(Mount::new(
             &workflow.name,
             &workflow.toolkit,
@@ -90,6 +91,7 @@ impl RunWorkflow {
             kind: "workflow",
             table: json!({ "document": document, "name": TOOL, "step_timeout": self.step_timeout }),
             folder: PathBuf::from("."),
+            disabled_tools: Vec::new(),
         })
     }
 

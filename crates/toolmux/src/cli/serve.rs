@@ -11,12 +11,13 @@ use toolmux_core::secret::Secret;
 use toolmux_core::sources::{SourceReport, SourceStatus, UnusedSetting};
 
 use super::announce::{announce, tell_found};
+use super::assembling::assembled_with;
 use super::connecting::connected;
-use super::detect::Found;
+use super::detect::{Certainty, Found};
 use super::failure::{Failure, whole};
 use super::origin::Origin;
 use super::terminal::{Form, Terminal, note};
-use crate::assembly::{Assembly, store};
+use crate::assembly::store;
 use crate::config::{Config, LISTEN};
 use crate::listener::ListenTls;
 use crate::reload::{self, File, Flags, Follower};
@@ -50,12 +51,20 @@ pub(super) struct Serve {
     /// Where records are kept; overrides the configuration.
     #[arg(long, value_name = "URL")]
     store: Option<String>,
+    /// Not an option; other servers have it.
+    #[arg(long, short, value_name = "PORT", hide = true)]
+    port: Option<String>,
 }
 
 impl Serve {
     pub(super) async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
+        if let Some(port) = &self.port {
+            let meant = whole_address(port).map_or_else(|| LISTEN.to_owned(), |address| address.to_string());
+            return Err(Failure::refused(anyhow::anyhow!("there is no option `--port`"))
+                .hint(format!("--listen {meant} says where to listen")));
+        }
         let origin = self.origin.config().await?;
-        tell_found(&origin.found, terminal);
+        tell_found(&origin.found, Certainty::Known, terminal);
         let flags = self.flags()?;
         let config = flags.over(origin.config);
         config.check_exposure()?;
@@ -107,10 +116,7 @@ pub(super) async fn serve(
     terminal: &Terminal,
 ) -> Result<ExitCode, Failure> {
     let (store, stop) = (store(&config.store, config.retention).await?, CancellationToken::new());
-    let mut assembly = Assembly::new(config, store).map_err(|error| {
-        let fault = manner.file.as_ref().and_then(|file| config.opening_fault(&file.path));
-        fault.map_or_else(|| Failure::from(error), Failure::from)
-    })?;
+    let mut assembly = assembled_with(config, store, manner.file.as_ref().map(|file| &*file.path))?;
     assembly.authorize(config)?;
     let tls = config.tls.clone().map(ListenTls::new);
     // Taken now: a signal that comes while sources connect must not end the process.
@@ -131,7 +137,8 @@ pub(super) async fn serve(
         connected(&gateway, terminal, settle).await;
         refuse_silence(&gateway, &manner.found)?;
         log_unused_settings(&gateway);
-        announce(&gateway, &running.url(), terminal);
+        tell_found(&manner.found, Certainty::AfterListing, terminal);
+        announce(&gateway, running.address(), &running.url(), terminal);
         tell_remedy(&gateway, &manner.found, terminal);
         match manner.file.as_ref().zip(calls) {
             Some((file, calls)) => {

@@ -10,19 +10,18 @@ use http::Request;
 use serde_json::{Value, json};
 use toolmux_core::catalog::{Catalog, Entry, UnservedCause};
 use toolmux_core::gateway::Gateway;
-use toolmux_core::memory::MemoryStore;
 use toolmux_core::sources::SourceStatus;
 use toolmux_core::tool::Returns;
 use tower::ServiceExt;
 
+use super::assembling::assembled;
 use super::closing::closing;
 use super::connecting::connected;
 use super::failure::Failure;
-use super::origin::Origin;
+use super::origin::{Origin, Originated};
 use super::table::Table;
 use super::terminal::{Form, Terminal, note, print_line};
 use super::why::explain;
-use crate::assembly::Assembly;
 use crate::listener::routes;
 
 /// How long sources get to list their tools.
@@ -98,10 +97,10 @@ impl Format {
 
 impl Tools {
     pub(super) async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
-        let mut config = self.origin.config().await?.config;
+        let Originated { mut config, file, .. } = self.origin.config().await?;
         // Whoever can read the configuration may see what it serves.
         let asked = (std::mem::take(&mut config.keys), config.jwt.take());
-        let assembly = Assembly::new(&config, Arc::new(MemoryStore::default()))?;
+        let assembly = assembled(&config, file.as_ref().map(|file| &*file.path))?;
         (config.keys, config.jwt) = asked;
         let gateway = &assembly.gateway;
         let printing = async {

@@ -47,17 +47,17 @@ impl Reader<'_> {
 
     /// Whatever a source may be given is there. A name that is not is told by its place: somebody may have written the
     /// secret itself.
-    pub(super) fn check_allowlists(
-        &self,
-        sources: &[SourceConfig],
-        known: &Known<'_>,
-    ) -> Result<(), ConfigFault> {
+    pub(super) fn check_allowlists(&self, sources: &[SourceConfig], known: &Known<'_>) {
         for source in sources {
             let GrantAllowlist { secrets, providers } = &source.allowlist;
-            self.check_names(source, ("secrets", "[secrets]"), secrets, &known.secrets)?;
-            self.check_names(source, ("providers", "[auth.providers]"), providers, &known.providers)?;
+            self.kept(self.check_names(source, ("secrets", "[secrets]"), secrets, &known.secrets));
+            self.kept(self.check_names(
+                source,
+                ("providers", "[auth.providers]"),
+                providers,
+                &known.providers,
+            ));
         }
-        Ok(())
     }
 
     fn check_names(
@@ -67,7 +67,14 @@ impl Reader<'_> {
         names: &[String],
         known: &[&str],
     ) -> Result<(), ConfigFault> {
-        let Some(place) = names.iter().position(|name| !known.contains(&name.as_str())) else {
+        let path = table.trim_matches(['[', ']']);
+        let is_written = |name: &str| {
+            let path: Vec<&str> = path.split('.').chain([name]).collect();
+            self.spans.has(&path)
+        };
+        // One that is written but cannot be read has a fault of its own.
+        let is_known = |name: &String| known.contains(&name.as_str()) || is_written(name);
+        let Some(place) = names.iter().position(|name| !is_known(name)) else {
             return Ok(());
         };
         let what = format!("`{key}[{place}]` of source `{}` names nothing under {table}", source.name);

@@ -134,8 +134,9 @@ impl Reader<'_> {
             None => SealingKeyAt::File(self.folder.join(KEY_FILE)),
             Some(setting) => SealingKeyAt::Text(self.sealing_text(setting)?),
         };
-        let providers = raw.providers.into_iter().map(|(name, provider)| self.provider(name, provider));
-        Ok(Some(AuthConfig { key, providers: providers.collect::<Result<_, _>>()? }))
+        let providers = raw.providers.into_iter();
+        let providers = providers.filter_map(|(name, provider)| self.kept(self.provider(name, provider)));
+        Ok(Some(AuthConfig { key, providers: providers.collect() }))
     }
 
     /// It is good without a provider too.

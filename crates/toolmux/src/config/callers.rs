@@ -24,7 +24,7 @@ impl Reader<'_> {
         raw: Vec<(String, RawKey)>,
         toolsets: &[Toolset],
         tls: Option<&RawTls>,
-    ) -> Result<Vec<ApiKey>, ConfigFault> {
+    ) -> Vec<ApiKey> {
         let key = |(name, key): (String, RawKey)| {
             let sha256 = self.key_digest(&name, &key, tls)?;
             if let Some(wanted) = &key.toolset {
@@ -32,7 +32,7 @@ impl Reader<'_> {
             }
             Ok(ApiKey { name: name.into(), sha256, toolset: key.toolset.map(Arc::from) })
         };
-        raw.into_iter().map(key).collect()
+        raw.into_iter().filter_map(|each| self.kept(key(each))).collect()
     }
 
     /// The digest of what a caller shows.
@@ -59,7 +59,8 @@ impl Reader<'_> {
 
     /// A toolset that is named must be there.
     fn check_toolset(&self, path: &[&str], wanted: &str, toolsets: &[Toolset]) -> Result<(), ConfigFault> {
-        if toolsets.iter().any(|set| set.name == wanted) {
+        // One that cannot be read has a fault of its own.
+        if toolsets.iter().any(|set| set.name == wanted) || self.spans.has(&["toolsets", wanted]) {
             return Ok(());
         }
         let fault = self.fault(path, format!("`{}` names a toolset that does not exist", path.join(".")));
@@ -120,6 +121,9 @@ impl Reader<'_> {
         path: &[&str],
         setting: &SecretSetting,
     ) -> Result<toolmux_core::secret::Secret, ConfigFault> {
+        if self.is_unset(setting) {
+            return Ok(secrets::placeholder());
+        }
         secrets::read(setting, self.folder)
             .map_err(|why| self.fault(path, format!("`{}` cannot be read: {why}", path.join("."))))
     }

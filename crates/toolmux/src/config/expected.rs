@@ -1,11 +1,10 @@
 //! What a value must be, in the words of people, from the schema of its place.
 
-use std::ops::Range;
-
 use serde_json::Value;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeInteger, DeTable, DeValue};
 
+use super::fault::Found;
 use super::keys::Known;
 
 /// The most members of a table that are named.
@@ -28,8 +27,11 @@ pub(super) fn expected(known: &Known<'_>) -> String {
 fn words(kind: &str, schema: &Value, known: &Known<'_>) -> Option<String> {
     Some(match kind {
         "string" => "a string".to_owned(),
-        "integer" if schema["minimum"] == 0 => "a whole number of at least 0".to_owned(),
-        "integer" => "a whole number".to_owned(),
+        "integer" => match (schema["minimum"].as_i64(), schema["maximum"].as_i64()) {
+            (Some(least), Some(most)) => format!("a whole number from {least} to {most}"),
+            (Some(least), None) => format!("a whole number of at least {least}"),
+            (None, _) => "a whole number".to_owned(),
+        },
         "number" => "a number".to_owned(),
         "boolean" => "true or false".to_owned(),
         "array" => match expected(&known.items()).as_str() {
@@ -76,35 +78,30 @@ fn types(schema: &Value) -> Vec<&str> {
     }
 }
 
-/// A value that does not fit its place.
-pub(super) struct Misfit {
-    pub(super) span: Range<usize>,
-    pub(super) what: String,
-}
+/// How a program and its arguments are written. An example: the value itself may hold a secret.
+pub(super) const COMMAND_LIST: &str = "write each word as an item: command = [\"npx\", \"-y\", \"foo\"]";
 
-/// The first value of a table that does not fit, or that is missing.
-pub(super) fn find_misfit(table: &Spanned<DeValue<'_>>, known: &Known<'_>, path: &str) -> Option<Misfit> {
-    let misfit = |what: String| Some(Misfit { span: table.span(), what });
+/// Every value of a table that does not fit its place, and every one that is missing.
+pub(super) fn find_misfits(table: &Spanned<DeValue<'_>>, known: &Known<'_>, path: &str) -> Vec<Found> {
+    let misfit = |what: String| Found { span: table.span(), what, hint: None };
     if !fits(table.get_ref(), known) {
-        return misfit(must_be(path, known));
+        let hint = (path.ends_with(".command") && table.get_ref().is_str()).then(|| COMMAND_LIST.to_owned());
+        return vec![Found { hint, ..misfit(must_be(path, known)) }];
     }
     match table.get_ref() {
         DeValue::Table(members) => {
-            let below = members.iter().find_map(|(key, member)| {
+            let below = members.iter().filter_map(|(key, member)| {
                 let name = key.get_ref().as_ref();
-                find_misfit(member, &known.member(name).ok()?, &joined(path, name))
+                Some(find_misfits(member, &known.member(name).ok()?, &joined(path, name)))
             });
-            below.or_else(|| {
-                let missing = missing(members, known)?;
-                misfit(format!("`{path}` needs `{missing}`"))
-            })
+            let missing = missing(members, known).map(|name| misfit(format!("`{path}` needs `{name}`")));
+            below.flatten().chain(missing).collect()
         }
         DeValue::Array(items) => {
-            let known = known.items();
-            let mut items = items.iter().enumerate();
-            items.find_map(|(place, item)| find_misfit(item, &known, &format!("{path}[{place}]")))
+            let (known, items) = (known.items(), items.iter().enumerate());
+            items.flat_map(|(place, item)| find_misfits(item, &known, &format!("{path}[{place}]"))).collect()
         }
-        _ => None,
+        _ => Vec::new(),
     }
 }
 
@@ -137,11 +134,17 @@ fn fits_one(value: &DeValue<'_>, schema: &Value) -> bool {
     kinds.is_empty()
         || kinds.iter().any(|kind| match value {
             DeValue::String(_) => *kind == "string",
-            DeValue::Integer(_) => matches!(*kind, "integer" | "number"),
+            DeValue::Integer(number) => matches!(*kind, "integer" | "number") && is_within(number, schema),
             DeValue::Float(_) => *kind == "number",
             DeValue::Boolean(_) => *kind == "boolean",
             DeValue::Datetime(_) => false,
             DeValue::Array(_) => *kind == "array",
             DeValue::Table(_) => *kind == "object",
         })
+}
+
+fn is_within(number: &DeInteger<'_>, schema: &Value) -> bool {
+    let Ok(number) = i64::from_str_radix(number.as_str(), number.radix()) else { return true };
+    let (least, most) = (schema["minimum"].as_i64(), schema["maximum"].as_i64());
+    least.is_none_or(|least| least <= number) && most.is_none_or(|most| number <= most)
 }

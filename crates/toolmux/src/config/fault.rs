@@ -8,9 +8,11 @@ use std::sync::Arc;
 use miette::{Diagnostic, NamedSource, SourceSpan};
 
 use super::excerpt::masked;
-use super::keys::misread;
 use super::near_file::near_file;
 use crate::printable::{printable, starred};
+
+/// How many faults of one file are told.
+pub(super) const MOST_FAULTS: usize = 25;
 
 /// Why a configuration is refused.
 #[derive(Debug, thiserror::Error, Diagnostic)]
@@ -25,6 +27,8 @@ pub struct ConfigFault {
     span: Option<SourceSpan>,
     /// What to do about it.
     pub hint: Option<String>,
+    /// Further faults of the same file.
+    others: Box<[ConfigFault]>,
 }
 
 /// A fault whose text is not at hand yet.
@@ -53,14 +57,44 @@ impl ConfigFault {
         });
         // A key may hold any character, and these words end up on a terminal.
         let what = printable(&what).into_owned();
-        ConfigFault { what, place, source_text, span: span.map(Into::into), hint: None }
+        ConfigFault {
+            what,
+            place,
+            source_text,
+            span: span.map(Into::into),
+            hint: None,
+            others: Box::default(),
+        }
     }
 
-    /// A value that cannot be read. The words of the reader would quote it.
-    pub(super) fn misread(name: &str, text: &str, error: &toml::de::Error) -> Self {
-        let span = error.span().unwrap_or(0..0);
-        let what = misread(text, &span, error.message());
-        ConfigFault::at(name, text, Some(span), what)
+    /// All faults of one file as one, in the order of its lines; none when there is none.
+    pub(super) fn joined(mut faults: Vec<ConfigFault>) -> Option<Self> {
+        faults.sort_by_key(|fault| fault.span.map(|span| span.offset()));
+        faults.truncate(MOST_FAULTS);
+        let mut faults = faults.into_iter();
+        let first = faults.next()?;
+        Some(ConfigFault { others: faults.collect(), ..first })
+    }
+
+    /// The same at a place of a file.
+    pub(super) fn moved_to(self, (text, name): (&str, &str), span: Option<Range<usize>>) -> Self {
+        ConfigFault { hint: self.hint, ..ConfigFault::at(name, text, span, self.what) }
+    }
+
+    /// Each fault of the file by itself.
+    pub fn split(mut self) -> Vec<ConfigFault> {
+        let others = std::mem::take(&mut self.others);
+        std::iter::once(self).chain(others).collect()
+    }
+
+    /// Every fault of the file with its place and its remedy, on one line.
+    pub fn summary(&self) -> String {
+        let each = |fault: &ConfigFault| match &fault.hint {
+            Some(hint) => format!("{} (hint: {hint})", fault.located()),
+            None => fault.located(),
+        };
+        let all: Vec<String> = std::iter::once(self).chain(self.others.iter()).map(each).collect();
+        all.join("; ")
     }
 
     /// Where it is and what is wrong, on one line.

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 use toolmux_core::names::is_plain;
 
-use super::import::{parsed, sources, without_comments};
+use super::import::{parsed, sources, variable_named, without_comments};
 use super::{Config, ConfigFault};
 use crate::fuzz_targets::Target;
 
@@ -90,7 +90,8 @@ fn import(data: &[u8]) {
     }
     for file in ["clients.json", "clients.toml"] {
         let path = Path::new(file);
-        let read = parsed(text, path).and_then(|document| Ok((sources(&document, path)?, document)));
+        let read = parsed(text, path)
+            .and_then(|document| Ok((sources(&document, path, &variable_named)?, document)));
         match read {
             Ok((found, document)) => {
                 let written = document.to_string();

@@ -19,21 +19,43 @@ pub(crate) fn is_clients_file(path: &Path) -> bool {
     document(path).is_ok_and(|document| servers(&document).is_some())
 }
 
+/// Gives what an environment variable holds.
+type Lookup<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+
 /// Every server of a file, in its order; those switched off are left out.
 pub(crate) fn read(path: &Path) -> Result<Vec<SourceConfig>, String> {
-    sources(&document(path)?, path)
+    read_by(path, &variable_named)
+}
+
+/// The same with variables from elsewhere.
+pub(super) fn read_by(path: &Path, lookup: Lookup<'_>) -> Result<Vec<SourceConfig>, String> {
+    sources(&document(path)?, path, lookup)
 }
 
 /// The same of what stands in the file.
-pub(super) fn sources(document: &Value, path: &Path) -> Result<Vec<SourceConfig>, String> {
+pub(super) fn sources(
+    document: &Value,
+    path: &Path,
+    lookup: Lookup<'_>,
+) -> Result<Vec<SourceConfig>, String> {
     let within = |what: String| format!("`{}`: {what}", path.display());
     let servers = servers(document).ok_or_else(|| within("there is no `mcpServers` in it".to_owned()))?;
     let folder = path.parent().unwrap_or(Path::new("."));
     let wanted = servers.iter().filter(|(_, server)| is_on(server));
     let within_server = |name: &str, what: String| within(format!("server `{name}`: {what}"));
     wanted
-        .map(|(name, server)| source(name, server, folder).map_err(|what| within_server(name, what)))
+        .map(|(name, server)| source(name, server, folder, lookup).map_err(|what| within_server(name, what)))
         .collect()
+}
+
+/// The files that a configuration imports, as they are written; none when it cannot be read, which others tell.
+pub(crate) fn imported_files(text: &str) -> Vec<String> {
+    let table: toml::Table = toml::from_str(text).unwrap_or_default();
+    let files = match table.get("sources").and_then(|sources| sources.get("import")) {
+        Some(toml::Value::Array(files)) => files.iter().collect(),
+        file => file.into_iter().collect::<Vec<_>>(),
+    };
+    files.into_iter().filter_map(|file| file.as_str().map(str::to_owned)).collect()
 }
 
 fn document(path: &Path) -> Result<Value, String> {
@@ -59,7 +81,7 @@ fn is_on(server: &Value) -> bool {
     server["disabled"] != json!(true) && server["enabled"] != json!(false)
 }
 
-fn source(name: &str, server: &Value, folder: &Path) -> Result<SourceConfig, String> {
+fn source(name: &str, server: &Value, folder: &Path, lookup: Lookup<'_>) -> Result<SourceConfig, String> {
     Ok(SourceConfig {
         name: name.to_owned(),
         toolkit: plain_name(name),
@@ -67,15 +89,23 @@ fn source(name: &str, server: &Value, folder: &Path) -> Result<SourceConfig, Str
         coerce: false,
         allowlist: GrantAllowlist::default(),
         kind: "mcp",
-        table: table(server)?,
+        table: table(server, lookup)?,
+        disabled_tools: disabled_tools(server),
         folder: folder.to_owned(),
     })
 }
 
+/// The tools that the client has switched off.
+fn disabled_tools(server: &Value) -> Vec<String> {
+    let lists = ["disabledTools", "disabled_tools", "excludeTools"].into_iter();
+    let names = lists.filter_map(|member| server[member].as_array()).flatten();
+    names.filter_map(|name| name.as_str().map(str::to_owned)).collect()
+}
+
 /// The settings of an MCP source that say the same.
-fn table(server: &Value) -> Result<Value, String> {
+fn table(server: &Value, lookup: Lookup<'_>) -> Result<Value, String> {
     let filled = |value: &Value| match value {
-        Value::String(text) => fill(text),
+        Value::String(text) => fill(text, lookup),
         other => Ok(other.to_string()),
     };
     let texts = |member: &str| -> Result<Map<String, Value>, String> {
@@ -84,11 +114,11 @@ fn table(server: &Value) -> Result<Value, String> {
     };
     if let Some(command) = server["command"].as_str() {
         let given = server["args"].as_array().into_iter().flatten();
-        let mut argv = vec![fill(command)?];
+        let mut argv = vec![fill(command, lookup)?];
         argv.extend(given.map(filled).collect::<Result<Vec<_>, _>>()?);
         let mut table = json!({ "command": argv, "env": texts("env")? });
         if let Some(folder) = server["cwd"].as_str() {
-            table["folder"] = fill(folder)?.into();
+            table["folder"] = fill(folder, lookup)?.into();
         }
         return Ok(table);
     }
@@ -97,22 +127,22 @@ fn table(server: &Value) -> Result<Value, String> {
     let mut headers = texts("headers")?;
     headers.extend(texts("http_headers")?);
     if let Some(variable) = server["bearer_token_env_var"].as_str() {
-        headers.insert("Authorization".to_owned(), format!("Bearer {}", variable_named(variable)?).into());
+        headers.insert("Authorization".to_owned(), format!("Bearer {}", lookup(variable)?).into());
     }
-    Ok(json!({ "url": fill(url)?, "headers": headers }))
+    Ok(json!({ "url": fill(url, lookup)?, "headers": headers }))
 }
 
 /// `${env:NAME}` and `${NAME}` stand for environment variables.
-fn fill(text: &str) -> Result<String, String> {
+fn fill(text: &str, lookup: Lookup<'_>) -> Result<String, String> {
     let mut filled = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
         let (name, tail) = after.split_once('}').ok_or("a `${` has no closing brace")?;
         filled.push_str(before);
         match name.split_once(':') {
-            Some(("env", name)) => filled.push_str(&variable_named(name)?),
+            Some(("env", name)) => filled.push_str(&lookup(name)?),
             None if name == "workspaceFolder" => filled.push('.'),
-            None => filled.push_str(&variable_named(name)?),
+            None => filled.push_str(&lookup(name)?),
             Some(_) => return Err("a `${…}` is known only to the client it was written for".to_owned()),
         }
         rest = tail;
@@ -121,7 +151,7 @@ fn fill(text: &str) -> Result<String, String> {
     Ok(filled)
 }
 
-fn variable_named(name: &str) -> Result<String, String> {
+pub(super) fn variable_named(name: &str) -> Result<String, String> {
     let text =
         std::env::var(name).map_err(|_| "an environment variable that it names is not set".to_owned())?;
     know(&text);
@@ -204,6 +234,18 @@ mod tests {
     }
 
     #[test]
+    fn tools_that_a_client_switched_off_stay_off() {
+        for (server, expect) in [
+            (json!({ "disabledTools": ["a", "b"] }), &["a", "b"][..]),
+            (json!({ "disabled_tools": ["a"] }), &["a"]),
+            (json!({ "excludeTools": ["a", 1] }), &["a"]),
+            (json!({ "disabledTools": "a" }), &[]),
+        ] {
+            assert_eq!(disabled_tools(&server), expect, "{server}");
+        }
+    }
+
+    #[test]
     fn a_comment_does_not_join_what_is_around_it() {
         assert_eq!(without_comments("[1/**/2, \"/* */\"/* x */]// y"), "[1 2, \"/* */\" ]\n");
     }
@@ -219,8 +261,12 @@ mod tests {
 
     #[test]
     fn what_cannot_be_known_here_is_told() {
-        assert!(fill("${input:key}").is_err_and(|error| error.contains("only to the client")));
-        assert!(fill("${env:NO_SUCH_VARIABLE}").is_err_and(|error| error.contains("is not set")));
-        assert_eq!(fill("plain $5").as_deref(), Ok("plain $5"));
+        assert!(
+            fill("${input:key}", &variable_named).is_err_and(|error| error.contains("only to the client"))
+        );
+        assert!(
+            fill("${env:NO_SUCH_VARIABLE}", &variable_named).is_err_and(|error| error.contains("is not set"))
+        );
+        assert_eq!(fill("plain $5", &variable_named).as_deref(), Ok("plain $5"));
     }
 }

@@ -11,7 +11,7 @@ use toolmux_core::nearest::nearest;
 use toolmux_core::size::SIZE;
 use toolmux_protocols::SOURCES;
 
-use super::expected::{find_misfit, joined, must_be};
+use super::expected::{COMMAND_LIST, find_misfits, joined, must_be};
 use super::fault::Found;
 use super::raw::{Raw, RawSource};
 use super::{deliver, duration};
@@ -27,64 +27,75 @@ impl Spans {
             self.0.get(&path).cloned()
         })
     }
+
+    /// Whether this very path is in the file.
+    pub(super) fn has(&self, path: &[&str]) -> bool {
+        let path: Vec<String> = path.iter().map(ToString::to_string).collect();
+        self.0.contains_key(&path)
+    }
 }
 
-/// Checks every key of a text; gives where each one stands.
-pub(super) fn check(text: &str) -> Result<Spans, Found> {
-    let table = DeTable::parse(text).map_err(|error| Found {
-        what: error.message().to_owned(),
-        span: error.span().unwrap_or(0..0),
-        hint: None,
-    })?;
-    let mut walk = Walk { path: Vec::new(), spans: HashMap::new() };
+/// What the keys of a text are.
+pub(super) struct CheckedKeys {
+    /// Where each one stands.
+    pub(super) spans: Spans,
+    /// Those that are not known, each with its path.
+    pub(super) unknown: Vec<(Vec<String>, Found)>,
+}
+
+/// Checks every key of a table.
+pub(super) fn check(table: &DeTable<'_>) -> CheckedKeys {
+    let mut walk = Walk { path: Vec::new(), spans: HashMap::new(), unknown: Vec::new() };
     let root = schemars::schema_for!(Raw).to_value();
-    walk.table(table.get_ref(), &Known::of(&root, &root))?;
-    Ok(Spans(walk.spans))
+    walk.table(table, &Known::of(&root, &root));
+    CheckedKeys { spans: Spans(walk.spans), unknown: walk.unknown }
 }
 
 struct Walk {
     path: Vec<String>,
     spans: HashMap<Vec<String>, Range<usize>>,
+    unknown: Vec<(Vec<String>, Found)>,
 }
 
 impl Walk {
-    fn table(&mut self, table: &DeTable<'_>, known: &Known<'_>) -> Result<(), Found> {
+    fn table(&mut self, table: &DeTable<'_>, known: &Known<'_>) {
         for (key, value) in table {
             let name = key.get_ref().as_ref();
             self.path.push(name.to_owned());
             self.spans.insert(self.path.clone(), key.span());
             if self.path.len() == 2 && self.path[0] == "sources" {
-                self.source(value)?;
+                self.source(value);
             } else {
-                let below = known.member(name).map_err(|hint| unknown(key.span(), name, hint))?;
-                self.value(value, &below)?;
+                match known.member(name) {
+                    Ok(below) => self.value(value, &below),
+                    Err(hint) => self.unknown.push((self.path.clone(), unknown(key.span(), name, hint))),
+                }
             }
             self.path.pop();
         }
-        Ok(())
     }
 
-    fn value(&mut self, value: &Spanned<DeValue<'_>>, known: &Known<'_>) -> Result<(), Found> {
+    fn value(&mut self, value: &Spanned<DeValue<'_>>, known: &Known<'_>) {
         match value.get_ref() {
             DeValue::Table(table) => self.table(table, known),
             DeValue::Array(items) => {
                 let of_items = known.items();
-                items.iter().try_for_each(|item| self.value(item, &of_items))
+                items.iter().for_each(|item| self.value(item, &of_items));
             }
-            _ => Ok(()),
+            _ => {}
         }
     }
 
     /// The table of a source: the keys of all sources and those of its kind. An unknown kind is told of
     /// later, with better words.
-    fn source(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), Found> {
-        let DeValue::Table(table) = value.get_ref() else { return Ok(()) };
+    fn source(&mut self, value: &Spanned<DeValue<'_>>) {
+        let DeValue::Table(table) = value.get_ref() else { return };
         let kind = table.get("kind").and_then(|kind| kind.get_ref().as_str());
         let Some(kind) = kind.and_then(|kind| SOURCES.iter().find(|known| known.kind == kind)) else {
-            return Ok(());
+            return;
         };
         let (every, own) = (schemars::schema_for!(RawSource).to_value(), (kind.settings)().to_value());
-        self.table(table, &Known::of(&own, &own).and(Known::of(&every, &every)))
+        self.table(table, &Known::of(&own, &own).and(Known::of(&every, &every)));
     }
 }
 
@@ -141,17 +152,18 @@ fn within<'a>(
     below.or_else(|| holds(value.span()).then_some((path, known)))
 }
 
-/// What is wrong in the table of a source that could not be read as the settings of its kind.
-pub(super) fn source_misfit(text: &str, source: &str) -> Option<Found> {
-    let table = DeTable::parse(text).ok()?;
-    let written = table.get_ref().get("sources")?.get_ref().get(source)?;
-    let kind = written.get_ref().get("kind")?.get_ref().as_str()?;
-    let kind = SOURCES.iter().find(|known| known.kind == kind)?;
-    let (every, own) = (schemars::schema_for!(RawSource).to_value(), (kind.settings)().to_value());
+/// All that is wrong in the table of a source that could not be read as the settings of its kind.
+pub(super) fn source_misfits(text: &str, source: &str) -> Vec<Found> {
+    let (every, find) = (schemars::schema_for!(RawSource).to_value(), || {
+        let table = DeTable::parse(text).ok()?;
+        let written = table.get_ref().get("sources")?.get_ref().get(source)?.clone();
+        let kind = written.get_ref().get("kind")?.get_ref().as_str()?;
+        let kind = SOURCES.iter().find(|known| known.kind == kind)?;
+        Some((written, (kind.settings)().to_value()))
+    });
+    let Some((written, own)) = find() else { return Vec::new() };
     let known = Known::of(&own, &own).and(Known::of(&every, &every));
-    let path = format!("sources.{source}");
-    let misfit = find_misfit(written, &known, &path)?;
-    Some(Found { what: misfit.what, span: misfit.span, hint: None })
+    find_misfits(&written, &known, &format!("sources.{source}"))
 }
 
 fn unknown(span: Range<usize>, name: &str, hint: Option<String>) -> Found {
@@ -222,6 +234,9 @@ impl<'a> Known<'a> {
         }
         if !schemas.is_empty() || free || names.is_empty() {
             return Ok(Known { schemas });
+        }
+        if name == "args" && names.contains(&"command") {
+            return Err(Some(format!("arguments follow their program: {COMMAND_LIST}")));
         }
         Err(Some(match nearest(name, names.iter().copied()) {
             Some(meant) => format!("did you mean `{meant}`?"),

@@ -12,24 +12,28 @@ mod fault;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzz_targets;
 mod import;
+mod judge;
 mod keys;
+mod load;
 mod near_file;
 mod raw;
 mod raw_limits;
 mod raw_retention;
 mod raw_tool;
+mod reading;
 mod resolve;
 #[cfg(test)]
 mod secrecy;
 mod secret_locations;
 mod secrets;
 mod size;
+mod sources;
 mod tls;
 mod tools;
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -44,14 +48,14 @@ use toolmux_core::sources::{Naming, ToolSettings};
 use toolmux_core::toolset::{Pattern, Toolset};
 use toolmux_http::serve::WebLimits;
 use toolmux_protocols::SOURCES;
-use toolmux_protocols::registry::{OpenError, Opening, SourceKind};
+use toolmux_protocols::registry::{OpenError, Opening, SecretSetting, SourceKind};
 
 pub use self::auth::{AuthConfig, ProviderConfig, SealingKeyAt};
 pub use self::fault::ConfigFault;
-pub(crate) use self::import::{is_clients_file, read as clients};
+pub(crate) use self::import::{imported_files, is_clients_file, read as clients};
+pub(crate) use self::judge::{Judgement, judge};
 pub(crate) use self::near_file::near_file;
 pub use self::raw::Raw;
-use self::resolve::Reader;
 pub(crate) use self::secret_locations::{KeptSecret, SecretLocation, kept_secrets};
 pub(crate) use self::secrets::read as read_secret;
 pub(crate) use self::tls::fingerprint_of;
@@ -121,6 +125,8 @@ pub struct SourceConfig {
     pub table: Value,
     /// Relative paths are relative to this folder.
     pub folder: PathBuf,
+    /// Tools of it that are not served, by the names that the source gives them.
+    pub disabled_tools: Vec<String>,
 }
 
 /// Which tokens are good.
@@ -141,48 +147,10 @@ pub struct JwtConfig {
 }
 
 impl Config {
-    /// Reads a file.
-    pub fn load(path: &Path) -> Result<Config, ConfigFault> {
-        let text = std::fs::read_to_string(path).map_err(|error| ConfigFault::unread(path, &error))?;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        Config::read(&text, &path.display().to_string(), folder)
-    }
-
-    /// Reads a text; `name` is what faults call it.
-    pub fn read(text: &str, name: &str, folder: &Path) -> Result<Config, ConfigFault> {
-        let spans = keys::check(text).map_err(|fault| fault.within(name, text))?;
-        secrets::know_passwords(text);
-        let raw: Raw = toml::from_str(text).map_err(|error| ConfigFault::misread(name, text, &error))?;
-        Reader { text, name, folder, spans }.resolve(raw)
-    }
-
-    /// What holds where no file says otherwise.
-    pub fn of_sources(sources: Vec<SourceConfig>) -> Result<Config, ConfigFault> {
-        Ok(Config { sources, ..Config::read("", "", Path::new("."))? })
-    }
-
     /// The same without keys and tokens, for commands that run tools themselves: whoever can read the configuration may
     /// call what it serves.
     pub fn without_callers(self) -> Config {
         Config { keys: Vec::new(), jwt: None, ..self }
-    }
-
-    /// The first source that cannot be made of its table, shown where it stands in the file.
-    pub fn opening_fault(&self, path: &Path) -> Option<ConfigFault> {
-        let (source, error) = self.sources.iter().find_map(|source| Some((source, source.open().err()?)))?;
-        let text = std::fs::read_to_string(path).unwrap_or_default();
-        let name = path.display().to_string();
-        let opening = error.chain().find_map(|cause| cause.downcast_ref::<OpenError>());
-        if opening.is_some_and(OpenError::is_misfit)
-            && let Some(found) = keys::source_misfit(&text, &source.name)
-        {
-            return Some(found.within(&name, &text));
-        }
-        let span = keys::check(&text).ok().and_then(|spans| spans.of(&["sources", &source.name]));
-        let what = format!("source `{}` cannot be opened: {error:#}", source.name);
-        let mut fault = ConfigFault::at(&name, &text, span, what);
-        fault.hint = opening.and_then(|opening| opening.hint.clone());
-        Some(fault)
     }
 
     /// Who may ask, with the keys of tokens at hand.
@@ -255,10 +223,17 @@ impl SourceConfig {
 
     /// Makes the source. Connects to nothing yet.
     pub fn open(&self) -> anyhow::Result<Arc<dyn toolmux_core::ports::source::Source>> {
-        let kind = self.source_kind().ok_or_else(|| anyhow::anyhow!("there is no kind `{}`", self.kind))?;
-        let secrets = |setting: &_| secrets::read(setting, &self.folder);
-        let opening =
-            Opening { name: &self.name, table: self.table.clone(), folder: &self.folder, secrets: &secrets };
-        Ok((kind.open)(&opening)?)
+        Ok(self.open_with(&|setting| secrets::read(setting, &self.folder))?)
+    }
+
+    /// The same with secrets from elsewhere.
+    fn open_with(
+        &self,
+        secrets: &dyn Fn(&SecretSetting) -> Result<Secret, String>,
+    ) -> Result<Arc<dyn toolmux_core::ports::source::Source>, OpenError> {
+        let unknown = || OpenError::new(format!("there is no kind `{}`", self.kind));
+        let kind = self.source_kind().ok_or_else(unknown)?;
+        let (name, table, folder) = (&self.name, self.table.clone(), &*self.folder);
+        (kind.open)(&Opening { name, table, folder, secrets })
     }
 }

@@ -23,7 +23,8 @@ pub struct Raw {
     /// password elsewhere, as `{ env = "NAME" }` or `{ file = "path" }`.
     pub(super) store: Option<SecretSetting>,
     /// Where tools come from. `import = "claude_desktop_config.json"`, one file or a list, imports the MCP
-    /// servers of Claude Desktop, Cursor, VS Code or Codex.
+    /// servers of Claude Desktop, Cursor, VS Code or Codex, without the tools in their `disabledTools`. The file is
+    /// watched.
     #[serde(default)]
     #[schemars(with = "HashMap<String, RawSource>")]
     pub(super) sources: toml::Table,
@@ -95,7 +96,7 @@ pub(super) struct RawSource {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawToolset {
-    /// Patterns such as `Math.*` and `Time.get_current_time`.
+    /// Patterns such as `Math.*`, `Time.get_current_time` and `Time_get_current_time`.
     pub(super) tools: Vec<String>,
 }
 

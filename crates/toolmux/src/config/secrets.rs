@@ -27,6 +27,16 @@ pub(super) fn look_up(setting: &SecretSetting, folder: &Path) -> Result<Secret, 
     if text.is_empty() { Err("the secret is empty".to_owned()) } else { Ok(Secret::new(text)) }
 }
 
+/// True for an environment variable that is not set.
+pub(super) fn is_unset(setting: &SecretSetting) -> bool {
+    matches!(setting, SecretSetting::Env { env } if variable(env).is_none())
+}
+
+/// Stands for a secret whose variable is not set, where the rest is judged all the same. Long enough for every use.
+pub(super) fn placeholder() -> Secret {
+    Secret::new("0".repeat(64))
+}
+
 /// Takes the passwords of addresses that stand in a configuration out of logs.
 pub(super) fn know_passwords(text: &str) {
     fn walk(value: &toml::Value) {

@@ -1,30 +1,26 @@
 //! `[tools]`: from what is written to what is used, and what of it cannot be meant.
 
-use std::path::Path;
-
 use toolmux_core::delivery::Place;
 use toolmux_core::names::FLAT_LENGTH;
-use toolmux_core::nearest::nearest;
 use toolmux_core::sources::ToolSettings;
 use toolmux_core::toolset::Pattern;
 
 use super::fault::ConfigFault;
 use super::raw_tool::RawTool;
 use super::resolve::Reader;
-use super::{Config, keys};
 
 type Tools = Vec<(Pattern, ToolSettings)>;
 
 impl Reader<'_> {
-    pub(super) fn tools(&self, raw: Vec<(String, RawTool)>) -> Result<Tools, ConfigFault> {
+    pub(super) fn tools(&self, raw: Vec<(String, RawTool)>) -> Tools {
         let mut tools = Tools::new();
         for (written, tool) in raw {
             let (pattern, settings) = (Pattern::new(written), tool.settings());
-            self.check_name(&pattern, &settings, &tools)?;
-            self.check_arguments(&pattern, &settings)?;
+            self.kept(self.check_name(&pattern, &settings, &tools));
+            self.kept(self.check_arguments(&pattern, &settings));
             tools.push((pattern, settings));
         }
-        Ok(tools)
+        tools
     }
 
     /// A name is for one tool, and one that every protocol takes. Two tools of one toolkit cannot share it.
@@ -79,32 +75,6 @@ impl Reader<'_> {
     fn line(&self, path: &[&str]) -> usize {
         let start = self.spans.of(path).map_or(0, |span| span.start);
         self.text.get(..start).unwrap_or_default().matches('\n').count() + 1
-    }
-}
-
-impl Config {
-    /// Settings of tools whose toolkit no source has, each where it stands in the file. They are no fault: a source may
-    /// have been taken out for a while.
-    pub fn idle_tools(&self, path: &Path) -> Vec<ConfigFault> {
-        let toolkits: Vec<&str> = self.sources.iter().map(|source| source.toolkit.as_str()).collect();
-        let is_idle =
-            |pattern: &&Pattern| !toolkit(pattern).contains('*') && !toolkits.contains(&toolkit(pattern));
-        let idle: Vec<&Pattern> = self.tools.iter().map(|(pattern, _)| pattern).filter(is_idle).collect();
-        if idle.is_empty() {
-            return Vec::new();
-        }
-        let (name, text) = (path.display().to_string(), std::fs::read_to_string(path).unwrap_or_default());
-        let spans = keys::check(&text).ok();
-        let fault = |pattern: &Pattern| {
-            let span = spans.as_ref().and_then(|spans| spans.of(&["tools", pattern.as_str()]));
-            let what = format!("[tools.\"{}\"] fits no tool: no source has that toolkit", pattern.as_str());
-            let fault = ConfigFault::at(&name, &text, span, what);
-            match nearest(toolkit(pattern), toolkits.iter().copied()) {
-                Some(meant) => fault.hint(format!("did you mean the toolkit `{meant}`?")),
-                None => fault.hint(format!("there are the toolkits {}", toolkits.join(", "))),
-            }
-        };
-        idle.into_iter().map(fault).collect()
     }
 }
 

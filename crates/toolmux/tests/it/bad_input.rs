@@ -105,3 +105,15 @@ fn every_refusal_shows_the_version_of_oxp() {
         assert!(answer.starts_with("http/1.1 4") && answer.contains("oxp-version: 1.0"), "{asked}: {answer}");
     }
 }
+
+#[test]
+fn what_cannot_be_read_is_told_in_words_of_json() {
+    let folder = folder(ECHO);
+    let serving = Serving::start(folder.path());
+    let params = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":5}"#;
+    for (path, body) in [("/opentool/call", "5"), ("/tools/call", "\"x\""), ("/mcp", params)] {
+        let (_, told) = serving.post(path, "content-type: application/json\r\n", body.as_bytes());
+        assert!(told.contains("expected an object"), "{path} {body}: {told}");
+        assert!(!told.contains("struct") && !told.contains("enum"), "{path} {body}: {told}");
+    }
+}

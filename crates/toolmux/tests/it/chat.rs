@@ -6,7 +6,7 @@ use std::sync::mpsc;
 
 use serde_json::{Value, json};
 
-use crate::process::{ECHO, folder, stderr, stdout, toolmux};
+use crate::process::{ECHO, Serving, folder, stderr, stdout, toolmux};
 
 /// Answers requests in turn with recorded events; gives the bodies it was sent.
 fn replay(answers: Vec<String>) -> (String, mpsc::Receiver<(String, Value)>) {
@@ -111,4 +111,28 @@ fn openai_streams_its_chunks() {
     let messages = &asked[1].1["messages"];
     assert_eq!(messages[1]["tool_calls"][0]["function"]["arguments"], "{\"text\":\"hello\"}");
     assert_eq!(messages[2], json!({ "role": "tool", "tool_call_id": "call_1", "content": "hello" }));
+}
+
+#[test]
+fn tools_of_a_running_server_are_offered_and_the_model_is_told_first() {
+    let folder = folder(&format!("{ECHO}\n[keys.ann]\nkey = \"ann-key\"\n"));
+    std::fs::write(folder.path().join("key.txt"), "ann-key\n").expect("written");
+    let serving = Serving::start(folder.path());
+    let url = format!("http://{}", serving.address);
+    let chunk =
+        |delta: Value| format!("data: {}\n\n", json!({ "choices": [{ "index": 0, "delta": delta }] }));
+    let call = json!([{ "index": 0, "id": "call_1", "function": { "name": "Shell_echo", "arguments": "{\"text\":\"hello\"}" } }]);
+    let answers = vec![chunk(json!({ "tool_calls": call })), chunk(json!({ "content": "It says hello." }))];
+    let (base, received) = replay(answers);
+    let arguments = ["chat", "Say hello", "--model-url", &base, "--model", "m1", "--vendor", "openai"];
+    let more = ["--system", "Be brief.", "--url", &url, "--key-file", "key.txt"];
+    let output = toolmux(folder.path(), &[&arguments[..], &more].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let asked: Vec<(String, Value)> = received.try_iter().collect();
+    let messages = &asked[1].1["messages"];
+    assert_eq!(messages[0], json!({ "role": "system", "content": "Be brief." }));
+    assert_eq!(messages[3], json!({ "role": "tool", "tool_call_id": "call_1", "content": "hello" }));
+    let refused = toolmux(folder.path(), &[&arguments[..], &["--url", &url]].concat());
+    assert_eq!(refused.status.code(), Some(2), "without the key");
+    assert!(stderr(&refused).contains("no tools were found at"), "{}", stderr(&refused));
 }

@@ -1,6 +1,6 @@
 //! Commands, exit codes and words.
 
-use crate::process::{ECHO, folder, stderr, stdout, toolmux};
+use crate::process::{ECHO, Serving, folder, stderr, stdout, toolmux};
 
 fn check(arguments: &[&str], code: i32, out: &str, err: &str) {
     let folder = folder(&format!(
@@ -29,8 +29,78 @@ fn a_refused_call_exits_with_2_and_says_what_to_do() {
     check(&["call", "Shell.ecko", "text=x"], 2, "", "hint: `toolmux tools` lists what there is");
     check(&["call", "Shell.echo"], 2, "", "`text` is required but missing");
     check(&["call", "Shell.echo", "text"], 2, "", "hint: write name=value");
+    check(&["call", "Shell.echo", "text=a", "text=b"], 2, "", "`text` is given twice");
     check(&["call", "Shell.echo", "--json", "[1]"], 2, "", "must be a JSON object");
     check(&["call", "Shell.echo", "--config", "nowhere.toml"], 2, "", "cannot read `nowhere.toml`");
+}
+
+#[test]
+fn a_dry_run_checks_everything_and_runs_nothing() {
+    let folder = folder(&ECHO.replace("\"echo\", \"{text}\"", "\"touch\", \"{text}\""));
+    let call = |tool: &str, text: &str| {
+        let output = toolmux(folder.path(), &["call", tool, text, "--dry-run"]);
+        (output.status.code(), stdout(&output), stderr(&output))
+    };
+    let (code, out, told) = call("Shell.echo", "text=made");
+    assert_eq!((code, out.as_str()), (Some(0), ""), "{told}");
+    assert!(told.contains("the call passes every check; nothing was run"), "{told}");
+    assert!(!folder.path().join("made").exists());
+    for (tool, text, words) in [
+        ("Shell.echo", "txt=made", "`text` is required"),
+        ("Shell.ecko", "text=x", "did you mean `Shell.echo`"),
+    ] {
+        let (code, _, told) = call(tool, text);
+        assert!(code == Some(2) && told.contains(words), "{told}");
+    }
+    let serving = Serving::start(folder.path());
+    let url = format!("http://{}", serving.address);
+    for (text, code) in [("text=made", 0), ("txt=made", 2)] {
+        let output = toolmux(folder.path(), &["call", "Shell.echo", text, "--dry-run", "--url", &url]);
+        assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
+    }
+    assert!(!folder.path().join("made").exists());
+}
+
+#[test]
+fn a_call_starts_only_the_sources_it_needs() {
+    let other = "[sources.Other]\nkind = \"mcp\"\ncommand = [\"sh\", \"-c\", \"touch started; sleep 600\"]\n";
+    let folder = folder(&format!("{ECHO}\n{other}"));
+    std::fs::write(folder.path().join("steps.json"), STEPS).expect("written");
+    let began = std::time::Instant::now();
+    for (arguments, code) in [
+        (&["call", "Shell.echo", "text=x"][..], 0),
+        (&["call", "Shell_echo", "text=x"], 0),
+        (&["call", "Shell.nope"], 2),
+        (&["call", "Nobody.nope"], 2),
+        (&["run", "steps.json"], 0),
+    ] {
+        let output = toolmux(folder.path(), arguments);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
+    }
+    assert!(!folder.path().join("started").exists(), "no other source is started");
+    assert!(began.elapsed() < std::time::Duration::from_secs(20), "nobody waits for a source that is silent");
+}
+
+#[test]
+fn a_tool_is_called_by_each_of_its_names() {
+    let hyphen = ECHO.replace("tools.echo]", "tools.echo-it]");
+    let folder = folder(&format!("{hyphen}\n[toolsets.some]\ntools = [\"Shell_echo-it\"]\n"));
+    let serving = Serving::start(folder.path());
+    let url = format!("http://{}", serving.address);
+    for name in ["Shell.echo-it", "Shell.echo_it", "Shell_echo-it", "Shell_echo_it"] {
+        for more in [&[][..], &["--url", &url]] {
+            let output = toolmux(folder.path(), &[&["call", name, "text=hi"], more].concat());
+            assert_eq!(stdout(&output), "\"hi\"\n", "{name} {more:?}: {}", stderr(&output));
+        }
+        let why = stdout(&toolmux(folder.path(), &["tools", "--why", name]));
+        assert!(why.contains("toolsets   some"), "{name}: {why}");
+        assert!(serving.call(name, &serde_json::json!({ "text": "hi" })).contains("\"hi"), "{name}");
+    }
+    for id in ["Shell.echo-it", "Shell.echo_it"] {
+        let body = serde_json::json!({ "tool_id": id, "input": { "text": "hi" } });
+        let (status, told) = serving.post("/tools/call", "", body.to_string().as_bytes());
+        assert!(status == 200 && told.contains("\"hi\""), "{id}: {told}");
+    }
 }
 
 #[test]
@@ -66,6 +136,8 @@ fn check_says_whether_files_are_good() {
 fn wrong_usage_suggests_what_was_meant() {
     check(&["serv"], 2, "", "'serve'");
     check(&["serve", "--lisen", "x"], 2, "", "'--listen'");
+    check(&["serve", "--port", "9000"], 2, "", "hint: --listen 127.0.0.1:9000");
+    check(&["serve", "-p", "9000"], 2, "", "hint: --listen 127.0.0.1:9000");
     check(&["tools", "--format", "jsn"], 2, "", "'json'");
     check(&["call", "Shell.echo", "--config", "tolmux.toml"], 2, "", "hint: did you mean `toolmux.toml`?");
     check(&["check", "toolmux.tml"], 2, "", "hint: did you mean `toolmux.toml`?");
@@ -148,6 +220,7 @@ fn progress_of_a_tool_is_shown_while_it_runs() {
 #[test]
 fn completions_and_the_manual_are_printed() {
     check(&["completions", "bash"], 0, "_toolmux()", "");
+    check(&["--help"], 0, "Also:     start (OpenTool daemon), health, completions, man, install-extras", "");
     check(&["man"], 0, ".TH toolmux", "");
 }
 

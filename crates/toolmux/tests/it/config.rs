@@ -15,6 +15,123 @@ fn check(config: &str, expect: &[&str]) {
     }
 }
 
+/// The words that `toolmux serve` has for a configuration that it refuses.
+fn refused_by_serve(config: &str, expect: &[&str]) {
+    let folder = folder(config);
+    let output = toolmux(folder.path(), &["serve", "toolmux.toml"]);
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{config}: {told}");
+    for words in expect {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+}
+
+/// The warnings that `toolmux check` has for a configuration that is good.
+fn warned(config: &str, expect: &[&str]) {
+    let folder = folder(config);
+    let output = toolmux(folder.path(), &["check", "toolmux.toml"]);
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{config}: {told}");
+    let count = if expect.len() == 1 { "1 warning".to_owned() } else { format!("{} warnings", expect.len()) };
+    assert!(expect.is_empty() || stdout(&output).contains(&count), "{config}: {}{told}", stdout(&output));
+    for words in expect {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    assert!(!expect.is_empty() || told.is_empty(), "{told}");
+}
+
+#[test]
+fn check_refuses_what_serve_refuses() {
+    let public = format!("listen = \"0.0.0.0:0\"\n{ECHO}");
+    let words = ["is not a loopback address, and no key is configured", "hint: add a [keys.NAME] table"];
+    check(&public, &words);
+    check(&public, &["toolmux.toml:1:1"]);
+    refused_by_serve(&public, &words);
+    warned(&format!("{public}\n[keys.ann]\nkey = {{ env = \"TOOLMUX_TEST_UNSET\" }}\n"), &["`keys.ann.key`"]);
+    for (parameter, words) in [
+        ("{ type = \"strng\" }", "parameter `text` of tool `echo`: `type` must be one of"),
+        ("{ type = \"array\", items = { type = \"text\" } }", "`type` must be one of"),
+        ("\"string\"", "parameter `text` of tool `echo`: it must be a table"),
+    ] {
+        let config = ECHO.replace("{ type = \"string\" }", parameter);
+        check(&config, &[words, "hint: text = { type = \"string\" }"]);
+        refused_by_serve(&config, &[words]);
+    }
+}
+
+#[test]
+fn what_is_likely_a_mistake_is_a_warning() {
+    warned("", &["toolmux.toml:1:1: there is no source"]);
+    warned(&format!("{ECHO}\n[toolsets.home]\ntools = [\"Shell.*\", \"Shell_echo\", \"*\"]\n"), &[]);
+    warned(
+        &format!(
+            "{ECHO}\n[toolsets.home]\ntools = [\"Shel.echo\", \"Other_*\"]\n[tools.\"Nobody.x\"]\ntimeout = \"5s\"\n"
+        ),
+        &[
+            "toolmux.toml:13:1: item 1 of toolsets.home.tools fits no source (hint: there are: Shell)",
+            "item 2 of toolsets.home.tools fits no source",
+            "[tools.\"Nobody.x\"] fits no source",
+        ],
+    );
+}
+
+#[test]
+fn a_variable_that_is_not_set_is_a_warning_where_nothing_is_served() {
+    let unset = "{ env = \"TOOLMUX_TEST_UNSET\" }";
+    let config = format!(
+        "store = {unset}\n[sources.Far]\nkind = \"oxp\"\nurl = \"http://127.0.0.1:1\"\nkey = {unset}\n[keys.ann]\nkey = {unset}
+[jwt]\nsecret = {unset}\naudience = [\"x\"]\n[secrets]\nSHOP = {unset}\n"
+    );
+    let places = ["`store`", "`sources.Far.key`", "`keys.ann.key`", "`jwt.secret`", "`secrets.SHOP`"];
+    warned(&config, &places);
+    refused_by_serve(&config, &["`store` cannot be read", "`keys.ann.key` cannot be read", "`secrets.SHOP`"]);
+}
+
+#[test]
+fn every_fault_of_a_file_is_told_at_once() {
+    let config = "lisen = 1\nlisten = 5\n[limits]\nqueue = \"x\"\ndrain = \"soon\"\n[keys.ann]\n[keys.bob]\nkey = \"b\"\ntoolset = \"nowhere\"
+[sources.A]\nkind = \"mcp\"\ncommand = \"npx -y foo\"\nera = \"old\"\n[sources.B]\nkind = \"mpc\"\n[sources.C]\nkind = \"oxp\"\n";
+    let expect = [
+        "unknown key `lisen`",
+        "`listen` must be a text",
+        "`limits.queue` must be a whole number",
+        "`limits.drain` must be a time such as",
+        "key `ann` needs either `key` or `sha256`",
+        "`keys.bob.toolset` names a toolset that is not there",
+        "`sources.A.command` must be a list of texts",
+        "`sources.A.era` must be `auto`, `modern` or `legacy`",
+        "source `B` is of a kind that is not known",
+        "source `C` cannot be opened",
+    ];
+    check(config, &expect);
+    refused_by_serve(config, &expect);
+    let folder = folder(config);
+    let told = stdout(&toolmux(folder.path(), &["check", "--json"]));
+    let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+    let faults = told[0]["faults"].as_array().expect("a list");
+    assert_eq!(faults.len(), expect.len(), "none twice, and none because of another: {faults:#?}");
+}
+
+#[test]
+fn the_usual_mistakes_are_told_with_what_to_write() {
+    let mcp = "[sources.A]\nkind = \"mcp\"\n";
+    let list = "command = [\"npx\", \"-y\", \"foo\"]";
+    check(&format!("{mcp}command = \"npx -y foo\"\n"), &[list]);
+    check(&format!("{mcp}command = \"npx\"\nargs = [\"-y\", \"foo\"]\n"), &["unknown key `args`", list]);
+    let tool =
+        "[sources.A]\nkind = \"command\"\n[sources.A.tools.x]\ndescription = \"x\"\ncommand = \"ls -l\"\n";
+    check(tool, &["`sources.A.tools.x.command` must be a list of texts", list]);
+    let kinds = ["hint: one of: command"];
+    check("[sources.A]\nkind = \"graphql\"\n", &kinds);
+    let told = |config: &str| stderr(&toolmux(folder(config).path(), &["check"]));
+    assert!(!told("[sources.A]\nkind = \"openapy\"\n").contains("opendyn`?"));
+    assert!(!told("[tlss]\ncert = \"x\"\n").contains("`toolsets`?"));
+    check(
+        "[sources.Größe]\nkind = \"command\"\ntools = {}\n".replace("Größe", "\"Größe\"").as_str(),
+        &["characters other than ASCII letters, digits and _"],
+    );
+}
+
 #[test]
 fn an_unknown_key_is_shown_with_the_one_that_was_meant() {
     check(
@@ -74,7 +191,7 @@ fn a_store_is_of_a_kind_we_know() {
 fn keys_need_a_secret_and_a_known_toolset() {
     check("[keys.ann]\n", &["key `ann` needs one of `key`, `sha256` and `certificate`"]);
     check("[keys.ann]\nsha256 = \"12\"\n", &["64 hexadecimal digits"]);
-    check(
+    refused_by_serve(
         "[keys.ann]\nkey = { env = \"TOOLMUX_TEST_UNSET\" }\n",
         &["`keys.ann.key` cannot be read: its environment variable is not set", "toolmux.toml:2:1"],
     );
@@ -147,8 +264,13 @@ fn of_two_sources_with_one_name_the_first_keeps_it_and_the_server_starts() {
         .told("not served: echo of Other: the name `Shell_echo` is taken by tool `echo` of source `Shell`");
     assert!(serving.call("Shell_echo", &json!({ "text": "good" })).contains("good"));
     let doctor = toolmux(folder.path(), &["doctor"]);
-    assert_eq!(doctor.status.code(), Some(2), "{}", stdout(&doctor));
+    assert_eq!(doctor.status.code(), Some(1), "the rest is served: {}", stdout(&doctor));
     assert!(stdout(&doctor).contains("echo of Other is not served"), "{}", stdout(&doctor));
+    assert!(
+        stdout(&doctor).contains("hint: give one of the sources another `toolkit`"),
+        "{}",
+        stdout(&doctor)
+    );
     assert!(stderr(&toolmux(folder.path(), &["tools"])).contains("not served: echo of Other"));
 }
 

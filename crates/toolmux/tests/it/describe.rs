@@ -94,3 +94,24 @@ fn a_header_or_library_that_is_not_there_is_told() {
     assert_eq!(no_library.status.code(), Some(2));
     assert!(stderr(&no_library).contains("hint: name the file"), "{}", stderr(&no_library));
 }
+
+#[test]
+fn a_document_that_was_changed_by_hand_is_not_replaced_unasked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("some.h"), "double cos(double x);\n").expect("written");
+    let describe = |more: &[&str]| {
+        let words = ["describe", "some.h", "--library", "libm.so.6", "--out", "it.json"];
+        toolmux(folder.path(), &[&words, more].concat())
+    };
+    let text = || std::fs::read_to_string(folder.path().join("it.json")).expect("it is there");
+    assert!(describe(&[]).status.success());
+    let made = text();
+    assert!(describe(&[]).status.success(), "the same again is no change");
+    std::fs::write(folder.path().join("it.json"), "mine").expect("written");
+    let refused = describe(&[]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("hint: --force replaces it"), "{}", stderr(&refused));
+    assert_eq!(text(), "mine");
+    assert!(describe(&["--force"]).status.success());
+    assert_eq!(text(), made);
+}

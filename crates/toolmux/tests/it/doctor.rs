@@ -54,18 +54,34 @@ fn what_would_keep_it_from_serving_is_told_with_the_remedy() {
     check(&format!("listen = \"0.0.0.0:0\"\n{ECHO}"), 2, "bad", &["no key is configured", "[keys.NAME]"]);
     check(&format!("listen = \"192.0.2.1:9\"\n{ECHO}"), 2, "bad", &["cannot listen on 192.0.2.1:9"]);
     check(
-        &format!("{FREE}\n{ECHO}\n[sources.Gone]\nkind = \"oxp\"\nurl = \"http://127.0.0.1:1\"\n"),
-        2,
-        "bad",
-        &["Gone: Cannot connect"],
-    );
-    check(
         "[keys.ann]\nkey = { env = \"TOOLMUX_TEST_UNSET\" }\n",
         2,
         "bad",
         &["keys.ann.key: its environment variable is not set", "export it"],
     );
     check("[keys.ann]\nkey = \"short\"\n", 0, "warn", &["5 characters and can be guessed", "written out"]);
+}
+
+#[test]
+fn a_source_that_fails_is_not_taken_for_a_server_that_cannot_serve() {
+    check(
+        &format!("{FREE}\n{ECHO}\n[sources.Gone]\nkind = \"oxp\"\nurl = \"http://127.0.0.1:1\"\n"),
+        1,
+        "fail",
+        &["Gone: Cannot connect", "is it running, are its address and key right?"],
+    );
+    check(
+        &format!("{FREE}\n{ECHO}\n[sources.Gone]\nkind = \"mcp\"\ncommand = [\"no-such-program\"]\n"),
+        1,
+        "fail",
+        &["its program is missing: install it"],
+    );
+    check(
+        &format!("{FREE}\n{ECHO}\n[sources.Gone]\nkind = \"mcp\"\ncommand = [\"false\"]\n"),
+        1,
+        "fail",
+        &["does its command run by itself?"],
+    );
 }
 
 #[test]
@@ -80,7 +96,7 @@ fn patterns_that_fit_no_tool_are_told() {
     let silent =
         format!("{FREE}\n{ECHO}\n{more}[sources.Gone]\nkind = \"oxp\"\nurl = \"http://127.0.0.1:1\"\n");
     let folder = folder(&silent);
-    let told = findings(folder.path(), &[], 2, "warn");
+    let told = findings(folder.path(), &[], 1, "warn");
     assert!(!told.iter().any(|finding| finding.contains("fits no tool")), "Gone may have them: {told:#?}");
 }
 

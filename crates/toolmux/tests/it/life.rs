@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 
 use serde_json::json;
 
-use crate::process::{ECHO, Serving, folder, request, stderr, stdout, toolmux, until, write};
+use crate::process::{BINARY, ECHO, Serving, folder, request, stderr, stdout, toolmux, until, write};
 
 pub(crate) const SLOW: &str = r#"
 [sources.Slow]
@@ -199,4 +199,39 @@ pub(crate) fn children(parent: u32) -> Vec<u32> {
         .flat_map(|text| text.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<u32>>())
         .filter(|id| !is_watcher(id))
         .collect()
+}
+
+#[test]
+fn a_changed_file_with_faults_is_told_with_every_line() {
+    let folder = folder(ECHO);
+    let serving = Serving::start(folder.path());
+    write(folder.path(), &format!("lisen = 1\n{ECHO}\n[limits]\nqueue = \"x\"\n"));
+    let told = serving.told("the new configuration is not used");
+    let line = told.lines().find(|line| line.contains("is not used")).expect("just seen");
+    assert!(line.contains("toolmux.toml:1:1: unknown key `lisen`"), "{line}");
+    assert!(line.contains(":14:9: `limits.queue` must be a whole number"), "{line}");
+}
+
+#[test]
+fn a_changed_file_that_is_imported_is_served() {
+    let folder = folder("[sources]\nimport = \"clients.json\"\n");
+    let inner = folder.path().join("inner.toml");
+    std::fs::write(
+        &inner,
+        format!("{ECHO}\n{}", ECHO.split("\n\n").nth(2).expect("a tool").replace("tools.echo", "tools.more")),
+    )
+    .expect("written");
+    let clients = |name: &str, disabled: &[&str]| {
+        let server =
+            serde_json::json!({ "command": BINARY, "args": ["mcp", inner], "disabledTools": disabled });
+        let text = serde_json::json!({ "mcpServers": { name: server } }).to_string();
+        std::fs::write(folder.path().join("clients.json"), text).expect("written");
+    };
+    clients("first", &["Shell_more"]);
+    let serving = Serving::start(folder.path());
+    let tools = || serving.get("/get_tool", "").1;
+    assert!(tools().contains("first_Shell_echo") && !tools().contains("Shell_more"), "{}", tools());
+    clients("second", &[]);
+    until("the other server", || tools().contains("second_Shell_more").then_some(()));
+    assert!(!tools().contains("first_"), "{}", tools());
 }

@@ -9,6 +9,7 @@ mod chat;
 mod check_documents;
 mod children;
 mod cli;
+mod commands;
 mod config;
 mod demo;
 mod describe;

@@ -66,3 +66,48 @@ fn the_database_is_looked_at_pruned_and_audited() {
     let (_, told) = db(&["prune", "--keep", "0"]);
     assert_eq!(told, "0 calls, 0 tasks, 0 sealed records, 0 audit records removed\n");
 }
+
+#[test]
+fn tasks_are_listed_shown_and_cancelled_from_the_command_line() {
+    let slow = "[sources.Shell.tools.slow]\ndescription = \"Waits\"\ncommand = [\"sleep\", \"600\"]\n";
+    let echo = ECHO.replace("store = \"memory\"", "store = \"sqlite:records.db\"");
+    let folder = folder(&format!("{echo}\n{slow}"));
+    let serving = Serving::start(folder.path());
+    let url = format!("http://{}", serving.address);
+    let submit = |tool: &str, body: &[u8]| {
+        let (_, told) = serving.post(&format!("/call_tool/{tool}"), "", body);
+        told.split('"').nth(3).expect("a task id").to_owned()
+    };
+    let tasks = |arguments: &[&str]| {
+        let output = toolmux(folder.path(), &[&["tasks"], arguments].concat());
+        (output.status.code(), stdout(&output) + &stderr(&output))
+    };
+    let (quick, slow) = (submit("Shell_echo", br#"{"text":"hi"}"#), submit("Shell_slow", b"{}"));
+    until("the quick one to end", || {
+        tasks(&["--url", &url, "--state", "completed"]).1.contains(&quick).then_some(())
+    });
+    until("the slow one to run", || {
+        tasks(&["--url", &url, "--state", "running"]).1.contains(&slow).then_some(())
+    });
+    for place in [&["--url", url.as_str()][..], &["--store", "sqlite:records.db"], &[]] {
+        let (code, all) = tasks(place);
+        assert!(code == Some(0) && all.contains(&quick) && all.contains(&slow), "{place:?}: {all}");
+        let (_, running) = tasks(&[place, &["--state", "running", "--json"]].concat());
+        let running: serde_json::Value = serde_json::from_str(&running).expect("one line of JSON");
+        assert_eq!((&running["task_id"], &running["tool"]), (&slow.as_str().into(), &"Shell_slow".into()));
+        let (_, shown) = tasks(&[&[quick.as_str()], place].concat());
+        assert!(
+            shown.contains("state    completed") && shown.contains("value    \"hi\""),
+            "{place:?}: {shown}"
+        );
+        let (code, told) = tasks(&[&["nothing"], place].concat());
+        assert_eq!(code, Some(2), "{told}");
+    }
+    let (code, told) = tasks(&[&slow, "--cancel", "--store", "sqlite:records.db"]);
+    assert!(code == Some(0) && told.contains("state    cancelled"), "{told}");
+    let (_, told) = tasks(&[&slow, "--url", &url]);
+    assert!(told.contains("state    cancelled"), "{told}");
+    let again = submit("Shell_slow", b"{}");
+    let (_, told) = tasks(&[&again, "--cancel", "--url", &url]);
+    assert!(told.contains("state    cancelled"), "{told}");
+}

@@ -9,6 +9,7 @@ mod word;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use toolmux_core::plural::counted;
 use toolmux_core::requirements::GrantAllowlist;
 use toolmux_core::sources::Naming;
 use toolmux_protocols::SOURCES;
@@ -16,6 +17,7 @@ use toolmux_protocols::registry::DetectedSource;
 
 pub(super) use self::probe::prove;
 use self::word::Word;
+pub(super) use self::word::on_path;
 use super::failure::Failure;
 use crate::config::{SourceConfig, clients};
 
@@ -28,6 +30,17 @@ pub(super) struct Found {
     pub(super) sources: Vec<SourceConfig>,
     /// The file of another client that they are read from, whenever the configuration is.
     pub(super) imported: Option<PathBuf>,
+    /// When `what` is known to be true.
+    pub(super) certainty: Certainty,
+}
+
+/// When it is known what something is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Certainty {
+    /// It was read, or has answered.
+    Known,
+    /// Only once it has listed its tools: a command may be anything.
+    AfterListing,
 }
 
 /// What the words and the command behind `--` name.
@@ -95,7 +108,7 @@ fn of_command(named: String, argv: &[String]) -> Result<Found, Failure> {
         return Err(Failure::refused(anyhow::anyhow!("no kind of source is started by a command")));
     };
     let source = source(&name::of_command(argv), kind.kind, (hook.table)(argv));
-    Ok(one(named, hook.what.to_owned(), source))
+    Ok(Found { certainty: Certainty::AfterListing, ..one(named, hook.what.to_owned(), source) })
 }
 
 fn imported(named: String, file: PathBuf) -> Result<Found, Failure> {
@@ -103,12 +116,12 @@ fn imported(named: String, file: PathBuf) -> Result<Found, Failure> {
     if sources.is_empty() {
         return Err(Failure::refused(anyhow::anyhow!("`{named}` has no enabled MCP server")));
     }
-    let what = format!("the configuration of an MCP client with {} servers", sources.len());
-    Ok(Found { named, what, sources, imported: Some(file) })
+    let what = format!("the configuration of an MCP client with {}", counted(sources.len(), "server"));
+    Ok(Found { named, what, sources, imported: Some(file), certainty: Certainty::Known })
 }
 
 fn one(named: String, what: String, source: SourceConfig) -> Found {
-    Found { named, what, sources: vec![source], imported: None }
+    Found { named, what, sources: vec![source], imported: None, certainty: Certainty::Known }
 }
 
 /// Paths in the table are absolute, or relative to the present folder.
@@ -122,6 +135,7 @@ fn source(name: &str, kind: &'static str, table: Value) -> SourceConfig {
         kind,
         table,
         folder: PathBuf::from("."),
+        disabled_tools: Vec::new(),
     }
 }
 

@@ -102,7 +102,7 @@ pub(super) fn sort(word: &str) -> Result<Word, Failure> {
     }
     let argv: Vec<String> = word.split_whitespace().map(str::to_owned).collect();
     match argv.first() {
-        Some(program) if !ends_like_a_file(program) && on_path(program) => Ok(Word::Command(argv)),
+        Some(program) if !ends_like_a_file(program) && on_path(Path::new(program)) => Ok(Word::Command(argv)),
         _ => there(path).and_then(|_| Err(unknown(format!("`{word}` is not a source of tools")))),
     }
 }
@@ -178,9 +178,10 @@ fn is_program(file: &Path) -> bool {
     file.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
 }
 
-fn on_path(program: &str) -> bool {
-    if program.contains('/') {
-        return is_program(Path::new(program));
+/// Whether a program can be started by its name or its path.
+pub(in crate::cli) fn on_path(program: &Path) -> bool {
+    if program.components().count() > 1 {
+        return is_program(program);
     }
     let folders = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&folders).any(|folder| is_program(&folder.join(program)))

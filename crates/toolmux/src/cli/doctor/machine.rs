@@ -34,7 +34,7 @@ pub(super) async fn examine(config: Option<&Config>) -> Vec<Finding> {
 fn clock() -> Finding {
     let made = std::env::current_exe().and_then(|file| file.metadata()?.modified());
     match made.ok().and_then(|made| made.duration_since(SystemTime::now()).ok()) {
-        Some(behind) if behind > APART => Finding::bad(
+        Some(behind) if behind > APART => Finding::failing(
             "clock",
             format!(
                 "the system clock is at least {} slow: this program was built later",

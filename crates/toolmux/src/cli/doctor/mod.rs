@@ -23,7 +23,9 @@ use crate::config::Config;
 /// Check a configuration and this machine, and say what to do.
 ///
 /// Looks at the configuration, its secrets and their files, the store, the address, every source, the sandbox,
-/// the clock and the limits of this machine. Exits with 2 when something would keep it from serving.
+/// the clock and the limits of this machine. Exits with 0 when all is good but for warnings, with 1 when it would serve
+/// but a part of it does not work (`fail`), such as one of its sources, and with 2 when something would keep it from
+/// serving (`bad`).
 ///
 /// Example: toolmux doctor toolmux.toml --fix
 #[derive(clap::Args)]
@@ -39,11 +41,17 @@ pub(super) struct Doctor {
     json: bool,
 }
 
+/// It would serve, but a part of it does not work.
+const PART_FAILS: u8 = 1;
+
 /// How bad a finding is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Good,
     Warning,
+    /// A part does not work; the rest is served.
+    Failing,
+    /// Nothing can be served.
     Bad,
     Fixed,
 }
@@ -53,6 +61,7 @@ impl State {
         match self {
             State::Good => "ok",
             State::Warning => "warn",
+            State::Failing => "fail",
             State::Bad => "bad",
             State::Fixed => "fixed",
         }
@@ -62,7 +71,7 @@ impl State {
         match self {
             State::Good => "32",
             State::Warning => "33",
-            State::Bad => "31",
+            State::Failing | State::Bad => "31",
             State::Fixed => "36",
         }
     }
@@ -90,6 +99,10 @@ impl Finding {
 
     fn warning(area: &'static str, what: impl Into<String>, remedy: impl Into<String>) -> Self {
         Finding { area, state: State::Warning, what: what.into(), remedy: Some(remedy.into()) }
+    }
+
+    fn failing(area: &'static str, what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Finding { state: State::Failing, ..Finding::warning(area, what, remedy) }
     }
 
     fn bad(area: &'static str, what: impl Into<String>, remedy: impl Into<String>) -> Self {
@@ -124,8 +137,12 @@ impl Doctor {
                 print(finding, terminal);
             }
         }
-        let bad = findings.iter().any(|finding| finding.state == State::Bad);
-        Ok(if bad { ExitCode::from(REFUSED) } else { ExitCode::SUCCESS })
+        let has = |state: State| findings.iter().any(|finding| finding.state == state);
+        Ok(match (has(State::Bad), has(State::Failing)) {
+            (true, _) => ExitCode::from(REFUSED),
+            (false, true) => ExitCode::from(PART_FAILS),
+            (false, false) => ExitCode::SUCCESS,
+        })
     }
 
     async fn examine(&self, mending: Mending, terminal: &Terminal) -> Result<Vec<Finding>, Failure> {
@@ -133,9 +150,11 @@ impl Doctor {
         let mut findings = secrets::examine(&self.config, mending);
         match Config::load(&self.config) {
             Err(fault) => {
-                let remedy =
-                    fault.hint.clone().unwrap_or_else(|| format!("toolmux check {name} shows the line"));
-                findings.insert(0, Finding::bad("config", fault.located(), remedy));
+                let shown = || format!("toolmux check {name} shows the line");
+                let faults = fault.split().into_iter().map(|fault| {
+                    Finding::bad("config", fault.located(), fault.hint.clone().unwrap_or_else(shown))
+                });
+                findings.splice(0..0, faults.collect::<Vec<_>>());
                 findings.extend(until_signal(sandbox::examine(None)).await?);
                 findings.extend(until_signal(machine::examine(None)).await?);
             }

@@ -17,7 +17,7 @@ pub(super) async fn examine(config: Option<&Config>) -> Vec<Finding> {
         Ok(_) => Finding::good(AREA, format!("{name}: `sandbox` is on")),
         Err(why) => {
             let remedy = "another kernel, or `sandbox = \"off\"` if the program may do what its user may";
-            Finding::bad(AREA, format!("{name}: its programs are not started: {why}"), remedy)
+            Finding::failing(AREA, format!("{name}: its programs are not started: {why}"), remedy)
         }
     }));
     findings

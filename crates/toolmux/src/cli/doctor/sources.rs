@@ -1,23 +1,25 @@
 //! The sources: does each answer, and are all of its tools served.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolmux_core::catalog::{Catalog, UnservedCause};
+use toolmux_core::catalog::{Catalog, Unserved, UnservedCause};
 use toolmux_core::gateway::Gateway;
 use toolmux_core::memory::MemoryStore;
 use toolmux_core::nearest::nearest;
 use toolmux_core::plural::counted;
-use toolmux_core::sources::{SourceStatus, UnusedSetting};
+use toolmux_core::sources::{SourceReport, SourceStatus, UnusedSetting};
 use toolmux_core::toolset::Pattern;
 
 use super::Finding;
 use crate::assembly::Assembly;
 use crate::cli::closing::closing;
 use crate::cli::connecting::connected;
+use crate::cli::detect::on_path;
 use crate::cli::failure::{Failure, whole};
 use crate::cli::terminal::Terminal;
-use crate::config::Config;
+use crate::config::{Config, SourceConfig};
 
 const AREA: &str = "source";
 /// How long sources get to list their tools.
@@ -42,30 +44,11 @@ pub(super) async fn examine(config: &Config, terminal: &Terminal) -> Result<Vec<
 }
 
 fn findings(gateway: &Gateway, config: &Config) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = Vec::new();
-    for source in gateway.sources().reports() {
-        findings.push(match source.status {
-            SourceStatus::Ready => {
-                Finding::good(AREA, format!("{}: {}", source.name, counted(source.tools, "tool")))
-            }
-            SourceStatus::Failing(message) => Finding::bad(
-                AREA,
-                format!("{}: {}", source.name, whole(&message)),
-                "is it running, are its address and key right? RUST_LOG=debug shows more",
-            ),
-            SourceStatus::Connecting => Finding::bad(
-                AREA,
-                format!("{} did not list its tools within {} s", source.name, LISTING_TIMEOUT.as_secs()),
-                "is it running? RUST_LOG=debug shows more",
-            ),
-        });
-    }
-    for tool in gateway.catalog().unserved().iter().filter(|tool| tool.cause != UnservedCause::Hidden) {
-        let what = format!("{} of {} is not served: {}", tool.tool, tool.source, tool.reason);
-        let remedy = format!("toolmux tools --why {}", tool.tool);
-        let finding = if tool.cause == UnservedCause::Collision { Finding::bad } else { Finding::warning };
-        findings.push(finding(AREA, what, remedy));
-    }
+    let mut findings: Vec<Finding> =
+        gateway.sources().reports().into_iter().map(|source| answer(source, config)).collect();
+    let catalog = gateway.catalog();
+    let shown = catalog.unserved().iter().filter(|tool| tool.cause != UnservedCause::Hidden);
+    findings.extend(shown.map(unserved));
     for collision in gateway.catalog().every().filter_map(|entry| entry.collision()) {
         findings.push(Finding::warning(AREA, collision, "rename one of them at its source"));
     }
@@ -88,6 +71,53 @@ fn findings(gateway: &Gateway, config: &Config) -> Vec<Finding> {
         findings.extend(idle_toolsets(config, &gateway.catalog()));
     }
     findings
+}
+
+/// Whether a source answered.
+fn answer(source: SourceReport, config: &Config) -> Finding {
+    match source.status {
+        SourceStatus::Ready => {
+            Finding::good(AREA, format!("{}: {}", source.name, counted(source.tools, "tool")))
+        }
+        SourceStatus::Failing(message) => {
+            let remedy = remedy(config.sources.iter().find(|known| known.name == source.name));
+            Finding::failing(AREA, format!("{}: {}", source.name, whole(&message)), remedy)
+        }
+        SourceStatus::Connecting => Finding::failing(
+            AREA,
+            format!("{} did not list its tools within {} s", source.name, LISTING_TIMEOUT.as_secs()),
+            "is it running? RUST_LOG=debug shows more",
+        ),
+    }
+}
+
+fn unserved(tool: &Unserved) -> Finding {
+    let what = |reason: &str| format!("{} of {} is not served: {reason}", tool.tool, tool.source);
+    match tool.reason.rsplit_once("; ") {
+        // `tools --why` would find the tool that has the name.
+        Some((reason, remedy)) if tool.cause == UnservedCause::Collision => Finding::failing(AREA, what(reason), remedy),
+        _ => Finding::warning(AREA, what(&tool.reason), format!("toolmux tools --why {}", tool.tool)),
+    }
+}
+
+/// What to do about a source that does not answer.
+fn remedy(source: Option<&SourceConfig>) -> String {
+    let program = source.and_then(|source| source.table["command"][0].as_str());
+    match program {
+        // What is taken for its name may be a secret.
+        Some(program) if !is_there(program, source.map(|source| &*source.folder)) => {
+            "its program is missing: install it, or give its whole path as the first word of `command`"
+                .to_owned()
+        }
+        Some(_) => "does its command run by itself? RUST_LOG=debug shows more".to_owned(),
+        None => "is it running, are its address and key right? RUST_LOG=debug shows more".to_owned(),
+    }
+}
+
+/// Whether a program is on the path, or at its own, which is relative to the folder of the configuration.
+fn is_there(program: &str, folder: Option<&Path>) -> bool {
+    let beside = folder.is_some_and(|folder| program.contains('/') && on_path(&folder.join(program)));
+    beside || on_path(Path::new(program))
 }
 
 /// Settings of tools that have no effect, most likely because of a slip.
