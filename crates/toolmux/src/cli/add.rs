@@ -14,6 +14,7 @@ use toolmux_core::sources::Naming;
 
 use super::detect::{Found, Named, detect, prove};
 use super::failure::{Failure, whole};
+use super::missing_program::missing_program;
 use super::origin::CONFIG;
 use super::terminal::{Terminal, note, print_line};
 use crate::config::{Config, SourceConfig};
@@ -150,8 +151,11 @@ async fn answered(found: &Found, terminal: &Terminal) -> Result<Vec<Value>, Fail
         }
     }
     if answered.is_empty() {
-        return Err(Failure::refused(anyhow::anyhow!(silent.join("\n")))
-            .hint("nothing was added; does it run on its own? RUST_LOG=debug shows more"));
+        let why = found.sources.iter().find_map(missing_program);
+        let why = why.unwrap_or("does it run on its own? RUST_LOG=debug shows more");
+        return Err(
+            Failure::refused(anyhow::anyhow!(silent.join("\n"))).hint(format!("nothing was added; {why}"))
+        );
     }
     for line in silent {
         note(&line);

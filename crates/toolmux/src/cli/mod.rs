@@ -23,6 +23,7 @@ mod init;
 mod install_extras;
 mod man;
 mod mcp;
+mod missing_program;
 mod needed;
 mod origin;
 mod progress;

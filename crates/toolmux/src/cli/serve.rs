@@ -15,6 +15,7 @@ use super::assembling::assembled_with;
 use super::connecting::connected;
 use super::detect::{Certainty, Found};
 use super::failure::{Failure, whole};
+use super::missing_program::missing_program;
 use super::origin::Origin;
 use super::terminal::{Form, Terminal, note};
 use crate::assembly::store;
@@ -221,6 +222,7 @@ fn refuse_silence(gateway: &Gateway, found: &[Found]) -> Result<(), Failure> {
     if found.is_empty() || failures.len() < sources.len() {
         return Ok(());
     }
+    let why = found.iter().flat_map(|found| &found.sources).find_map(missing_program);
     Err(Failure::refused(anyhow::anyhow!(failures.join("\n")))
-        .hint("does it run on its own? RUST_LOG=debug shows more"))
+        .hint(why.unwrap_or("does it run on its own? RUST_LOG=debug shows more")))
 }

@@ -7,9 +7,10 @@ use toml::de::{DeTable, DeValue};
 
 /// The text with every value and every comment starred out, each byte of the rest in its place.
 pub(super) fn masked(text: &str) -> String {
-    match DeTable::parse(text) {
-        Ok(table) => starred(text, &hidden(text, table.get_ref())),
-        Err(error) => masked_before(text, error.span().unwrap_or(0..0).start),
+    let (table, errors) = DeTable::parse_recoverable(text);
+    match errors.iter().map(|error| error.span().unwrap_or(0..0).start).min() {
+        None => starred(text, &hidden(text, table.get_ref())),
+        Some(first) => masked_before(text, first),
     }
 }
 
@@ -136,6 +137,7 @@ mod tests {
     fn of_a_broken_text_only_keys_before_the_fault_are_shown() {
         check("a = 1\nkey = \"hunter2\nb = 2\n", "a = *\nkey = ********\n* * *\n");
         check("a = 1\nhunter2\nb = 2\n", "a = *\n*******\n* * *\n");
+        check("a = 1\nkey = \"hunter2\nb = = 2\n", "a = *\nkey = ********\n* * * *\n");
         check("a = 1\n[b\nc = 2\n", "a = *\n[*\n* * *\n");
         check("a = \"\"\"\nkey = hunter2\n", "* * ***\n*** * *******\n");
     }

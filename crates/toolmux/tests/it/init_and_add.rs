@@ -101,6 +101,11 @@ fn what_does_not_answer_or_has_no_name_is_not_added() {
     refused(path, &["libz.so.1", "--name", "a b"], &["characters other than ASCII letters"]);
     refused(path, &["libz.so.1", "--config", "toolmx.toml"], &["hint: did you mean `toolmux.toml`?"]);
     refused(path, &["libz.so.1", "--config", "other.toml"], &["hint: `toolmux init other.toml` writes"]);
+    refused(
+        path,
+        &["--", "no-such-program"],
+        &["hint: nothing was added; its program is missing: install it"],
+    );
     let output = toolmux(path, &["add", "--", "false"]);
     assert!(!stderr(&output).contains("a command that speaks MCP"), "not before it has: {}", stderr(&output));
     assert!(!path.join("libz.opendyn.json").exists());

@@ -114,3 +114,17 @@ fn a_key_is_read_from_a_file_or_the_environment() {
     let local = toolmux(folder.path(), &["call", "Shell.echo", "text=hi", "--key-file", "key.txt"]);
     assert!(stderr(&local).contains("--url"), "a key is for a server: {}", stderr(&local));
 }
+
+#[test]
+fn a_wait_for_an_open_circuit_breaker_is_told() {
+    let folder = folder(
+        "[limits]\nbreaker_failures = 1\nbreaker_rest = \"1s\"\n[sources.T]\nkind = \"command\"\n[sources.T.tools.gone]
+description = \"Is gone\"\ncommand = [\"no-such-program\"]\n",
+    );
+    let serving = Serving::start(folder.path());
+    let url = format!("http://{}", serving.address);
+    let call = || toolmux(folder.path(), &["call", "T.gone", "--url", &url]);
+    assert_eq!(call().status.code(), Some(2));
+    let told = stderr(&call());
+    assert!(told.contains("The circuit breaker of") && told.contains("; trying again in "), "{told}");
+}

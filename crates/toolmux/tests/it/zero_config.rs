@@ -188,7 +188,10 @@ fn what_cannot_be_served_is_told_with_the_remedy() {
     refused(
         path,
         &["--", "no-such-program"],
-        &["source `no_such_program`: The command of the source cannot be started: No such file"],
+        &[
+            "source `no_such_program`: The command of the source cannot be started: No such file",
+            "hint: its program is missing: install it",
+        ],
     );
     refused(path, &["toolmux.toml", "libz.so.1"], &["cannot be combined", "hint: `toolmux add X"]);
     refused(path, &["--", "false"], &["source `false`", "hint: does it run on its own?"]);

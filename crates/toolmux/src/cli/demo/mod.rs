@@ -74,9 +74,8 @@ impl Demo {
             Failure::refused(error)
                 .hint("is another server running there? --listen ADDR chooses another address")
         })?;
-        let base = running.url();
         let ended = tokio::select! {
-            ended = self.show(&assembly.gateway, &base, terminal) => ended,
+            ended = self.show(&assembly.gateway, &running, terminal) => ended,
             () = signals.next() => Ok(ExitCode::SUCCESS),
         };
         running.stop_or(signals.next()).await;
@@ -96,9 +95,10 @@ impl Demo {
     }
 
     /// The walk, and then nothing more until a signal comes, unless the demo ends with the walk.
-    async fn show(&self, gateway: &Gateway, base: &str, terminal: &Terminal) -> Result<ExitCode, Failure> {
+    async fn show(&self, gateway: &Gateway, running: &Running, terminal: &Terminal) -> Result<ExitCode, Failure> {
+        let base = &running.url();
         connected(gateway, terminal, SETTLE).await;
-        announce_ready(gateway, base, terminal);
+        announce_ready(gateway, running.address(), base, terminal);
         let mut walk = Walk::new(base, *terminal, Pace::of_process());
         walk.run(&steps::steps()).await?;
         if self.exit {

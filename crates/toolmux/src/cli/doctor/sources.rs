@@ -1,6 +1,5 @@
 //! The sources: does each answer, and are all of its tools served.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,8 +15,8 @@ use super::Finding;
 use crate::assembly::Assembly;
 use crate::cli::closing::closing;
 use crate::cli::connecting::connected;
-use crate::cli::detect::on_path;
 use crate::cli::failure::{Failure, whole};
+use crate::cli::missing_program::missing_program;
 use crate::cli::terminal::Terminal;
 use crate::config::{Config, SourceConfig};
 
@@ -101,23 +100,14 @@ fn unserved(tool: &Unserved) -> Finding {
 }
 
 /// What to do about a source that does not answer.
-fn remedy(source: Option<&SourceConfig>) -> String {
-    let program = source.and_then(|source| source.table["command"][0].as_str());
-    match program {
-        // What is taken for its name may be a secret.
-        Some(program) if !is_there(program, source.map(|source| &*source.folder)) => {
-            "its program is missing: install it, or give its whole path as the first word of `command`"
-                .to_owned()
-        }
-        Some(_) => "does its command run by itself? RUST_LOG=debug shows more".to_owned(),
-        None => "is it running, are its address and key right? RUST_LOG=debug shows more".to_owned(),
-    }
-}
-
-/// Whether a program is on the path, or at its own, which is relative to the folder of the configuration.
-fn is_there(program: &str, folder: Option<&Path>) -> bool {
-    let beside = folder.is_some_and(|folder| program.contains('/') && on_path(&folder.join(program)));
-    beside || on_path(Path::new(program))
+fn remedy(source: Option<&SourceConfig>) -> &'static str {
+    let is_command = source.is_some_and(|source| source.table.get("command").is_some());
+    let other = if is_command {
+        "does its command run by itself? RUST_LOG=debug shows more"
+    } else {
+        "is it running, are its address and key right? RUST_LOG=debug shows more"
+    };
+    source.and_then(missing_program).unwrap_or(other)
 }
 
 /// Settings of tools that have no effect, most likely because of a slip.

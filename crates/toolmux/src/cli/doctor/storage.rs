@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use toolmux_core::plural::counted;
 use toolmux_store::{ReadOnlyStore, StoreOpenError};
 
 use super::{Finding, Mending};
@@ -51,7 +52,10 @@ async fn opened(url: &str) -> Finding {
         look.status().await.map(Some).map_err(|error| anyhow::anyhow!(error.message.public))
     };
     match tokio::time::timeout(STORE_TIMEOUT, looked).await {
-        Ok(Ok(Some(status))) => Finding::good(AREA, format!("{name} holds {} calls", status.calls.all)),
+        Ok(Ok(Some(status))) => {
+            let calls = usize::try_from(status.calls.all).unwrap_or(usize::MAX);
+            Finding::good(AREA, format!("{name} holds {}", counted(calls, "call")))
+        }
         Ok(Ok(None)) => Finding::good(AREA, format!("{name} is empty; the server makes its tables")),
         Ok(Err(error)) => Finding::bad(
             AREA,
