@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
 use toolmux_core::gateway::Gateway;
 use toolmux_core::names::ToolRef;
 use toolmux_core::sources::SourceStatus;

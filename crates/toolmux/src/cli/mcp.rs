@@ -42,7 +42,7 @@ impl Mcp {
         let config = config.without_callers();
         let store = store(&config.store, config.retention).await?;
         let assembly = assembled_with(&config, store, file.as_ref().map(|file| &*file.path))?;
-        let gateway = assembly.gateway.clone();
+        let gateway = &assembly.gateway;
         let caller = gateway.admit(Credential::None, self.toolset.as_deref())?;
         serve_standard_streams(gateway, caller).await
     }

@@ -44,7 +44,7 @@ mod starting;
 mod stopping;
 mod store_log;
 mod tasks;
-mod tls;
 mod terminal_text;
+mod tls;
 mod workflows;
 mod zero_config;

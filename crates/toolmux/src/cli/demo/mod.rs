@@ -95,7 +95,12 @@ impl Demo {
     }
 
     /// The walk, and then nothing more until a signal comes, unless the demo ends with the walk.
-    async fn show(&self, gateway: &Gateway, running: &Running, terminal: &Terminal) -> Result<ExitCode, Failure> {
+    async fn show(
+        &self,
+        gateway: &Gateway,
+        running: &Running,
+        terminal: &Terminal,
+    ) -> Result<ExitCode, Failure> {
         let base = &running.url();
         connected(gateway, terminal, SETTLE).await;
         announce_ready(gateway, running.address(), base, terminal);

@@ -94,7 +94,9 @@ fn unserved(tool: &Unserved) -> Finding {
     let what = |reason: &str| format!("{} of {} is not served: {reason}", tool.tool, tool.source);
     match tool.reason.rsplit_once("; ") {
         // `tools --why` would find the tool that has the name.
-        Some((reason, remedy)) if tool.cause == UnservedCause::Collision => Finding::failing(AREA, what(reason), remedy),
+        Some((reason, remedy)) if tool.cause == UnservedCause::Collision => {
+            Finding::failing(AREA, what(reason), remedy)
+        }
         _ => Finding::warning(AREA, what(&tool.reason), format!("toolmux tools --why {}", tool.tool)),
     }
 }
