@@ -195,8 +195,10 @@ impl<'a> Follower<'a> {
 
     /// The new configuration, unless it would open to others what we listen on now.
     fn read(&self, file: &File) -> anyhow::Result<Config> {
-        let config = Config::load(&file.path)
-            .and_then(|config| config.check_exposed_at(self.running.listen).map(|()| config));
+        let exposed = |fault: ConfigFault| fault.at_key(&file.path, "listen");
+        let config = Config::load(&file.path).and_then(|config| {
+            config.check_exposed_at(self.running.listen).map(|()| config).map_err(exposed)
+        });
         config.map(|config| self.flags.over(config)).map_err(located)
     }
 }

@@ -68,7 +68,10 @@ impl Serve {
         tell_found(&origin.found, Certainty::Known, terminal);
         let flags = self.flags()?;
         let config = flags.over(origin.config);
-        config.check_exposure()?;
+        config.check_exposure().map_err(|fault| match &origin.file {
+            Some(file) if flags.listen.is_none() => fault.at_key(&file.path, "listen"),
+            _ => fault,
+        })?;
         let manner = ServeOptions { version: None, file: origin.file, flags, found: origin.found };
         serve(&config, manner, terminal).await
     }

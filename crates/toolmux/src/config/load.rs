@@ -61,6 +61,15 @@ impl Config {
     }
 }
 
+impl ConfigFault {
+    /// The same at a key of a file, or at its beginning where it has no such key.
+    pub(crate) fn at_key(self, path: &Path, key: &str) -> Self {
+        let (text, name) = (std::fs::read_to_string(path).unwrap_or_default(), path.display().to_string());
+        let span = read(&text).ok().and_then(|reading| reading.spans.of(&[key]));
+        self.moved_to((&text, &name), Some(span.unwrap_or(0..0)))
+    }
+}
+
 /// The text of a configuration.
 pub(super) fn text_of(path: &Path) -> Result<String, ConfigFault> {
     std::fs::read_to_string(path).map_err(|error| ConfigFault::unread(path, &error))

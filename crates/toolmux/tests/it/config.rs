@@ -47,6 +47,7 @@ fn check_refuses_what_serve_refuses() {
     check(&public, &words);
     check(&public, &["toolmux.toml:1:1"]);
     refused_by_serve(&public, &words);
+    refused_by_serve(&public, &["toolmux.toml:1:1"]);
     warned(&format!("{public}\n[keys.ann]\nkey = {{ env = \"TOOLMUX_TEST_UNSET\" }}\n"), &["`keys.ann.key`"]);
     for (parameter, words) in [
         ("{ type = \"strng\" }", "parameter `text` of tool `echo`: `type` must be one of"),
