@@ -84,7 +84,9 @@ fn toolset(data: &[u8]) {
     let (pattern, toolkit, tool, own) = (line(), line(), line(), line());
     let id = ToolId { toolkit: toolkit.into(), tool: tool.into(), version: Version::FIRST };
     let (of_toolkit, of_tool) = pattern.split_once('.').unwrap_or((pattern, "*"));
-    let expect = fits(of_toolkit, toolkit) && (fits(of_tool, tool) || fits(of_tool, own));
+    let is_flat = !pattern.contains(['.', '*'])
+        && [tool, own].iter().any(|tool| pattern == format!("{toolkit}_{tool}"));
+    let expect = is_flat || fits(of_toolkit, toolkit) && (fits(of_tool, tool) || fits(of_tool, own));
     assert_eq!(
         Pattern::new(pattern).matches(&id, own),
         expect,

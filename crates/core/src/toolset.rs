@@ -1,13 +1,13 @@
 //! Toolsets: named selections of tools by pattern.
 
-use crate::names::{ToolId, flat_name};
+use crate::names::ToolId;
 
 /// A named selection of tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Toolset {
     /// The name callers are given.
     pub name: String,
-    /// Patterns over `Toolkit.tool` or `Toolkit_tool`.
+    /// Patterns over `Toolkit.tool`, and flat names.
     pub tools: Vec<Pattern>,
 }
 
@@ -18,7 +18,7 @@ impl Toolset {
     }
 }
 
-/// A pattern over `Toolkit.tool` or `Toolkit_tool`, where `*` stands for any text.
+/// A pattern over `Toolkit.tool`, where `*` stands for any text; or a flat name, `Toolkit_tool`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern(String);
 
@@ -38,22 +38,27 @@ impl Pattern {
         !self.0.contains('*')
     }
 
-    /// True when the tool fits, by its id, by the name its source gives it, or by its flat name with its toolkit.
+    /// True when the tool fits, by its id, by the name its source gives it, or by its flat name with its toolkit. In a
+    /// pattern without a dot `*` stands for a part of the toolkit alone: `*_admin` must not open tools of other toolkits.
     pub fn matches(&self, id: &ToolId, own: &str) -> bool {
-        let flat = |tool: &str| fits(&self.0, &flat_name(Some(&id.toolkit), tool));
+        let is_tool = |tool: &str| fits(tool, &id.tool) || fits(tool, own);
         match self.0.split_once('.') {
-            Some((toolkit, tool)) => fits(toolkit, &id.toolkit) && (fits(tool, &id.tool) || fits(tool, own)),
-            None => fits(&self.0, &id.toolkit) || flat(own) || flat(&id.tool),
+            Some((toolkit, tool)) => fits(toolkit, &id.toolkit) && is_tool(tool),
+            None => fits(&self.0, &id.toolkit) || self.flat_tool(&id.toolkit).is_some_and(is_tool),
         }
     }
 
     /// True when a tool of this toolkit could fit.
     pub fn may_fit(&self, toolkit: &str) -> bool {
-        if let Some((wanted, _)) = self.0.split_once('.') {
-            return fits(wanted, toolkit);
+        match self.0.split_once('.') {
+            Some((wanted, _)) => fits(wanted, toolkit),
+            None => fits(&self.0, toolkit) || self.flat_tool(toolkit).is_some(),
         }
-        let (flat, start) = (format!("{toolkit}_"), self.0.split('*').next().unwrap_or_default());
-        fits(&self.0, toolkit) || start.starts_with(&flat) || (!self.is_exact() && flat.starts_with(start))
+    }
+
+    /// The tool of a flat name of this toolkit.
+    fn flat_tool(&self, toolkit: &str) -> Option<&str> {
+        self.0.strip_prefix(toolkit)?.strip_prefix('_').filter(|_| self.is_exact())
     }
 }
 
@@ -111,7 +116,8 @@ mod tests {
     fn a_tool_is_known_by_its_flat_name() {
         check("Time_get-now", "Time", "get-now", true);
         check("Time_get_now", "Time", "get-now", true);
-        check("Time_get*", "Time", "get-now", true);
+        check("Time_get*", "Time", "get-now", false);
+        check("*_get-now", "Time", "get-now", false);
         check("Time_get-now", "Times", "get-now", false);
         check("get-now", "Time", "get-now", false);
     }
@@ -123,7 +129,7 @@ mod tests {
             ("M*.pow", true),
             ("Math", true),
             ("Math_pow", true),
-            ("Math_*", true),
+            ("Math_*", false),
             ("*", true),
             ("Maths.pow", false),
             ("Mat_*", false),
