@@ -167,7 +167,7 @@ impl<'a> Follower<'a> {
         });
         match taken {
             Ok(config) => {
-                tracing::info!("the configuration was read again");
+                tracing::info!("the configuration was reloaded");
                 if let (Some(tls), Some(new)) = (&self.tls, &config.tls) {
                     tls.replace(Arc::clone(new));
                 }

@@ -74,7 +74,7 @@ impl Gateway {
                 tracing::debug!(
                     source = mount.name,
                     locked,
-                    "the caller is not shown what the source offers"
+                    "prompts and resources of the source are hidden from the caller"
                 );
                 Offer { locked, ..offer }
             }

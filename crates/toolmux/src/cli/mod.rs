@@ -75,7 +75,6 @@ const LOGGED: &str = "info,sqlx_core::pool=off";
 const HELP: &str = "\
 {about}
 Usage: toolmux COMMAND …   (toolmux COMMAND --help has examples)
-
 {subcommands}{after-help}";
 
 const AFTER_HELP: &str = "\

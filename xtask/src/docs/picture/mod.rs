@@ -55,7 +55,7 @@ fn follow(step: &SceneStep, place: &mut Place, shell: &mut Shell) -> anyhow::Res
             let ready = ["...".to_owned(), "  metrics ...".to_owned()];
             let begun = shell.serve(&place.with_free_ports(command)?, &ready)?;
             // Its snippets are longer than a terminal is wide.
-            begun.lines().take_while(|line| *line != "Try:").map(|line| format!("{line}\n")).collect()
+            begun.lines().take_while(|line| *line != "Try:").collect::<Vec<_>>().join("\n")
         }
         SceneStep::Run(command) => shell.run(&place.with_free_ports(command)?)?.output,
     };

@@ -41,25 +41,26 @@ impl Docs {
         }
         match named(&wanted, PAGES).as_slice() {
             [page] => pager::show(page.text).await?,
-            [] => self.found(&wanted, terminal)?,
+            [] => list_lines(&wanted, terminal)?,
             several => list(several.iter().copied(), terminal),
         }
         Ok(ExitCode::SUCCESS)
     }
+}
 
-    fn found(&self, wanted: &str, terminal: &Terminal) -> Result<(), Failure> {
-        let hits = find(wanted, PAGES);
-        if hits.is_empty() {
-            let missing = anyhow::anyhow!("no page has the topic or the words `{wanted}`");
-            return Err(Failure::refused(missing)
-                .hint("`toolmux docs` lists the topics")
-                .meaning(nearest(wanted, PAGES.iter().map(|page| page.topic))));
-        }
-        for Hit { topic, line, text } in hits {
-            print_line(&format!("{} {text}", terminal.painted(CYAN, &format!("{topic}:{line}:"))));
-        }
-        Ok(())
+/// Lists the lines that have some words.
+fn list_lines(wanted: &str, terminal: &Terminal) -> Result<(), Failure> {
+    let hits = find(wanted, PAGES);
+    if hits.is_empty() {
+        let missing = anyhow::anyhow!("no page has the topic or the words `{wanted}`");
+        return Err(Failure::refused(missing)
+            .hint("`toolmux docs` lists the topics")
+            .meaning(nearest(wanted, PAGES.iter().map(|page| page.topic))));
     }
+    for Hit { topic, line, text } in hits {
+        print_line(&format!("{} {text}", terminal.painted(CYAN, &format!("{topic}:{line}:"))));
+    }
+    Ok(())
 }
 
 fn list<'a>(pages: impl Iterator<Item = &'a DocPage> + Clone, terminal: &Terminal) {

@@ -145,7 +145,7 @@ fn a_server_that_is_full_of_secrets_prints_none() {
     let told = serving.told("cannot fetch the keys of tokens");
     assert!(!told.contains(SECRET), "{told}");
     serving.signal("HUP");
-    let told = serving.told("the configuration was read again");
+    let told = serving.told("the configuration was reloaded");
     assert!(!told.contains(SECRET), "{told}");
 }
 
