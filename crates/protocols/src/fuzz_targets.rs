@@ -17,6 +17,8 @@ pub fn targets() -> Vec<Target> {
     [
         TARGETS,
         crate::ats::fuzz_targets::TARGETS,
+        crate::http_request::fuzz_targets::TARGETS,
+        crate::http_tools::fuzz_targets::TARGETS,
         crate::mcp::fuzz_targets::TARGETS,
         crate::mcp::fuzz_targets::SERVED,
         crate::mcp::fuzz_targets::ASKED,

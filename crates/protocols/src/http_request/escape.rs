@@ -57,16 +57,21 @@ pub(super) fn check_path(text: &str) -> Result<(), Unsendable> {
     if text.bytes().any(|byte| byte.is_ascii_control()) {
         return Err("must not have control characters: it is a part of the path of an address".into());
     }
-    if !text.contains(['.', '%']) {
+    check_segments(text.as_bytes())
+}
+
+/// The same for a path, or a part of it.
+pub(super) fn check_segments(path: &[u8]) -> Result<(), Unsendable> {
+    if !path.iter().any(|byte| matches!(byte, b'.' | b'%')) {
         return Ok(());
     }
-    let mut text = Cow::Borrowed(text.as_bytes());
+    let mut path = Cow::Borrowed(path);
     for _ in 0..MOST_DECODINGS {
-        if leaves_segment(&text) {
-            return Err("must not be or contain the path segment `.` or `..`, encoded or not".into());
+        if leaves_segment(&path) {
+            return Err("must not be or make the path segment `.` or `..`, encoded or not".into());
         }
-        match decoded(&text) {
-            Some(next) => text = Cow::Owned(next),
+        match decoded(&path) {
+            Some(next) => path = Cow::Owned(next),
             None => return Ok(()),
         }
     }

@@ -5,6 +5,8 @@ mod body;
 mod credentials;
 mod escape;
 mod files;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzz_targets;
 mod link;
 mod media_type;
 mod multipart;

@@ -15,7 +15,7 @@ use url::Url;
 
 use super::argument_text::ObjectMembers;
 use super::body::PreparedBody;
-use super::escape::{Escape, Unsendable, leaves_segment};
+use super::escape::{Escape, Unsendable, check_segments, leaves_segment};
 use super::operation::{Operation, OperationCredential, OperationParameter, ParameterPlace, PathPiece};
 use super::output::OutputRule;
 use super::style::WireStyle;
@@ -46,8 +46,6 @@ pub(super) struct PreparedOperation {
     /// The base with the headers of every request.
     target: Target,
     path: Vec<PreparedPiece>,
-    /// The path holds arguments, and so has to be looked at once it is written.
-    is_filled: bool,
     /// What stands in every query, with its `?`.
     fixed_query: String,
     query: Vec<PreparedParameter>,
@@ -122,9 +120,7 @@ impl PreparedOperation {
         let (path, fixed_query) = path(&operation)?;
         let unfit = |_| "the base of the address cannot be called".to_owned();
         let target = client.target(&operation.base, (*operation.headers).clone()).map_err(unfit)?;
-        let is_filled = path.iter().any(|piece| matches!(piece, PreparedPiece::Parameter(_)));
         Ok(PreparedOperation {
-            is_filled,
             path,
             fixed_query,
             query: in_place(ParameterPlace::Query)?,
@@ -192,11 +188,11 @@ impl PreparedOperation {
                 }
             }
         }
-        // One argument alone is looked at when it is written; several of them in one segment could still make `..`.
-        match last.filter(|_| self.is_filled && leaves_segment(out)) {
+        // An argument alone is looked at when it is written; together with others, or with what its style puts before it,
+        // it could still make `..`.
+        match last {
             Some(parameter) => {
-                let what = "must not make the path segment `.` or `..` of an address";
-                Err(ArgumentFault::new(&parameter.argument, what))
+                check_segments(out).map_err(|message| ArgumentFault::new(&parameter.argument, message))
             }
             None => Ok(()),
         }

@@ -103,7 +103,7 @@ async fn arguments_go_where_the_description_says() {
         assert_eq!(told, json!(expect), "{tool}");
     }
     for (tool, arguments, expect) in [
-        ("forecast", r#"{"city":".."}"#, "`city` must not be or contain the path segment"),
+        ("forecast", r#"{"city":".."}"#, "`city` must not be or make the path segment"),
         ("forecast", r#"{"town":"a"}"#, "`city` is required but missing; `town` is not a known"),
         ("bytes", r#"{"file":"%%"}"#, "`file` must be base64"),
         ("graphql", r#"{"id":1,"first":"x"}"#, "`first` must be"),

@@ -24,7 +24,7 @@ fn check(place: ParameterPlace, value: Value, expect: Result<&str, &str>) {
 
 #[test]
 fn a_path_argument_cannot_leave_its_segment() {
-    let dots = Err("the path segment `.` or `..`");
+    let dots = Err("be or make the path segment `.` or `..`");
     for value in [
         "..",
         ".",
@@ -148,5 +148,7 @@ fn two_arguments_cannot_make_together_what_one_cannot() {
     };
     assert!(address(r#"{"x":".","y":"."}"#).is_err());
     assert!(address(r#"{"x":"%2e","y":"."}"#).is_err());
+    assert!(address(r#"{"x":"%2","y":"e"}"#).is_err(), "it is `.` where it is decoded twice");
+    assert!(address(r#"{"x":"a/%2","y":"e%2e"}"#).is_err());
     assert_eq!(address(r#"{"x":"a","y":"b"}"#).as_deref(), Ok("/a/ab"));
 }
