@@ -109,6 +109,55 @@ async fn clients_choose_between_http_1_and_2() {
     );
 }
 
+/// A sender of HTTP/2 requests.
+async fn http2(address: &str, authority: &Authority) -> hyper::client::conn::http2::SendRequest<Full<Bytes>> {
+    let stream = connect(address, authority, &["h2"], None).await.unwrap();
+    let (sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    sender
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_name_of_the_server_is_checked_over_http_2_too() {
+    let authority = Authority::new("ours");
+    let folder = folder(&authority, TLS);
+    let serving = serving(folder.path());
+    let mut sender = http2(&serving.address, &authority).await;
+    for (name, origin, expect) in [
+        ("localhost", None, 200),
+        ("evil.example", None, 403),
+        ("localhost", Some("https://localhost"), 200),
+        ("localhost", Some("http://localhost"), 403),
+    ] {
+        let mut request = Request::post(format!("https://{name}/rest/Shell_echo"));
+        if let Some(origin) = origin {
+            request = request.header("origin", origin);
+        }
+        let request = request.body(Full::new(Bytes::from_static(br#"{"text":"hi"}"#))).unwrap();
+        let status = sender.send_request(request).await.unwrap().status().as_u16();
+        assert_eq!(status, expect, "{name} {origin:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stopping_server_finishes_what_was_begun_over_http_2() {
+    let authority = Authority::new("ours");
+    let slow = "[sources.Shell.tools.slow]\ndescription = \"Takes a while\"\n\
+                command = [\"sh\", \"-c\", \"touch begun; sleep 1; echo done\"]\n";
+    let folder = folder(&authority, &format!("{slow}{TLS}"));
+    let mut serving = serving(folder.path());
+    let mut sender = http2(&serving.address, &authority).await;
+    let request = Request::post("https://localhost/rest/Shell_slow").body(Full::default()).unwrap();
+    let answer = tokio::spawn(sender.send_request(request));
+    until("the tool to run", || folder.path().join("begun").exists().then_some(()));
+    serving.signal("TERM");
+    let answer = answer.await.unwrap().expect("an answer");
+    assert_eq!(answer.status(), 200);
+    assert_eq!(answer.into_body().collect().await.unwrap().to_bytes(), "\"done\"");
+    assert_eq!(serving.ended(), Some(0));
+}
+
 #[test]
 fn commands_reach_a_server_by_the_authority_of_its_certificate() {
     let authority = Authority::new("ours");
@@ -130,7 +179,7 @@ async fn a_certificate_is_replaced_while_connections_stay() {
     let serving = serving(folder.path());
     let before = connect(&serving.address, &old, &["h2"], None).await.unwrap();
     new.server().write(folder.path(), "server");
-    serving.told("the configuration was read again");
+    serving.told("the configuration was reloaded");
     let after = connect(&serving.address, &new, &["h2"], None).await.unwrap();
     assert_eq!(call(after, "").await.1, 200);
     assert_eq!(call(before, "").await.1, 200, "one that was open before");
