@@ -37,6 +37,8 @@ pub struct Entry {
     pub repairs: Vec<String>,
     /// The input schema is not the one that its source gave.
     pub reshaped: bool,
+    /// The name is not the one that its source gave, which is then nobody's.
+    pub renamed: bool,
     /// The description is not the one that its source gave.
     pub redescribed: bool,
     /// Arguments that configuration fixes: they are in no schema that callers see, and in every call.

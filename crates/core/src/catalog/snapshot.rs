@@ -90,7 +90,10 @@ impl Catalog {
         let in_toolkit = |toolkit: &str, name: &str| {
             let tools = self.by_id.get(toolkit)?;
             let newest = |versions: &Vec<usize>| versions.last().copied();
-            let own = |place: &usize| *self.entries[*place].tool.name == *name;
+            let own = |place: &usize| {
+                let entry = &self.entries[*place];
+                !entry.renamed && *entry.tool.name == *name
+            };
             let by_own = || tools.values().filter_map(newest).find(own);
             let by_plain = || tools.get(plain_name(name).as_str()).and_then(newest);
             tools.get(name).and_then(newest).or_else(by_own).or_else(by_plain)

@@ -57,6 +57,7 @@ impl Mount {
             validator,
             repairs,
             reshaped: !input.is_same(&tool.input),
+            renamed: own.name.is_some(),
             redescribed,
             fixed,
             requires: own.requires.unwrap_or_else(|| tool.requires.clone()),
