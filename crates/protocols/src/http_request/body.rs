@@ -158,3 +158,6 @@ fn form(
     }
     Ok(out)
 }
+
+#[cfg(test)]
+mod tests;

@@ -80,13 +80,19 @@ fn check_braces(tool: &HttpTool, line: &RequestLine<'_>) -> Result<(), String> {
     })
 }
 
+/// A parameter of the body: the argument, its name there, and how it is written in a form.
+struct BodyParameter {
+    argument: String,
+    name: String,
+    form: PropertyForm,
+}
+
 #[derive(Default)]
 struct Parts {
     properties: Map<String, Value>,
     required: Vec<String>,
     parameters: Vec<crate::http_request::OperationParameter>,
-    /// Parameters of the body: the argument, its name there, and whether it is a file.
-    in_body: Vec<(String, String, bool)>,
+    in_body: Vec<BodyParameter>,
 }
 
 impl Parts {
@@ -99,7 +105,10 @@ impl Parts {
         }
         match described.parameter {
             Some(parameter) => self.parameters.push(parameter),
-            None => self.in_body.push((name.to_owned(), described.body_name, described.is_file)),
+            None => {
+                let Described { body_name, form, .. } = described;
+                self.in_body.push(BodyParameter { argument: name.to_owned(), name: body_name, form });
+            }
         }
     }
 
@@ -113,7 +122,8 @@ impl Parts {
         }
         let operation = graphql::read(query).map_err(|what| format!("`graphql` {what}"))?;
         let known: Vec<&str> = operation.variables.iter().map(|variable| variable.name.as_str()).collect();
-        if let Some((name, _, _)) = self.in_body.iter().find(|(name, _, _)| !known.contains(&name.as_str())) {
+        let unknown = self.in_body.iter().find(|parameter| !known.contains(&parameter.argument.as_str()));
+        if let Some(BodyParameter { argument: name, .. }) = unknown {
             let what = format!("parameter `{name}` is no variable of `graphql`");
             return Err(match nearest(name, known.iter().copied()) {
                 Some(near) => format!("{what}; did you mean `{near}`?"),
@@ -126,7 +136,7 @@ impl Parts {
             if !self.properties.contains_key(&name) {
                 self.properties.insert(name.clone(), schema);
                 self.required.extend(required.contains(&name).then(|| name.clone()));
-                self.in_body.push((name.clone(), name, false));
+                self.in_body.push(BodyParameter { argument: name.clone(), name, form: PropertyForm::Plain });
             }
         }
         let method = if read_only { Method::GET } else { Method::POST };
@@ -150,29 +160,23 @@ fn body(tool: &HttpTool, parts: &Parts) -> Result<Option<RequestBody>, String> {
     if parts.in_body.is_empty() {
         return Ok(None);
     }
-    let renamed = parts.in_body.iter().filter(|(argument, name, _)| argument != name);
-    let renamed = renamed.map(|(argument, name, _)| (argument.clone(), name.clone())).collect();
-    let files = parts.in_body.iter().filter(|(_, _, is_file)| *is_file);
-    let encodings: Vec<(String, PropertyEncoding)> = files
-        .map(|(_, name, _)| (name.clone(), PropertyEncoding { form: PropertyForm::File, content_type: None }))
-        .collect();
-    let has_files = !encodings.is_empty();
+    check_forms(tool.body, &parts.in_body)?;
+    let renamed = parts.in_body.iter().filter(|parameter| parameter.argument != parameter.name);
+    let renamed = renamed.map(|parameter| (parameter.argument.clone(), parameter.name.clone())).collect();
+    let encodings = parts.in_body.iter().map(|BodyParameter { name, form, .. }| {
+        (name.clone(), PropertyEncoding { form: *form, content_type: None })
+    });
+    let encodings: Vec<(String, PropertyEncoding)> = encodings.collect();
     let one = || match parts.in_body.as_slice() {
-        [(argument, _, _)] => Ok(BodySource::Argument(argument.clone())),
+        [BodyParameter { argument, .. }] => Ok(BodySource::Argument(argument.clone())),
         _ => Err("`body` is text or bytes, and so only one parameter can be in it; give the others an `in`"),
     };
     Ok(Some(match tool.body {
-        BodySetting::Json | BodySetting::Form | BodySetting::Text if has_files => {
-            return Err(
-                "a parameter with `type = \"file\"` needs `body = \"multipart\"` or `body = \"bytes\"`"
-                    .into(),
-            );
-        }
         BodySetting::Json => {
             request_body(BodySource::Remaining(renamed), BodyMedia::Json, "application/json")
         }
         BodySetting::Form => {
-            let media = BodyMedia::Form(Vec::new());
+            let media = BodyMedia::Form(encodings);
             request_body(BodySource::Remaining(renamed), media, "application/x-www-form-urlencoded")
         }
         BodySetting::Multipart => request_body(
@@ -183,6 +187,27 @@ fn body(tool: &HttpTool, parts: &Parts) -> Result<Option<RequestBody>, String> {
         BodySetting::Text => request_body(one()?, BodyMedia::Text, "text/plain; charset=utf-8"),
         BodySetting::Bytes => request_body(one()?, BodyMedia::Bytes, "application/octet-stream"),
     }))
+}
+
+/// Files and styles have a meaning in some bodies only.
+fn check_forms(body: BodySetting, parameters: &[BodyParameter]) -> Result<(), String> {
+    let has_fields = matches!(body, BodySetting::Form | BodySetting::Multipart);
+    let takes_files = matches!(body, BodySetting::Multipart | BodySetting::Bytes);
+    for BodyParameter { argument, form, .. } in parameters {
+        let (what, needed) = match form {
+            PropertyForm::File if !takes_files => ("`type = \"file\"`, which", "bytes"),
+            PropertyForm::Styled { .. } | PropertyForm::Json if !has_fields => {
+                ("a `style`, which in a body", "form")
+            }
+            PropertyForm::Plain | PropertyForm::File | PropertyForm::Styled { .. } | PropertyForm::Json => {
+                continue;
+            }
+        };
+        return Err(format!(
+            "parameter `{argument}` has {what} needs `body = \"multipart\"` or `body = \"{needed}\"`"
+        ));
+    }
+    Ok(())
 }
 
 fn request_body(source: BodySource, media: BodyMedia, content_type: &'static str) -> RequestBody {

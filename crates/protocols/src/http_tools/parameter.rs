@@ -5,7 +5,9 @@ use toolmux_core::nearest::nearest;
 
 use super::request_line::RequestLine;
 use super::settings::{HttpParameter, PlaceSetting, RequiredSetting};
-use crate::http_request::{FileAccess, OperationParameter, ParameterPlace, ParameterStyle, path_names};
+use crate::http_request::{
+    FileAccess, OperationParameter, ParameterPlace, ParameterStyle, PropertyForm, path_names,
+};
 
 /// The keys of a parameter that are not of its schema.
 const OWN: [&str; 6] = ["in", "name", "required", "style", "explode", "value"];
@@ -23,7 +25,8 @@ pub(super) struct Described {
     /// Absent for one that is not the caller's to choose.
     pub(super) schema: Option<Value>,
     pub(super) is_required: bool,
-    pub(super) is_file: bool,
+    /// How it is written in a form or a multipart body.
+    pub(super) form: PropertyForm,
     /// Absent for one in the body.
     pub(super) parameter: Option<OperationParameter>,
     /// The name in the body.
@@ -64,10 +67,22 @@ pub(super) fn describe(
     Ok(Described {
         schema: setting.value.is_none().then(|| schema(setting, is_file, files)),
         is_required: is_required(setting, place),
-        is_file,
+        form: property_form(setting, is_file),
         parameter: place.parameter().map(|place| parameter(name, wire, setting, place)),
         body_name: wire.to_owned(),
     })
+}
+
+fn property_form(setting: &HttpParameter, is_file: bool) -> PropertyForm {
+    match setting.style.map(ParameterStyle::from) {
+        _ if is_file => PropertyForm::File,
+        Some(ParameterStyle::Json) => PropertyForm::Json,
+        Some(style) => {
+            let explode = setting.explode.unwrap_or(style == ParameterStyle::Form);
+            PropertyForm::Styled { style, explode, allow_reserved: false }
+        }
+        None => PropertyForm::Plain,
+    }
 }
 
 fn check_keys(setting: &HttpParameter) -> Result<(), String> {

@@ -48,6 +48,9 @@ fn every_place() -> Value {
         "fixed": tool("GET /a", json!({ "q": text(), "key": { "in": "query", "value": ["x", "y"], "explode": false } })),
         "json": body("json", item.clone()),
         "form": body("form", item),
+        "styled": body("form", json!({
+            "a": { "type": "array", "style": "pipeDelimited" }, "b": { "type": "object", "style": "deepObject" }, "c": { "style": "json" },
+        })),
         "text": body("text", json!({ "text": text() })),
         "bytes": body("bytes", json!({ "file": { "type": "file" } })),
         "graphql": { "description": "d", "graphql": "query ($id: ID!, $first: Int = 3) { a }" },
@@ -79,6 +82,11 @@ const SENT: &[(&str, &str, [&str; 3])] = &[
             "application/x-www-form-urlencoded",
             "n=0.5&tags=a%20b&tags=%26c&tags=%7B%22d%22%3A1%7D",
         ],
+    ),
+    (
+        "styled",
+        r#"{"a":["x","y"],"b":{"k":"v"},"c":[1]}"#,
+        ["POST /v1/items", "application/x-www-form-urlencoded", "a=x%7Cy&b%5Bk%5D=v&c=%5B1%5D"],
     ),
     ("text", r#"{"text":"a\nb"}"#, ["POST /v1/items", "text/plain; charset=utf-8", "a\nb"]),
     ("bytes", r#"{"file":"aGVsbG8"}"#, ["POST /v1/items", "application/octet-stream", "hello"]),
@@ -403,6 +411,13 @@ fn faults_name_the_tool_and_the_key() {
             tool["parameters"]["days"] = json!({ "type": "file" });
         },
         "needs `body = \"multipart\"`",
+    );
+    check(
+        &|tool| {
+            tool["request"] = "POST /{city}".into();
+            tool["parameters"]["days"] = json!({ "style": "form" });
+        },
+        "parameter `days` has a `style`, which in a body needs `body = \"multipart\"` or `body = \"form\"`",
     );
     check(
         &|tool| *tool = json!({ "description": "d", "graphql": "query ($town: ID!) { a }", "parameters": { "twon": {} } }),

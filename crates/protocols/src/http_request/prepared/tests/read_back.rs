@@ -151,8 +151,10 @@ fn may_be_refused(place: ParameterPlace, style: ParameterStyle, texts: &[String]
     let any = |test: &dyn Fn(&str) -> bool| texts.iter().any(|text| test(text));
     match place {
         ParameterPlace::Path => {
-            any(&|text| text.chars().any(char::is_control) || text.contains('.') || text.contains('%'))
-                || any(&str::is_empty)
+            // With the `.` that a label begins with, this is the segment `.` where it is decoded.
+            let makes_dot = |text: &str| style == ParameterStyle::Label && text.contains(['/', '\\', ';']);
+            any(&|text| text.is_empty() || text.contains(['.', '%']) || text.chars().any(char::is_control))
+                || any(&makes_dot)
         }
         ParameterPlace::Header => any(&|text| {
             !text.chars().all(|c| matches!(c, ' '..='~'))
