@@ -183,6 +183,6 @@ mod tests {
         let document = document.unwrap();
         assert_eq!((document.methods.len(), document.unusable.len()), (0, 2_000));
         assert!(document.unusable[0].1.contains("more than 1048576 bytes"), "{:?}", document.unusable[0]);
-        assert!(document.unusable[900].1.contains("67108864 bytes in all"), "{:?}", document.unusable[1_999]);
+        assert!(document.unusable[900].1.contains("67108864 bytes in all"), "{:?}", document.unusable[900]);
     }
 }
