@@ -167,10 +167,10 @@ impl<'a> Follower<'a> {
         });
         match taken {
             Ok(config) => {
-                tracing::info!("the configuration was reloaded");
                 if let (Some(tls), Some(new)) = (&self.tls, &config.tls) {
                     tls.replace(Arc::clone(new));
                 }
+                tracing::info!("the configuration was reloaded");
                 self.assembly.gateway.audit(AuditRecord::now("", AuditAction::ConfigReloaded, ""));
                 self.tell_what_waits(&config);
                 Ok(())

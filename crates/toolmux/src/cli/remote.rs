@@ -21,6 +21,8 @@ use crate::config::{near_file, read_secret};
 pub(super) const KEY_ENV: &str = "TOOLMUX_KEY";
 /// What to do about a server that asks who we are.
 const KEY_HINT: &str = "give the key of the server: export TOOLMUX_KEY, or --key-file FILE";
+/// What to do about a server whose certificate is not accepted.
+const CA_HINT: &str = "name the authority of its certificate: --ca FILE";
 /// How long a server gets to take note that nobody wants a task any more.
 pub(super) const GRACE: Duration = Duration::from_secs(2);
 /// How long the events of a task may come.
@@ -173,6 +175,7 @@ pub(super) fn unasked(error: OxpError) -> Failure {
     match error {
         OxpError::Refused(refusal @ Refusal::Unauthenticated(_)) => Failure::from(refusal).hint(KEY_HINT),
         OxpError::Refused(refusal) => refusal.into(),
+        OxpError::Http(error) if error.tls_fault().is_some() => Failure::refused(error).hint(CA_HINT),
         other => {
             Failure::refused(other).hint("is a toolmux or OXP server running there, and is its key right?")
         }
@@ -185,6 +188,7 @@ fn not_followed(error: AtsError) -> Failure {
             Failure::refused(anyhow::anyhow!(detail)).hint(KEY_HINT)
         }
         AtsError::Refused { detail, .. } => Failure::refused(anyhow::anyhow!(detail)),
+        AtsError::Http(error) if error.tls_fault().is_some() => Failure::refused(error).hint(CA_HINT),
         AtsError::NoSuchTask(_) => Failure::refused(error)
             .hint("is it the same server and the same key? Finished tasks are kept for a few minutes only"),
         AtsError::Address(_) | AtsError::Key | AtsError::Http(_) | AtsError::NotAts(_) => {

@@ -69,12 +69,22 @@ pub(super) async fn serve(stream: TcpStream, shared: &Shared, entered: &Entered)
     let Some(tls) = &shared.tls else {
         return http1(TokioIo::new(stream), Arc::new(talk), shared).await;
     };
+    // Kept out of the future of a plain connection, which it would make several times as large.
+    Box::pin(secured(tls, stream, talk, shared)).await;
+}
+
+async fn secured(
+    tls: &ListenTls,
+    stream: WriteTimeout<TcpStream>,
+    talk: ConnectionActivity,
+    shared: &Shared,
+) {
     let accepting = tls.accept(stream, shared.limits.head_timeout);
     let Some(Some(secured)) = shared.last.run_until_cancelled(accepting).await else { return };
     let Secured { stream, certificate, speaks_http2 } = secured;
     let talk = Arc::new(ConnectionActivity { certificate, ..talk });
     if speaks_http2 {
-        Box::pin(http2(TokioIo::new(stream), talk, shared)).await;
+        http2(TokioIo::new(stream), talk, shared).await;
     } else {
         http1(TokioIo::new(stream), talk, shared).await;
     }

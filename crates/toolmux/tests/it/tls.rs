@@ -170,6 +170,9 @@ fn commands_reach_a_server_by_the_authority_of_its_certificate() {
     assert!(run(&["health", "--url", &url, "--ca", "ca.pem"]).status.success());
     let stranger = run(&["health", "--url", &url]);
     assert_eq!(stranger.status.code(), Some(2), "the system does not trust it");
+    for part in ["UnknownIssuer", "--ca FILE"] {
+        assert!(stderr(&stranger).contains(part), "{}", stderr(&stranger));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
