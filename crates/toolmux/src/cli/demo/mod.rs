@@ -37,8 +37,8 @@ const SETTLE: Duration = Duration::from_secs(10);
 ///
 /// The tools are two functions of the C mathematics library, a C function that crashes, a command, a workflow
 /// and an MCP server that is part of this program. Each step shows a request as a curl line, sends it, shows the
-/// answer, and says what to look at. On a terminal Enter leads to the next step. Then the server goes on
-/// until Ctrl-C, for requests of your own.
+/// answer, and says what to look at. On a terminal, press Enter for the next step. Afterwards the
+/// server keeps running until Ctrl-C, for requests of your own.
 ///
 /// Example: toolmux demo
 ///
@@ -50,7 +50,7 @@ pub(super) struct Demo {
     /// Where to listen [default: a free port on loopback].
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
-    /// Exit after the last step instead of serving on.
+    /// Exit after the last step instead of running until Ctrl-C.
     #[arg(long)]
     exit: bool,
     /// Print the configuration of the demo instead, to start your own from.
@@ -109,7 +109,9 @@ impl Demo {
         if self.exit {
             return Ok(if walk.is_as_expected() { ExitCode::SUCCESS } else { ExitCode::from(TOOL_FAILED) });
         }
-        note(&format!("The server goes on at {base} until Ctrl-C. Next: toolmux init, toolmux docs connect"));
+        note(&format!(
+            "The server keeps running at {base} until Ctrl-C. Next: toolmux init, toolmux docs connect"
+        ));
         std::future::pending().await
     }
 }

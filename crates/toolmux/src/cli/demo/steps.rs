@@ -160,7 +160,7 @@ fn mcp_stateless() -> DemoStep {
                 .header("mcp-method", "tools/call")
                 .header("mcp-name", "Text_count_words"),
         ],
-        look_at: "No session: every request says all that the server needs to know.",
+        look_at: "There is no session: every request carries all that the server needs.",
     }
 }
 
@@ -182,7 +182,7 @@ fn crash() -> DemoStep {
             oxp_call(json!({ "tool_id": "Crash.abort", "input": {} }), r#""success":false"#),
             oxp_call(json!({ "tool_id": "Math.pow", "input": { "x": 2, "y": 3 } }), "8.0"),
         ],
-        look_at: "The process of that C library ended. The server, and every other tool, goes on.",
+        look_at: "The process of that C library ended. The server and every other tool keep running.",
     }
 }
 
