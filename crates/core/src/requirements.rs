@@ -21,24 +21,64 @@ pub struct Requirements {
     /// The tool acts for a user and must know which.
     pub user_id: bool,
     /// Who asks for what is missing.
-    #[serde(skip)]
+    #[serde(default, skip_serializing_if = "AskedBy::is_somebody")]
     pub asked_by: AskedBy,
+    /// Other sets, each of which is enough in place of this one. Configuration decides which one holds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alternatives: Vec<Requirements>,
 }
 
 /// Who asks the user for what a request does not bring.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum AskedBy {
     /// The gateway; a request without it never reaches the tool.
     #[default]
     Gateway,
     /// The source, for whatever the gateway has no way to obtain.
     Source,
+    /// Nobody: a tool is served only where configuration names what it needs.
+    Nobody,
+}
+
+impl AskedBy {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+    fn is_somebody(&self) -> bool {
+        *self != AskedBy::Nobody
+    }
 }
 
 impl Requirements {
     /// True when a call needs nothing but its arguments.
     pub fn is_empty(&self) -> bool {
         self.authorization.is_empty() && self.secrets.is_empty() && !self.user_id
+    }
+
+    /// The first of this set and its alternatives that a configuration names; this set where callers can be asked for the
+    /// rest. The error says what the configuration would have to name.
+    pub fn chosen(&self, named: &GrantAllowlist) -> Result<Requirements, String> {
+        if self.asked_by != AskedBy::Nobody && self.alternatives.is_empty() {
+            return Ok(self.clone());
+        }
+        let sets = || std::iter::once(self).chain(&self.alternatives);
+        let named = sets().find(|set| named.has_all(set));
+        let named = named.or((self.asked_by != AskedBy::Nobody).then_some(self));
+        let alone = |set: &Requirements| {
+            let asked_by = if self.asked_by == AskedBy::Nobody { AskedBy::Gateway } else { self.asked_by };
+            Requirements { asked_by, alternatives: Vec::new(), ..set.clone() }
+        };
+        named.map(alone).ok_or_else(|| {
+            let wanted: Vec<String> = sets().map(|set| set.names().join(" and ")).collect();
+            format!("it needs {}, and configuration does not name that for this source", wanted.join(", or "))
+        })
+    }
+
+    /// What is needed, in words.
+    fn names(&self) -> Vec<String> {
+        let secrets = self.secrets.iter().map(|id| format!("the secret `{id}`"));
+        let tokens =
+            self.authorization.iter().map(|needed| format!("a token of the provider `{}`", needed.id));
+        secrets.chain(tokens).collect()
     }
 }
 
@@ -144,6 +184,12 @@ impl GrantAllowlist {
     /// True when the provider is named.
     pub fn has_provider(&self, id: &str) -> bool {
         self.providers.iter().any(|named| named == id)
+    }
+
+    /// True when everything that is required is named.
+    fn has_all(&self, required: &Requirements) -> bool {
+        required.secrets.iter().all(|id| self.has_secret(id))
+            && required.authorization.iter().all(|needed| self.has_provider(&needed.id))
     }
 }
 

@@ -43,6 +43,10 @@ pub trait Source: Send + Sync {
         Box::pin(std::future::ready(Ok(self.offered())))
     }
 
+    /// What [`Source::offered`] gave in an earlier run under the same settings, kept in the store. Told at most once, at any
+    /// time: a source that can list by it needs no network for that.
+    fn recall(&self, _offered: &Passthrough) {}
+
     /// Passes on something other than a call, in the words of a protocol that both sides speak, under the token in
     /// these grants where [`Source::authorization`] asks for one. Dropping the future cancels it.
     fn relay<'a>(

@@ -58,6 +58,7 @@ impl Sources {
                 return;
             }
         };
+        mount.source.recall(&offered);
         let tools = mount.entries(&listing, &self.rules.load(), Some(DutyCycle::default()));
         self.slots(|slots| {
             // The source may have listed while this was read, or have been replaced; another of its name would

@@ -44,6 +44,10 @@ impl Mount {
     fn entry(self: &Arc<Self>, named: NamedTool<'_>, rules: &SourceRules) -> Result<Entry, String> {
         let NamedTool { tool, id, flat, collides_with, own } = named;
         let (allowlist, hidden) = (own.names(), hide(&own.deliver, &tool.input));
+        let requires = match own.requires {
+            Some(requires) => requires,
+            None => tool.requires.chosen(&self.allowlist)?,
+        };
         let concurrency = own.concurrency.unwrap_or(rules.limits.concurrency);
         let (gate, breaker) = self.tools.limits(&id, concurrency, rules.limits.queue);
         let Repaired { schema, validator, repairs } =
@@ -60,7 +64,7 @@ impl Mount {
             renamed: own.name.is_some(),
             redescribed,
             fixed,
-            requires: own.requires.unwrap_or_else(|| tool.requires.clone()),
+            requires,
             hints: tool.hints.overridden_by(own.hints),
             timeout: own.timeout.unwrap_or(rules.limits.call_timeout),
             allowlist,

@@ -361,6 +361,7 @@ fn listed(item: &Value) -> Result<OxpTool, String> {
             secrets: definition.requirements.secrets.into_iter().map(|secret| secret.id).collect(),
             user_id: definition.requirements.user_id,
             asked_by: AskedBy::Source,
+            ..Requirements::default()
         },
     })
 }
