@@ -60,7 +60,7 @@ impl Default for Limits {
             refresh: Duration::from_mins(1),
             list_timeout: Duration::from_secs(30),
             tools_per_source: 20_000,
-            definitions_bytes: 8 << 20,
+            definitions_bytes: 32 << 20,
             task_concurrency: 256,
             task_backlog: 10_000,
             task_backlog_bytes: 64 << 20,

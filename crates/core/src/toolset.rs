@@ -62,8 +62,9 @@ impl Pattern {
     }
 }
 
-/// `pattern` against the whole of `text`; greedy with one point to return to.
-fn fits(pattern: &str, text: &str) -> bool {
+/// `pattern`, in which `*` stands for any text, against the whole of `text`.
+pub fn fits(pattern: &str, text: &str) -> bool {
+    // Greedy with one point to return to.
     let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
     let (mut p, mut t, mut back) = (0, 0, None);
     while t < text.len() {

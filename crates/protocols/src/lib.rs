@@ -13,6 +13,7 @@ mod http_tools;
 pub mod jsonrpc;
 pub mod mcp;
 pub mod model;
+mod openapi;
 pub mod opendyn;
 mod openrpc;
 pub mod opentool;
@@ -51,9 +52,16 @@ pub const SOURCES: &[SourceKind] = &[
     ats::SOURCE,
     workflow::SOURCE,
     http_tools::SOURCE,
+    openapi::SOURCE,
     openrpc::SOURCE,
 ];
 
 /// What people write and `check` reads.
-pub const DOCUMENTS: &[DocumentKind] =
-    &[opentool::DOCUMENT, opendyn::DOCUMENT, workflow::DOCUMENT, openrpc::DOCUMENT];
+pub const DOCUMENTS: &[DocumentKind] = &[
+    opentool::DOCUMENT,
+    opendyn::DOCUMENT,
+    workflow::DOCUMENT,
+    openapi::DOCUMENT,
+    openapi::DOCUMENT_2,
+    openrpc::DOCUMENT,
+];

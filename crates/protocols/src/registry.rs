@@ -10,7 +10,7 @@ use schemars::Schema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use toolmux_core::BoxFuture;
-use toolmux_core::ports::source::Source;
+use toolmux_core::ports::source::{Listing, Source};
 use toolmux_core::secret::Secret;
 use toolmux_http::client::sensitive;
 
@@ -46,6 +46,20 @@ pub struct DocumentKind {
     pub takes: fn(document: &Value, next: &Companion<'_>) -> bool,
     /// The source that a file with such a document stands for, with the word that belongs to it.
     pub source: fn(file: &Path, companion: Option<&Companion<'_>>) -> Result<DetectedSource, OpenError>,
+    /// What a source of such a document serves, where that is known without starting or asking anything.
+    pub report: Option<ReportHook>,
+}
+
+/// What a source of a table serves of its document; nothing when the document is not at hand.
+pub type ReportHook = fn(&Opening<'_>) -> Result<Option<DocumentReport>, OpenError>;
+
+/// What a source makes of a document.
+#[derive(Debug)]
+pub struct DocumentReport {
+    /// What can be called, and what cannot.
+    pub listing: Listing,
+    /// What the settings of the source leave out.
+    pub excluded: Vec<String>,
 }
 
 /// How a kind of source is recognised in what people name on a command line. Documents say it by their own kind.
@@ -317,6 +331,8 @@ mod tests {
             ("opendyn", [true, false, false]),
             ("opentool", [false, false, true]),
             ("openworkflow", [false, false, false]),
+            ("openapi", [false, false, true]),
+            ("swagger", [false, false, true]),
         ] {
             assert_eq!([&library, &header, &address].map(|next| takes(member, next)), expect, "{member}");
         }

@@ -4,6 +4,9 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use super::document_text::is_json;
+use super::yaml::locate_in_yaml;
+
 /// How many faults of one document are told at most.
 const MOST_FAULTS: usize = 1_000;
 
@@ -92,7 +95,7 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-fn member_step(name: &str) -> String {
+pub(super) fn member_step(name: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
     if !name.is_empty() && name.bytes().all(plain) {
         format!(".{name}")
@@ -135,6 +138,11 @@ impl Faults {
         self.add(parent.member(name).to_string(), parent.to_string(), words, weight);
     }
 
+    /// Reports a fault of what is at a place that is written out, as `$.paths["/a"].get`: what is wrong, and the remedy.
+    pub(crate) fn found(&mut self, path: String, words: (String, String), weight: Weight) {
+        self.add(path.clone(), path, words, weight);
+    }
+
     fn add(&mut self, path: String, anchor: String, (what, remedy): (String, String), weight: Weight) {
         self.fatal += usize::from(weight.prevents_use());
         if self.found.len() < MOST_FAULTS {
@@ -153,22 +161,26 @@ impl Faults {
         fatal.nth(count).map(|(fault, _)| format!("{} at `{}`", fault.what, fault.path))
     }
 
-    /// The faults with their lines and columns in `text`, which must be JSON, in the order of the text.
+    /// The faults with their lines and columns in `text`, which must be JSON or YAML, in the order of the text.
     pub(crate) fn placed(self, text: &str) -> Vec<Fault> {
         if self.found.is_empty() {
             return Vec::new();
         }
-        let wanted = self.found.iter().map(|(_, anchor)| (anchor.clone(), 0)).collect();
-        let mut scan = Scan { text, at: 0, path: "$".to_owned(), wanted };
-        scan.value();
-        let mut faults: Vec<(usize, Fault)> = Vec::new();
+        let anchors = self.found.iter().map(|(_, anchor)| anchor.clone());
+        let places = if is_json(text) {
+            locate_in_json(text, anchors)
+        } else {
+            let mut wanted = anchors.map(|anchor| (anchor, (1, 1))).collect();
+            locate_in_yaml(text, &mut wanted);
+            wanted
+        };
+        let mut faults: Vec<Fault> = Vec::new();
         for (mut fault, anchor) in self.found {
-            let offset = scan.wanted.get(&anchor).copied().unwrap_or(0);
-            (fault.line, fault.column) = line_and_column(text, offset);
-            faults.push((offset, fault));
+            (fault.line, fault.column) = places.get(&anchor).copied().unwrap_or((1, 1));
+            faults.push(fault);
         }
-        faults.sort_by_key(|(offset, _)| *offset);
-        faults.into_iter().map(|(_, fault)| fault).collect()
+        faults.sort_by_key(|fault| (fault.line, fault.column));
+        faults
     }
 }
 
@@ -189,10 +201,22 @@ pub(crate) fn not_json(error: &serde_json::Error) -> Fault {
     }
 }
 
-fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
-    let before = &text[..offset];
-    let start = before.rfind('\n').map_or(0, |end| end + 1);
-    (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
+/// The lines and columns of values in a text that is known to be good JSON.
+fn locate_in_json(text: &str, wanted: impl Iterator<Item = String>) -> HashMap<String, (usize, usize)> {
+    let mut scan = Scan { text, at: 0, path: "$".to_owned(), wanted: wanted.map(|path| (path, 0)).collect() };
+    scan.value();
+    let mut offsets: Vec<(String, usize)> = scan.wanted.into_iter().collect();
+    offsets.sort_by_key(|(_, offset)| *offset);
+    // In one pass: a long text may have many faults.
+    let (mut line, mut begins, mut seen) = (1, 0, 0);
+    let place = |(path, offset): (String, usize)| {
+        let between = &text[seen..offset];
+        line += between.matches('\n').count();
+        begins = between.rfind('\n').map_or(begins, |end| seen + end + 1);
+        seen = offset;
+        (path, (line, text[begins..offset].chars().count() + 1))
+    };
+    offsets.into_iter().map(place).collect()
 }
 
 /// Walks over JSON that is known to be good and notes where the wanted values begin.

@@ -52,4 +52,5 @@ pub(crate) const DOCUMENT: DocumentKind = DocumentKind {
     source_kind: SOURCE.kind,
     takes: takes_library,
     source: of_document,
+    report: None,
 };

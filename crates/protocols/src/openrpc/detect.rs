@@ -16,6 +16,7 @@ pub(crate) const DOCUMENT: DocumentKind = DocumentKind {
     source_kind: SOURCE.kind,
     takes: wants_address,
     source,
+    report: None,
 };
 
 /// An address is that of a document when its name says so, and that of a server otherwise.

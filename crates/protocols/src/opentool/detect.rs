@@ -17,6 +17,7 @@ pub(crate) const DOCUMENT: DocumentKind = DocumentKind {
     source_kind: SOURCE.kind,
     takes: wants_address,
     source,
+    report: None,
 };
 
 /// A document that does not say where its server is takes the address behind it.

@@ -16,6 +16,7 @@ pub(crate) const DOCUMENT: DocumentKind = DocumentKind {
     source_kind: SOURCE.kind,
     takes: |_, _| false,
     source,
+    report: None,
 };
 
 #[expect(clippy::unnecessary_wraps, reason = "the hook of other kinds can fail")]

@@ -1,6 +1,7 @@
 //! The contract of sources, and every kind of source under it: `toolmux` runs it for C libraries, whose workers are its
 //! own binary.
 
+mod apis;
 mod children;
 pub(crate) mod contract;
 mod described;

@@ -12,6 +12,7 @@ use toolmux_core::names::is_plain;
 use toolmux_core::plural::counted;
 use toolmux_core::sources::Naming;
 
+use super::credentials_offered::credentials_offered;
 use super::detect::{Found, Named, detect, prove};
 use super::failure::{Failure, whole};
 use super::missing_program::missing_program;
@@ -145,6 +146,9 @@ async fn answered(found: &Found, terminal: &Terminal) -> Result<Vec<Value>, Fail
             Ok(listing) => {
                 let names: Vec<&str> = listing.tools.iter().map(|tool| &*tool.name).collect();
                 note(&format!("{}: {}: {}", source.name, counted(names.len(), "tool"), some(&names)));
+                if let Some(offer) = credentials_offered(&source.name, &listing.tools) {
+                    note(&offer);
+                }
                 answered.push(json!({ "source": source.name, "kind": source.kind, "tools": names }));
             }
             Err(message) => silent.push(format!("source `{}`: {}", source.name, whole(&message))),

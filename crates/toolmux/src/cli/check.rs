@@ -3,15 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context;
 use serde_json::{Value, json};
 use toolmux_protocols::DOCUMENTS;
 use toolmux_protocols::documents::fault::{Fault, Weight, without_bom};
+use toolmux_protocols::documents::read_document;
 
 use toolmux_core::plural::counted;
 
 use super::failure::{Failure, REFUSED};
 use super::origin::CONFIG;
+use super::served_operations::{ServedOperations, served_by, served_by_file};
 use super::terminal::{note, print_line};
 use crate::config::{ConfigFault, Judgement, judge};
 
@@ -41,10 +42,8 @@ impl Check {
                 note(warning);
             }
             match verdict {
-                Ok(what) if self.json => {
-                    told.push(json!({ "file": name, "good": true, "what": what, "warnings": warnings }));
-                }
-                Ok(what) => print_line(&format!("{name}: {what}")),
+                Ok(checked) if self.json => told.push(checked.json(&name, &warnings)),
+                Ok(checked) => checked.print(&name),
                 Err(failure) => {
                     good = false;
                     told.push(json!({
@@ -65,35 +64,64 @@ impl Check {
     }
 }
 
+/// What a good file is, and what the sources of documents in it serve.
+struct Checked {
+    what: String,
+    served: Vec<ServedOperations>,
+}
+
+impl Checked {
+    fn json(&self, name: &str, warnings: &[String]) -> Value {
+        let mut told = json!({ "file": name, "good": true, "what": self.what, "warnings": warnings });
+        if !self.served.is_empty() {
+            told["sources"] = self.served.iter().map(ServedOperations::json).collect();
+        }
+        told
+    }
+
+    fn print(&self, name: &str) {
+        print_line(&format!("{name}: {}", self.what));
+        self.served.iter().flat_map(ServedOperations::lines).for_each(|line| print_line(&line));
+    }
+}
+
 /// What a file is, or what is wrong with it; and what is worth a warning.
-fn check(file: &Path) -> (Result<String, Failure>, Vec<String>) {
-    if file.extension().is_some_and(|extension| extension == "json") {
+fn check(file: &Path) -> (Result<Checked, Failure>, Vec<String>) {
+    let ending = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    if ["json", "yaml", "yml"].contains(&ending) {
         return (check_document(file), Vec::new());
     }
-    let Judgement { sources, faults, warnings } = match judge(file) {
-        Ok(judgement) => judgement,
-        Err(fault) => return (Err(fault.into()), Vec::new()),
-    };
-    let warnings: Vec<String> =
-        warnings.iter().map(|warning| format!("warning: {}", warning.summary())).collect();
-    let verdict = match (faults, warnings.len()) {
-        (Some(faults), _) => Err(faults.into()),
-        (None, 0) => Ok(format!("a good configuration with {}", counted(sources, "source"))),
-        (None, count) => Ok(format!(
-            "a good configuration with {} and {}",
-            counted(sources, "source"),
-            counted(count, "warning")
-        )),
-    };
-    (verdict, warnings)
+    match judge(file) {
+        Err(fault) => (Err(fault.into()), Vec::new()),
+        Ok(judgement) => {
+            let warnings = judgement.warnings.iter().map(|warning| format!("warning: {}", warning.summary()));
+            let warnings: Vec<String> = warnings.collect();
+            (check_config(judgement), warnings)
+        }
+    }
+}
+
+fn check_config(Judgement { config, faults, warnings }: Judgement) -> Result<Checked, Failure> {
+    if let Some(faults) = faults {
+        return Err(faults.into());
+    }
+    let (sources, tools) = config.map(|config| (config.sources, config.tools)).unwrap_or_default();
+    let mut what = format!("a good configuration with {}", counted(sources.len(), "source"));
+    if !warnings.is_empty() {
+        what = format!("{what} and {}", counted(warnings.len(), "warning"));
+    }
+    let served = sources.iter().map(|source| served_by(source, &tools));
+    let served = served.collect::<anyhow::Result<Vec<_>>>()?.into_iter().flatten().collect();
+    Ok(Checked { what, served })
 }
 
 /// A document is of the kind whose member it has.
-fn check_document(file: &Path) -> Result<String, Failure> {
+fn check_document(file: &Path) -> Result<Checked, Failure> {
     let name = file.display();
     let text = std::fs::read_to_string(file).map_err(|error| ConfigFault::unread(file, &error))?;
     let text = without_bom(&text);
-    let members = serde_json::from_str::<Value>(text).with_context(|| format!("`{name}` is not JSON"))?;
+    let members = read_document(text)
+        .map_err(|fault| Failure::refused(anyhow::anyhow!("`{name}`:{fault}")).hint(fault.remedy.clone()))?;
     let has = |member: Option<&str>| member.is_some_and(|member| members.get(member).is_some());
     let named = DOCUMENTS.iter().find(|kind| has(Some(kind.member)));
     let Some(kind) = named.or_else(|| DOCUMENTS.iter().find(|kind| has(kind.likely_member))) else {
@@ -107,14 +135,15 @@ fn check_document(file: &Path) -> Result<String, Failure> {
     for fault in faults.iter().chain(&warnings) {
         note(&format!("{name}:{fault}{}\n  hint: {}", label(fault.weight), fault.remedy));
     }
-    match (faults.len(), warnings.len()) {
-        (0, 0) => Ok(format!("a good {}", kind.name)),
-        (0, count) => Ok(format!("a good {} with {}", kind.name, counted(count, "warning"))),
+    let what = match (faults.len(), warnings.len()) {
+        (0, 0) => format!("a good {}", kind.name),
+        (0, count) => format!("a good {} with {}", kind.name, counted(count, "warning")),
         (count, _) => {
             let what = format!("`{name}` has {} as an {}", counted(count, "fault"), kind.name);
-            Err(Failure::refused(anyhow::anyhow!(what)))
+            return Err(Failure::refused(anyhow::anyhow!(what)));
         }
-    }
+    };
+    Ok(Checked { what, served: served_by_file(kind, file)?.into_iter().collect() })
 }
 
 fn label(weight: Weight) -> &'static str {

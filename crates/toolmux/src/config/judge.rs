@@ -14,8 +14,8 @@ use super::{Config, SourceConfig};
 
 /// What was found in a file.
 pub(crate) struct Judgement {
-    /// How many sources it has.
-    pub(crate) sources: usize,
+    /// Without the parts that have a fault; absent for a text that is not TOML.
+    pub(crate) config: Option<Config>,
     /// What `serve` would refuse; none for a good file.
     pub(crate) faults: Option<ConfigFault>,
     /// What it would not.
@@ -27,9 +27,7 @@ pub(crate) fn judge(path: &Path) -> Result<Judgement, ConfigFault> {
     let (text, name) = (text_of(path)?, path.display().to_string());
     let file = (text.as_str(), name.as_str());
     let Loaded { config, mut faults, mut warnings } = load(file, folder_of(path), Variables::MayBeUnset);
-    let mut sources = 0;
     if let Some((config, spans)) = &config {
-        sources = config.sources.len();
         faults.extend(
             config.sources.iter().flat_map(|source| opening_faults(source, file, Variables::MayBeUnset)),
         );
@@ -53,7 +51,8 @@ pub(crate) fn judge(path: &Path) -> Result<Judgement, ConfigFault> {
             warnings.push(nothing.hint("`toolmux add X` adds one"));
         }
     }
-    Ok(Judgement { sources, faults: ConfigFault::joined(faults), warnings })
+    let config = config.map(|(config, _)| config);
+    Ok(Judgement { config, faults: ConfigFault::joined(faults), warnings })
 }
 
 /// The places of secrets in variables that are not set.

@@ -106,8 +106,8 @@ pub(super) fn opening_faults(
 ) -> Vec<ConfigFault> {
     let secrets = |setting: &SecretSetting| -> Result<Secret, String> {
         match variables {
-            Variables::MayBeUnset if secrets::is_unset(setting) => Ok(secrets::placeholder()),
-            Variables::MayBeUnset | Variables::Required => secrets::read(setting, &source.folder),
+            Variables::MayBeUnset => secrets::read_if_set(setting, &source.folder),
+            Variables::Required => secrets::read(setting, &source.folder),
         }
     };
     let Err(error) = source.open_with(&secrets) else { return Vec::new() };

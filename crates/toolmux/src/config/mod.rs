@@ -57,7 +57,7 @@ pub(crate) use self::judge::{Judgement, judge};
 pub(crate) use self::near_file::near_file;
 pub use self::raw::Raw;
 pub(crate) use self::secret_locations::{KeptSecret, SecretLocation, kept_secrets};
-pub(crate) use self::secrets::read as read_secret;
+pub(crate) use self::secrets::{read as read_secret, read_if_set as read_secret_if_set};
 pub(crate) use self::tls::fingerprint_of;
 use crate::listener::ListenLimits;
 

@@ -62,7 +62,7 @@ pub(super) struct RawLimits {
     /// Maximum number of tools of one source; more are not served. Default 20000.
     tools_per_source: Option<usize>,
     /// Maximum size, in bytes, of the tool definitions of one source that are stored for the next start.
-    /// Default 8 MiB.
+    /// Default 32 MiB.
     definitions_bytes: Option<usize>,
     /// Concurrent tasks. Default 256.
     task_concurrency: Option<usize>,

@@ -109,6 +109,7 @@ fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let workflow = r#"{"openworkflow":"1.0.0","info":{"title":"a","version":"1.0.0"},"steps":[]}"#;
     std::fs::write(folder.path().join("flow.json"), workflow).expect("written");
+    std::fs::write(folder.path().join("api.json"), "{}").expect("written");
     std::fs::write(folder.path().join("clients.json"), r#"{"mcpServers":{}}"#).expect("written");
     std::fs::write(folder.path().join("bob.key"), "a key in a file of its own").expect("written");
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");

@@ -13,6 +13,11 @@ pub(crate) fn read(setting: &SecretSetting, folder: &Path) -> Result<Secret, Str
     look_up(setting, folder).inspect(|secret| know(secret.expose()))
 }
 
+/// The same where the rest is judged without its secrets: a placeholder for a variable that is not set.
+pub(crate) fn read_if_set(setting: &SecretSetting, folder: &Path) -> Result<Secret, String> {
+    if is_unset(setting) { Ok(placeholder()) } else { read(setting, folder) }
+}
+
 /// The same for what holds a secret only in part. The words of a fault hold nothing of the configuration: what is taken
 /// for the name of a variable or a file may be the secret itself.
 pub(super) fn look_up(setting: &SecretSetting, folder: &Path) -> Result<Secret, String> {

@@ -19,6 +19,7 @@ mod http_request;
 mod init_and_add;
 mod life;
 mod mcp_leaks;
+mod openapi;
 mod opendyn;
 mod opendyn_denials;
 mod opendyn_faults;

@@ -80,13 +80,17 @@ mod tests {
 
     fn check(url: &str, expect: &[(&str, &str)]) {
         let found = candidates(url);
-        let found: Vec<_> =
-            found.iter().map(|each| (each.kind, each.table["url"].as_str().unwrap_or_default())).collect();
+        let found: Vec<_> = found.iter().map(|each| (each.kind, address(&each.table))).collect();
         assert_eq!(found, expect);
+    }
+
+    fn address(table: &Value) -> &str {
+        table.get("url").or(table.get("document")).and_then(Value::as_str).unwrap_or_default()
     }
 
     #[test]
     fn an_ending_that_is_known_is_believed() {
+        check("http://h/v3/openapi.yaml", &[("openapi", "http://h/v3/openapi.yaml")]);
         check("http://h/mcp", &[("mcp", "http://h/mcp")]);
         check("http://h/opentool/", &[("opentool", "http://h")]);
         check("http://h/tools", &[("oxp", "http://h")]);
@@ -97,6 +101,8 @@ mod tests {
     fn any_other_address_is_asked_in_every_way() {
         let every = [("oxp", "http://h"), ("mcp", "http://h/mcp"), ("mcp", "http://h/")];
         let every = [&every[..], &[("opentool", "http://h"), ("ats", "http://h")]].concat();
+        let every = [&every[..], &[("openapi", "http://h/openapi.json"), ("openapi", "http://h/")]].concat();
+        let every = [&every[..], &[("openrpc", "http://h/")]].concat();
         check("http://h/", &every);
     }
 }

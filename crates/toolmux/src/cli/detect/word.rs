@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde_json::Value;
 use toolmux_protocols::documents::fault::without_bom;
+use toolmux_protocols::documents::read_document;
 use toolmux_protocols::registry::{Companion, DocumentKind, FileHook, FilePlace, SourceKind};
 use toolmux_protocols::{DOCUMENTS, SOURCES};
 
@@ -96,6 +97,7 @@ pub(super) fn sort(word: &str) -> Result<Word, Failure> {
             "toml" if !is_clients_file(&file) => Ok(Word::Config(path.to_owned())),
             "toml" => Ok(Word::Clients(file)),
             "json" | "jsonc" => json_file(file, word),
+            "yaml" | "yml" => yaml_file(file, word),
             _ if is_program(&file) => Ok(Word::Command(vec![file.display().to_string()])),
             _ => Err(unknown(format!("`{word}` is not a source of tools"))),
         };
@@ -126,6 +128,17 @@ fn json_file(file: PathBuf, word: &str) -> Result<Word, Failure> {
         _ if is_clients_file(&file) => Ok(Word::Clients(file)),
         (_, Ok(_)) => Err(unknown_document(word)),
         (_, Err(error)) => Err(Failure::refused(anyhow::anyhow!("`{word}` is not JSON: {error}"))),
+    }
+}
+
+/// Only documents are written in YAML.
+fn yaml_file(file: PathBuf, word: &str) -> Result<Word, Failure> {
+    let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read `{word}`"))?;
+    let members =
+        read_document(&text).map_err(|fault| Failure::refused(anyhow::anyhow!("`{word}`:{fault}")))?;
+    match DOCUMENTS.iter().find(|kind| members.get(kind.member).is_some()) {
+        Some(kind) => Ok(Word::Document { kind, file, members }),
+        None => Err(unknown_document(word)),
     }
 }
 
@@ -169,7 +182,7 @@ fn unknown(what: String) -> Failure {
 }
 
 fn ends_like_a_file(program: &str) -> bool {
-    [".toml", ".json", ".jsonc"].iter().any(|ending| program.ends_with(ending))
+    [".toml", ".json", ".jsonc", ".yaml", ".yml"].iter().any(|ending| program.ends_with(ending))
         || recognised(program).is_some()
 }
 

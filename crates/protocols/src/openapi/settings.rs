@@ -1,0 +1,132 @@
+//! What may stand in the table of an OpenAPI source.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use http::{HeaderMap, HeaderValue, header};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use url::Url;
+
+use super::operation_tool::ReadingRules;
+use super::servers::ServerRules;
+use crate::documents::read_document;
+use crate::http_request::{FileAccess, FileSettings, OutputCheck};
+use crate::registry::{OpenError, Opening, SecretSetting};
+
+/// What requests accept: JSON where the server has a choice.
+const ACCEPT: HeaderValue = HeaderValue::from_static("application/json, */*;q=0.8");
+
+/// An HTTP API that an OpenAPI document describes: 2.0, 3.0 or 3.1, JSON or YAML.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OpenApiSettings {
+    /// The document: a file, relative to the configuration file, or an address.
+    document: String,
+    /// The base URL of the API. Default: the first server that the document names.
+    #[serde(default)]
+    url: Option<String>,
+    /// A file with corrections of the document (JSON Patch, RFC 6902, as JSON or YAML), applied before it is read.
+    #[serde(default)]
+    patch: Option<PathBuf>,
+    /// Patterns over ids and tags of operations, with `*` for any text. Default: every operation.
+    #[serde(default)]
+    include: Option<Vec<String>>,
+    /// Checks answers against the document: `warn` (the default) notes in the result and in the log what does not fit,
+    /// `strict` fails the call.
+    #[serde(default)]
+    output: OutputCheck,
+    /// Allows a server that only the document names to be at a loopback or private address.
+    #[serde(default)]
+    allow_private: bool,
+    /// Headers for every request, also for the document if it is at the same host as `url`. The caller's own credentials
+    /// are never among them.
+    #[serde(default)]
+    headers: BTreeMap<String, SecretSetting>,
+    /// Lets calls send files of this machine by their path.
+    #[serde(default)]
+    files: Option<FileSettings>,
+    /// Maximum size of an answer, in bytes, after decompression.
+    #[serde(default = "most_answer")]
+    max_answer: usize,
+}
+
+fn most_answer() -> usize {
+    16 << 20
+}
+
+/// Where a document is.
+#[derive(Clone, Debug)]
+pub(super) enum ApiDocumentPlace {
+    File(PathBuf),
+    Address(Url),
+}
+
+impl ApiDocumentPlace {
+    /// A word of a configuration or of a command line.
+    fn of(text: &str, opening: &Opening<'_>) -> Result<Self, OpenError> {
+        if !text.starts_with("http://") && !text.starts_with("https://") {
+            return Ok(ApiDocumentPlace::File(opening.folder.join(text)));
+        }
+        let url =
+            text.parse().map_err(|error| OpenError::new(format!("`document` is not an address: {error}")))?;
+        Ok(ApiDocumentPlace::Address(url))
+    }
+}
+
+/// The settings, made ready.
+pub(super) struct ReadySettings {
+    pub(super) place: ApiDocumentPlace,
+    pub(super) patch: Option<PathBuf>,
+    pub(super) rules: ReadingRules,
+    /// Headers that fetching the document needs too: it is on the host that `url` names.
+    pub(super) document_headers: HeaderMap,
+    pub(super) max_answer: usize,
+}
+
+impl OpenApiSettings {
+    pub(super) fn ready(self, opening: &Opening<'_>) -> Result<ReadySettings, OpenError> {
+        let place = ApiDocumentPlace::of(&self.document, opening)?;
+        let url = self.url.as_deref().map(base_url).transpose()?;
+        let mut headers = opening.headers(&self.headers)?;
+        let address = match &place {
+            ApiDocumentPlace::Address(address) => Some(address.clone()),
+            ApiDocumentPlace::File(_) => None,
+        };
+        let same_host =
+            url.as_ref().zip(address.as_ref()).is_some_and(|(url, at)| url.origin() == at.origin());
+        let document_headers = if same_host { headers.clone() } else { HeaderMap::new() };
+        headers.entry(header::ACCEPT).or_insert(ACCEPT);
+        let files = FileAccess::new(self.files.as_ref(), opening.folder).map_err(OpenError::new)?;
+        let servers = ServerRules { url, document: address, allow_private: self.allow_private };
+        Ok(ReadySettings {
+            place,
+            patch: self.patch.map(|patch| opening.folder.join(patch)),
+            rules: ReadingRules {
+                servers,
+                include: self.include,
+                headers: Arc::new(headers),
+                output: self.output,
+                files,
+            },
+            document_headers,
+            max_answer: self.max_answer,
+        })
+    }
+}
+
+fn base_url(text: &str) -> Result<Url, OpenError> {
+    let bad = || OpenError::new("`url` is not an http or https address");
+    let url: Url = text.parse().map_err(|_| bad())?;
+    if matches!(url.scheme(), "http" | "https") && url.has_host() { Ok(url) } else { Err(bad()) }
+}
+
+/// The corrections in a file.
+pub(super) fn read_patch(file: &std::path::Path) -> Result<Value, String> {
+    let name = file.display();
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| format!("`patch` cannot be read: `{name}`: {error}"))?;
+    read_document(&text).map_err(|fault| format!("`{name}`:{fault}"))
+}
