@@ -1,5 +1,6 @@
 //! A request, which anybody may make, and a call, which only the gateway can.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -95,6 +96,8 @@ pub struct Request {
     /// The session it came by, for protocols that have sessions. It says nothing about who asks: what a call keeps
     /// open belongs to its caller, and is released when the session ends.
     pub session: Option<Arc<str>>,
+    /// The protocol it came by, for the record; empty for what the program asks by itself.
+    pub protocol: Cow<'static, str>,
     /// What only the protocol it came by can say.
     pub extra: Passthrough,
 }
@@ -111,6 +114,7 @@ impl Request {
             patience: None,
             answers: false,
             session: None,
+            protocol: Cow::Borrowed(""),
             extra: Passthrough::default(),
         }
     }

@@ -34,6 +34,7 @@ pub mod outcome;
 pub mod plural;
 pub mod ports;
 pub mod progress;
+pub mod receipt;
 pub mod redact;
 pub mod refusal;
 pub mod requirements;

@@ -18,6 +18,7 @@ pub struct Metrics {
     running: IntGaugeVec,
     refusals: IntCounterVec,
     audit_dropped: IntCounterVec,
+    receipts_lost: IntCounter,
     tools: IntGaugeVec,
     ready: IntGaugeVec,
 }
@@ -54,6 +55,11 @@ impl Default for Metrics {
                 "Audit records that were dropped because the queue was full",
                 &["action"],
             ),
+            receipts_lost: IntCounter::new(
+                "toolmux_receipts_lost_total",
+                "Receipts that were not written, because the store did not take them in time",
+            )
+            .expect("a constant name is valid"),
             tools: gauges("toolmux_source_tools", "Tools served by a source", &["source"]),
             ready: gauges("toolmux_source_ready", "1 if the last listing of a source succeeded", &["source"]),
             registry,
@@ -64,6 +70,7 @@ impl Default for Metrics {
             Box::new(metrics.running.clone()),
             Box::new(metrics.refusals.clone()),
             Box::new(metrics.audit_dropped.clone()),
+            Box::new(metrics.receipts_lost.clone()),
             Box::new(metrics.tools.clone()),
             Box::new(metrics.ready.clone()),
         ] {
@@ -93,6 +100,11 @@ impl Metrics {
     /// Counts an audit record that was dropped.
     pub fn audit_dropped(&self, action: &str) {
         self.audit_dropped.with_label_values(&[action]).inc();
+    }
+
+    /// Counts receipts that were lost.
+    pub fn receipts_lost(&self, receipts: u64) {
+        self.receipts_lost.inc_by(receipts);
     }
 
     /// Notes that a source answered.

@@ -2,7 +2,7 @@
 
 use sqlx::Row;
 use toolmux_core::audit::AuditRecord;
-use toolmux_core::ports::store::{StoreError, StoreStatus};
+use toolmux_core::ports::store::{ReceiptReader, StoreError, StoreStatus};
 use toolmux_core::task::{Task, TaskStatus};
 
 use crate::connections::database::{Database, failed};
@@ -37,6 +37,11 @@ impl ReadOnlyStore {
     /// What is kept now.
     pub async fn status(&self) -> Result<StoreStatus, StoreError> {
         status::status(&self.0).await.map_err(failed)
+    }
+
+    /// The receipts of calls.
+    pub fn receipts(&self) -> &dyn ReceiptReader {
+        &self.0
     }
 
     /// What was done, newest first.

@@ -145,6 +145,8 @@ fn settings(config: &Config, keys: &Arc<ArcSwap<JwkSet>>, broker: Option<Arc<dyn
         broker,
         developers: config.developers.clone(),
         public_url: config.public_url.clone(),
+        receipts: config.receipts.settings(),
+        operators: config.operators.clone(),
     }
 }
 

@@ -1,16 +1,14 @@
 //! The broker of users' tokens as the configuration wants it, and the file its sealing key is kept in.
 
-use std::fs;
-use std::io::Write;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use toolmux_broker::{Base, OAuthBroker, SealingKey};
 use toolmux_core::ports::store::Store;
 
 use crate::config::{Config, SealingKeyAt};
+use crate::key_file::read_or_make;
 
 /// The broker, when a provider is configured.
 pub(crate) fn broker(
@@ -32,27 +30,16 @@ pub(crate) fn broker(
 
 /// The key in a file that only its owner can read; made when it is not there.
 fn key_file(path: &Path) -> anyhow::Result<SealingKey> {
-    let named = || format!("the sealing key in `{}`", path.display());
-    let mut options = fs::OpenOptions::new();
-    match options.write(true).create_new(true).mode(0o600).open(path) {
-        Ok(mut file) => {
-            file.write_all(SealingKey::new_text().as_bytes())
-                .and_then(|()| file.sync_all())
-                .with_context(named)?;
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(error).with_context(named),
-    }
-    let mode = fs::metadata(path).with_context(named)?.permissions().mode();
-    if mode & 0o077 != 0 {
-        bail!("{} can be read by others: chmod 600 it", named());
-    }
-    let text = fs::read_to_string(path).with_context(named)?;
-    SealingKey::read_text(text.trim()).with_context(|| format!("{} is not 64 hexadecimal digits", named()))
+    let text = read_or_make(path, "sealing key", || Ok(SealingKey::new_text()))?;
+    let named = || format!("the sealing key in `{}` is not 64 hexadecimal digits", path.display());
+    SealingKey::read_text(&text).with_context(named)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     fn check(prepare: impl FnOnce(&Path), expect: &str) {

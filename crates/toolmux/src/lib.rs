@@ -10,15 +10,18 @@ mod authorization;
 pub mod cli;
 mod clients;
 pub mod config;
+mod console;
 mod environment;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz_targets;
 mod host_rules;
 mod jwks;
+mod key_file;
 pub mod listener;
 mod machine_memory;
 mod printable;
 mod process_hardening;
+mod receipt_signing;
 mod redacted_log;
 mod reload;
 mod rust_tool;

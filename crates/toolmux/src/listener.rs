@@ -41,6 +41,7 @@ use self::descriptors::{connections_within, raise_limit};
 pub(crate) use self::stopping::Stop;
 use self::stopping::{OpenConnections, drained};
 pub(crate) use self::tls::{HTTP1, HTTP2, ListenTls};
+use crate::console;
 use crate::host_rules::HostRules;
 
 /// How long before its end a stopping server takes no more connections, at most.
@@ -77,9 +78,9 @@ impl Default for ListenLimits {
     }
 }
 
-/// Every protocol that a server answers, and the broker's pages.
+/// Every protocol that a server answers, the broker's pages, and what operators ask.
 pub fn served() -> impl Iterator<Item = &'static Served> {
-    toolmux_protocols::SERVED.iter().chain([&toolmux_broker::SERVED])
+    toolmux_protocols::SERVED.iter().chain([&toolmux_broker::SERVED, &console::SERVED])
 }
 
 /// What stands between the network and the protocols.

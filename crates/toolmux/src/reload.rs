@@ -87,12 +87,14 @@ impl<S: PartialEq + Clone> Looks<S> {
 pub(crate) struct Flags {
     pub(crate) listen: Option<SocketAddr>,
     pub(crate) store: Option<Secret>,
+    pub(crate) log_calls: bool,
 }
 
 impl Flags {
     /// The flags win over the file.
     pub(crate) fn over(&self, mut config: Config) -> Config {
         config.listen = self.listen.unwrap_or(config.listen);
+        config.receipts.log |= self.log_calls;
         if let Some(store) = &self.store {
             config.store.clone_from(store);
         }

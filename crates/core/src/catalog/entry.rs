@@ -50,12 +50,27 @@ pub struct Entry {
     pub(crate) gate: Arc<Gate>,
     pub(crate) breaker: Arc<Breaker>,
     pub(crate) metrics: OnceLock<ToolMetrics>,
+    pub(crate) receipt_names: OnceLock<ReceiptNames>,
+}
+
+/// What receipts call a tool and its source. Made at the first call, and shared by all receipts.
+#[derive(Debug)]
+pub(crate) struct ReceiptNames {
+    pub(crate) tool: Arc<str>,
+    pub(crate) source: Arc<str>,
 }
 
 impl Entry {
     /// What tells it from every other tool: its source and its id.
     pub(super) fn whose(&self) -> (&str, &ToolId) {
         (&self.mount.name, &self.id)
+    }
+
+    pub(crate) fn receipt_names(&self) -> &ReceiptNames {
+        self.receipt_names.get_or_init(|| ReceiptNames {
+            tool: self.id.to_string().into(),
+            source: self.mount.name.as_str().into(),
+        })
     }
 
     /// The name of its source in the configuration.

@@ -41,6 +41,11 @@ impl AdmissionView<'_> {
         self.0.settings.load().is_developer(caller)
     }
 
+    /// Whether a caller may see and steer the server.
+    pub fn is_operator(self, caller: &Caller) -> bool {
+        self.0.settings.load().is_operator(caller)
+    }
+
     /// What may be told to clients that are not admitted.
     pub fn info(self) -> AdmissionInfo {
         let settings: &Settings = &self.0.settings.load();

@@ -19,6 +19,7 @@ use crate::message::Message;
 use crate::metrics::ToolMetrics;
 use crate::outcome::{Outcome, Retry, ToolError};
 use crate::progress::Progress;
+use crate::receipt::{AttemptError, CallStep, ReceiptDraft};
 use crate::refusal::Refusal;
 
 /// How many bytes of what a tool said when it failed are logged.
@@ -29,6 +30,7 @@ pub(crate) async fn dispatch(
     gateway: &Arc<Gateway>,
     call: &Call,
     progress: &Progress,
+    receipt: &ReceiptDraft,
 ) -> Result<Outcome, Refusal> {
     let entry = &call.entry;
     let metrics = entry.metrics.get_or_init(|| gateway.metrics.of_tool(&entry.flat));
@@ -44,12 +46,14 @@ pub(crate) async fn dispatch(
         if gateway.admission().generation() != admissions {
             gateway.readmit(&call.caller)?;
         }
-        attempts(gateway, call, progress, deadline).await
+        receipt.mark(CallStep::Queue);
+        attempts(gateway, call, progress, deadline, receipt).await
     }));
     let span =
         tracing::debug_span!("call", tool = %entry.flat, caller = call.caller.name(), trace = call.trace());
     let answer = if span.is_disabled() { run.await } else { run.instrument(span).await };
     drop(running);
+    receipt.answered(answer.as_ref());
     count(metrics, &answer, started.elapsed());
     if let Ok(Outcome::Failed(error)) = &answer {
         log_failure(call, &error.message);
@@ -70,6 +74,7 @@ async fn attempts(
     call: &Call,
     progress: &Progress,
     deadline: Instant,
+    receipt: &ReceiptDraft,
 ) -> Result<Outcome, Refusal> {
     let mut retries = Retries::begin(gateway, call, deadline);
     loop {
@@ -77,6 +82,7 @@ async fn attempts(
             Ok(now) => now,
             Err(answer) => return answer,
         };
+        receipt.attempt();
         let running = AssertUnwindSafe(call.entry.mount.source.call(now, progress)).catch_unwind();
         let error = match timeout_at(deadline, running).await {
             Ok(Ok(Err(_) | Ok(Outcome::Failed(_)))) if answer_memory::was_dropped() => {
@@ -88,11 +94,18 @@ async fn attempts(
                 return Ok(outcome);
             }
             Ok(Ok(Err(error))) => error,
-            Ok(Err(_panic)) => return Ok(Outcome::Failed(ToolError::new("The tool failed unexpectedly"))),
+            Ok(Err(_panic)) => {
+                receipt.attempt_failed(AttemptError::Panicked);
+                return Ok(Outcome::Failed(ToolError::new("The tool failed unexpectedly")));
+            }
             // A time limit that passed is not counted by a circuit breaker: callers choose their own limit, and
             // a tool may be slow. If it counted, one caller could have a source refused for everybody.
-            Err(_elapsed) => return Ok(Outcome::Failed(timed_out(call))),
+            Err(_elapsed) => {
+                receipt.attempt_failed(AttemptError::TimedOut);
+                return Ok(Outcome::Failed(timed_out(call)));
+            }
         };
+        receipt.attempt_failed((&error).into());
         // Rare, so it is kept out of the future of every call.
         if let Some(answer) = Box::pin(retries.after(error)).await {
             return answer;

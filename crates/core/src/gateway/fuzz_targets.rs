@@ -18,6 +18,7 @@ use crate::names::ToolRef;
 use crate::outcome::{Outcome, Output};
 use crate::ports::source::{Listing, Source, SourceError};
 use crate::progress::Progress;
+use crate::receipt::ReceiptKind;
 use crate::schema::Schema;
 use crate::secret::Secret;
 use crate::sources::{Mount, Naming};
@@ -95,7 +96,8 @@ fn call(data: &[u8]) {
         let arguments = Arguments::read(Some(&raw_of(arguments))).ok()?;
         let mut request = Request::new(ToolRef::either(tool), arguments);
         request.grants.user_id = user.map(str::to_owned);
-        server.runtime.block_on(server.gateway.check(0, &server.caller, request)).ok()
+        let mut receipt = server.gateway.receipts().begin(ReceiptKind::Call, &server.caller);
+        server.runtime.block_on(server.gateway.check(0, &server.caller, request, &mut receipt)).ok()
     };
     let Some(call) = checked(arguments, user) else { return };
     assert_eq!(call.tool_name(), "open", "`{tool}` is not in the toolset");

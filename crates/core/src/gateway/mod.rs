@@ -1,5 +1,5 @@
 //! The one path of every call:
-//! admit → resolve → permit → require → validate → record → dispatch.
+//! admit → resolve → permit → require → validate → record → dispatch, and a receipt of it.
 //!
 //! A rule about every call lives in this folder, never in a source or a protocol. What sources offer besides tools takes
 //! the same path as far as it goes (`relay.rs`). The gateway knows sources and the catalogue; `tasks/` knows the gateway.
@@ -15,6 +15,8 @@ mod nested;
 mod offers;
 mod permit;
 mod readmit;
+mod receipt_writer;
+mod receipts;
 mod record;
 mod relay;
 mod relay_tokens;
@@ -39,7 +41,8 @@ pub use self::admit::{Admission, ApiKey, Credential, JwtRules, TokenToolset};
 pub(crate) use self::digest::digest;
 pub(crate) use self::dispatch::dispatch;
 pub use self::offers::Offer;
-pub(crate) use self::record::{record, recorded_as};
+pub use self::receipt_writer::{ReceiptBacklog, ReceiptKeeping, ReceiptSigner};
+pub(crate) use self::record::{RecordedCall, record, recorded_as};
 pub use self::relays::Relays;
 pub use self::settings::Settings;
 use crate::background::Background;
@@ -54,6 +57,7 @@ use crate::outcome::Outcome;
 use crate::ports::broker::Broker;
 use crate::ports::store::Store;
 use crate::progress::Progress;
+use crate::receipt::{CallStep, ReceiptDraft, ReceiptKind, ReceiptLog};
 use crate::refusal::Refusal;
 use crate::sources::Sources;
 
@@ -70,6 +74,8 @@ pub struct Gateway {
     large_validations: Arc<Semaphore>,
     admission_changes: readmit::AdmissionChanges,
     auditor: audit::Auditor,
+    receipts: ReceiptLog,
+    receipt_writer: receipt_writer::WriterSlot,
     background: Background,
     local_tasks: LocalTasks,
 }
@@ -84,7 +90,8 @@ impl Gateway {
     /// A gateway without sources.
     pub fn new(settings: Settings, store: Arc<dyn Store>) -> Arc<Self> {
         let (background, metrics) = (Background::default(), Arc::<Metrics>::default());
-        let rules = settings.source_rules();
+        let (rules, receipts) = (settings.source_rules(), ReceiptLog::default());
+        receipts.configure(settings.receipts);
         Arc::new(Gateway {
             sources: Sources::new(rules, Arc::clone(&store), Arc::clone(&metrics), background.clone()),
             memory: MemoryBudget::new(settings.limits.memory),
@@ -95,6 +102,8 @@ impl Gateway {
             large_validations: Arc::new(validate::large_validations()),
             admission_changes: readmit::AdmissionChanges::default(),
             auditor: audit::Auditor::default(),
+            receipts,
+            receipt_writer: receipt_writer::WriterSlot::default(),
             background,
         })
     }
@@ -128,11 +137,20 @@ impl Gateway {
         request: Request,
         progress: &Progress,
     ) -> Result<Outcome, Refusal> {
-        let checked = self.check(depth, caller, request).await;
-        let call = checked.inspect_err(|refusal| self.refused(refusal))?;
-        let answer = match recorded_as(&call) {
-            None => dispatch(self, &call, progress).await,
-            Some(id) => record(self, id, call, progress).await,
+        let mut receipt = self.receipts.begin(ReceiptKind::Call, caller).of_request(&request);
+        let checked = self.check(depth, caller, request, &mut receipt).await;
+        let answer = match checked {
+            Err(refusal) => {
+                receipt.answered(Err(&refusal));
+                Err(refusal)
+            }
+            Ok(call) => match recorded_as(&call) {
+                None => dispatch(self, &call, progress, &receipt).await,
+                Some(id) => {
+                    let recorded = RecordedCall { call, receipt: Arc::new(receipt) };
+                    record(self, id, recorded, progress).await
+                }
+            },
         };
         answer.inspect_err(|refusal| self.refused(refusal))
     }
@@ -154,11 +172,16 @@ impl Gateway {
         depth: u8,
         caller: &Caller,
         mut request: Request,
+        receipt: &mut ReceiptDraft,
     ) -> Result<Call, Refusal> {
         let located = match self.locate(caller, &request.tool) {
             Ok(found) if found.entry.mount.is_connected() => found,
-            _ => Box::pin(self.locate_when_started(caller, &mut request)).await?,
+            _ => {
+                let found = Box::pin(self.locate_when_started(caller, &mut request)).await;
+                found.inspect_err(|_| receipt.not_found(&request.tool.to_string()))?
+            }
         };
+        self.note_tool(receipt, &located.entry, &request.arguments);
         require::check_user(caller, &request.grants)
             .inspect_err(|refusal| self.audit_refusal(caller, &request.tool, refusal))?;
         if !located.entry.requires.is_empty() {
@@ -167,7 +190,10 @@ impl Gateway {
                 .await
                 .inspect_err(|refusal| self.audit_refusal(caller, &request.tool, refusal))?;
         }
-        validate::validate(self, depth, located, caller, request).await
+        receipt.mark(CallStep::Resolve);
+        let call = validate::validate(self, depth, located, caller, request).await;
+        receipt.mark(CallStep::Validate);
+        call
     }
 
     /// Which tool is meant, if the caller may call it.
@@ -221,6 +247,8 @@ impl Gateway {
     pub async fn close(&self, patience: Duration) {
         let end = Instant::now() + patience;
         self.background.end(end).await;
+        // Before the store: everything that ended until now is in the chain, and its head says that this was the end.
+        timeout_at(end.max(Instant::now() + STORE_PAUSE), self.finish_receipts()).await.ok();
         // A store that does not answer costs a bounded time; others take over what it held when its lease is over.
         timeout_at(end.max(Instant::now() + STORE_PAUSE), self.store.close()).await.ok();
     }

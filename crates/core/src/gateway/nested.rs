@@ -26,6 +26,7 @@ impl Call {
         // Each tool is given what configuration names for it, and nothing that was added for the tool that calls it.
         request.grants.remove_supplied();
         request.session.clone_from(&self.request.session);
+        request.protocol.clone_from(&self.request.protocol);
         let path = Arc::clone(&self.nested.path);
         path.call_nested(depth, &self.caller, request, progress).await
     }

@@ -17,6 +17,7 @@ use crate::message::Message;
 use crate::outcome::{Content, Outcome, ToolError};
 use crate::ports::store::{Begun, CallKey, StoreError, frees_key};
 use crate::progress::Progress;
+use crate::receipt::{CallStep, ReceiptDraft};
 use crate::refusal::Refusal;
 use crate::task::{TaskId, may_have_run};
 use crate::task_follow::task_ended;
@@ -27,31 +28,49 @@ pub(crate) fn recorded_as(call: &Call) -> Option<CallId> {
     call.request.id.clone().filter(|_| !unrecorded)
 }
 
+/// A call with its receipt, which is written when nobody runs the call or waits for it any more.
+pub(crate) struct RecordedCall {
+    pub(crate) call: Call,
+    pub(crate) receipt: Arc<ReceiptDraft>,
+}
+
 /// Runs a call at most once per id. Not an `async fn`, whose future would hold the call beside what is shared.
 pub(crate) fn record<'a>(
     gateway: &'a Arc<Gateway>,
     id: CallId,
-    call: Call,
+    recorded: RecordedCall,
     progress: &'a Progress,
 ) -> impl Future<Output = Result<Outcome, Refusal>> + Send + 'a {
-    let key = CallKey { caller: Arc::clone(&call.caller.name), id };
-    let call = Arc::new(call);
+    let key = CallKey { caller: Arc::clone(&recorded.call.caller.name), id };
+    let recorded = Arc::new(recorded);
     async move {
-        // Whoever waited in vain, because the first to run the call forgot it, begins anew: the tool did not run, or
-        // failed in a way worth retrying. Of many who begin anew the store lets one run.
-        loop {
-            let begun = begin(Arc::clone(gateway), key.clone(), Arc::clone(&call), progress.clone());
-            let begun =
-                Unstoppable { running: Some(Box::pin(begun)), background: gateway.background.clone() };
-            // On the heap: most calls are run by nobody else.
-            let elsewhere = match begun.await? {
-                Stands::Ended(outcome) => return Ok(outcome),
-                elsewhere => Box::pin(wait(gateway, &key, elsewhere)),
-            };
-            let waited = timeout(call.time_limit(), elsewhere).await.map_err(|_| still_running(&call))?;
-            if let Some(outcome) = waited? {
-                return Ok(outcome);
-            }
+        let answer = answer(gateway, &key, &recorded, progress).await;
+        recorded.receipt.answered(answer.as_ref());
+        answer
+    }
+}
+
+async fn answer(
+    gateway: &Arc<Gateway>,
+    key: &CallKey,
+    recorded: &Arc<RecordedCall>,
+    progress: &Progress,
+) -> Result<Outcome, Refusal> {
+    // Whoever waited in vain, because the first to run the call forgot it, begins anew: the tool did not run, or
+    // failed in a way worth retrying. Of many who begin anew the store lets one run.
+    loop {
+        let begun = begin(Arc::clone(gateway), key.clone(), Arc::clone(recorded), progress.clone());
+        let begun = Unstoppable { running: Some(Box::pin(begun)), background: gateway.background.clone() };
+        // On the heap: most calls are run by nobody else.
+        let elsewhere = match begun.await? {
+            Stands::Ended(outcome) => return Ok(outcome),
+            elsewhere => Box::pin(wait(gateway, key, elsewhere)),
+        };
+        let limit = recorded.call.time_limit();
+        let waited = timeout(limit, elsewhere).await.map_err(|_| still_running(&recorded.call))?;
+        if let Some(outcome) = waited? {
+            recorded.receipt.repeats();
+            return Ok(outcome);
         }
     }
 }
@@ -79,15 +98,22 @@ enum Stands {
 async fn begin(
     gateway: Arc<Gateway>,
     key: CallKey,
-    call: Arc<Call>,
+    recorded: Arc<RecordedCall>,
     progress: Progress,
 ) -> Result<Stands, Refusal> {
-    match gateway.store.call_begin(&key, &digest(&call)).await.map_err(Refusal::from)? {
-        Begun::Fresh => run(gateway, key, &call, &progress).await,
+    let begun = gateway.store.call_begin(&key, &digest(&recorded.call)).await.map_err(Refusal::from)?;
+    recorded.receipt.mark(CallStep::Record);
+    match begun {
+        Begun::Fresh => run(gateway, key, &recorded, &progress).await,
         // The server that ran it is gone, at any moment: before the tool, while it ran, or after it.
-        Begun::Abandoned if call.entry.hints.repeatable() => run(gateway, key, &call, &progress).await,
+        Begun::Abandoned if recorded.call.entry.hints.repeatable() => {
+            run(gateway, key, &recorded, &progress).await
+        }
         Begun::Abandoned => note_surely(gateway, key, Ok(may_have_run())).await,
-        Begun::Ended(outcome) => Ok(Stands::Ended(outcome)),
+        Begun::Ended(outcome) => {
+            recorded.receipt.repeats();
+            Ok(Stands::Ended(outcome))
+        }
         Begun::Conflict => Err(Refusal::Conflict { call_id: key.id.to_string() }),
         Begun::Running => Ok(Stands::Elsewhere),
         Begun::Task(id) => Ok(Stands::Task(id)),
@@ -97,10 +123,10 @@ async fn begin(
 async fn run(
     gateway: Arc<Gateway>,
     key: CallKey,
-    call: &Call,
+    recorded: &RecordedCall,
     progress: &Progress,
 ) -> Result<Stands, Refusal> {
-    let answer = dispatch(&gateway, call, progress).await;
+    let answer = dispatch(&gateway, &recorded.call, progress, &recorded.receipt).await;
     note_surely(gateway, key, answer).await
 }
 

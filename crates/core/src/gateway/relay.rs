@@ -20,6 +20,7 @@ use crate::memory_budget::RETRY_AFTER;
 use crate::message::Message;
 use crate::ports::source::{Relay, Relayed, SourceError};
 use crate::progress::Progress;
+use crate::receipt::{CallStep, ReceiptDraft};
 use crate::refusal::Refusal;
 use crate::sources::Mount;
 
@@ -34,16 +35,18 @@ impl Relays<'_> {
         progress: &Progress,
     ) -> Result<Relayed, Refusal> {
         let gateway = self.0;
+        let receipt = gateway.relay_receipt(caller, source, relay);
         let answer = async {
             // Whoever is let in no more while the request waits is refused before the source is asked.
             let admissions = gateway.admission().generation();
             let mount = gateway.permitted_source(caller, source, &relay.item)?;
             gateway.wait_for_mount(&mount).await?;
+            receipt.mark(CallStep::Resolve);
             let _in_flight = mount.calls.token();
-            let relaying = Relaying { gateway, caller, mount: &mount, relay, admissions };
+            let relaying = Relaying { gateway, caller, mount: &mount, relay, admissions, receipt: &receipt };
             relaying.counted(relaying.limited(progress)).await
         };
-        answer.await.inspect_err(|refusal| gateway.refused(refusal))
+        gateway.relayed(&receipt, answer.await)
     }
 
     /// The same for what lasts, such as following a resource. It has no time limit and takes no turn: it would keep the
@@ -57,14 +60,16 @@ impl Relays<'_> {
         progress: &Progress,
     ) -> Result<Relayed, Refusal> {
         let gateway = self.0;
+        let receipt = gateway.relay_receipt(caller, source, relay);
         let answer = async {
             let admissions = gateway.admission().generation();
             let mount = gateway.permitted_source(caller, source, &relay.item)?;
             gateway.wait_for_mount(&mount).await?;
-            let relaying = Relaying { gateway, caller, mount: &mount, relay, admissions };
+            receipt.mark(CallStep::Resolve);
+            let relaying = Relaying { gateway, caller, mount: &mount, relay, admissions, receipt: &receipt };
             relaying.counted(relaying.unlimited(progress)).await
         };
-        answer.await.inspect_err(|refusal| gateway.refused(refusal))
+        gateway.relayed(&receipt, answer.await)
     }
 
     /// Whether the caller could ask a source about `item`: a challenge when its user must allow a token first.
@@ -113,6 +118,7 @@ struct Relaying<'a> {
     relay: &'a Relay,
     /// [`AdmissionView::generation`](super::AdmissionView::generation) when the caller was permitted.
     admissions: u64,
+    receipt: &'a ReceiptDraft,
 }
 
 impl Relaying<'_> {
@@ -146,6 +152,7 @@ impl Relaying<'_> {
             let gate = self.mount.relay_gate(&limits);
             let _turn = gate.enter(&self.caller.name, deadline).await?;
             self.check_admission()?;
+            self.receipt.mark(CallStep::Queue);
             self.attempt(progress, &limits, deadline).await
         };
         answer_memory::counted(&gateway.memory, run).await
@@ -219,7 +226,9 @@ impl Relaying<'_> {
     async fn ask(&self, progress: &Progress) -> Result<Result<Relayed, SourceError>, Refusal> {
         let mut tokens = RelayTokens::get(self.gateway, self.caller, self.mount).await?;
         loop {
-            match self.mount.source.relay(self.relay, &tokens.grants, progress).await {
+            self.receipt.attempt();
+            let answer = self.mount.source.relay(self.relay, &tokens.grants, progress).await;
+            match answer.inspect_err(|error| self.receipt.attempt_failed(error.into())) {
                 Err(error) if tokens.renewed_after(&error).await? => {}
                 answer => return Ok(answer),
             }

@@ -11,6 +11,7 @@ use crate::call::Caller;
 use crate::limits::Limits;
 use crate::message::Message;
 use crate::ports::broker::Broker;
+use crate::receipt::ReceiptSettings;
 use crate::secret::Secret;
 use crate::sources::{SourceReport, SourceRules, ToolSettings};
 use crate::toolset::{Pattern, Toolset};
@@ -34,6 +35,10 @@ pub struct Settings {
     pub developers: Vec<String>,
     /// Where callers reach this server, when that is not where it listens.
     pub public_url: Option<String>,
+    /// What is done with receipts.
+    pub receipts: ReceiptSettings,
+    /// Names of keys whose callers may see and steer the server.
+    pub operators: Vec<String>,
 }
 
 impl Settings {
@@ -47,6 +52,13 @@ impl Settings {
         self.admission.is_open() || self.developers.iter().any(fits)
     }
 
+    /// Whether a caller may see and steer the server: one with such a key that no toolset limits. Where nobody has to
+    /// prove anything only loopback is listened on, and whoever calls works on this machine.
+    pub fn is_operator(&self, caller: &Caller) -> bool {
+        let named = || self.operators.iter().any(|name| name == caller.name());
+        !caller.is_limited() && (self.admission.is_open() || named())
+    }
+
     /// The part that sources work by.
     pub(super) fn source_rules(&self) -> SourceRules {
         SourceRules { limits: self.limits, toolsets: self.toolsets.clone(), tools: self.tools.clone() }
@@ -58,6 +70,7 @@ impl Gateway {
     pub fn configure(&self, settings: Settings) {
         self.sources.configure(settings.source_rules(), || {
             self.memory.resize(settings.limits.memory);
+            self.receipts.configure(settings.receipts);
             let now = Arc::new(settings);
             let before = self.settings.swap(Arc::clone(&now));
             // After the swap: whoever sees that admission changed must also see the new rules of it.
@@ -65,6 +78,7 @@ impl Gateway {
             move |caller: &str| has_left(&before.admission, &now.admission, caller)
         });
     }
+
     /// Reads the configuration again and makes every source anew, as [`Sources`](crate::sources::Sources) does it, on
     /// behalf of a caller.
     pub async fn reconnect(self: &Arc<Self>, caller: &Caller) -> Result<Vec<SourceReport>, Message> {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::audit::{Audit, MOST_AUDITED};
 use super::calls::{Calls, MOST_CALLS};
 use super::definitions::Definitions;
+use super::receipts::Receipts;
 use super::room::Room;
 use super::sealed::SealedRecords;
 use super::tasks::Tasks;
@@ -39,6 +40,7 @@ pub(super) struct Records {
     pub(super) sealed: SealedRecords,
     pub(super) definitions: Definitions,
     pub(super) audit: Audit,
+    pub(super) receipts: Receipts,
     pruned: Option<Instant>,
 }
 

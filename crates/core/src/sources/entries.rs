@@ -72,6 +72,7 @@ impl Mount {
             breaker,
             mount: Arc::clone(self),
             metrics: OnceLock::new(),
+            receipt_names: OnceLock::new(),
             deliver: own.deliver,
             tool: Tool { description, input, ..tool.clone() },
             id,

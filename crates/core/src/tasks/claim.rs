@@ -12,6 +12,7 @@ use super::stored_request::StoredRequest;
 use super::submit::{Started, TaskSlot};
 use crate::call::Call;
 use crate::ports::store::ClaimedTask;
+use crate::receipt::ReceiptKind;
 use crate::refusal::Refusal;
 
 /// How often waiting tasks are looked for although nothing was notified.
@@ -131,7 +132,11 @@ impl Tasks {
     async fn rebuilt(&self, task: &ClaimedTask) -> Result<Call, Refusal> {
         let stored = StoredRequest::read(task)?;
         let caller = self.gateway.readmit(&stored.caller)?;
-        let call = self.gateway.check(0, &caller, stored.request).await?;
+        // The receipt is written when the task ends: a tool that is not there yet is looked for again.
+        let mut receipt = self.gateway.receipts().begin(ReceiptKind::Task, &caller);
+        let call = self.gateway.check(0, &caller, stored.request, &mut receipt).await;
+        receipt.discard();
+        let call = call?;
         Ok(Call { task: stored.record, ..call })
     }
 }

@@ -11,8 +11,9 @@ use crate::gateway::Gateway;
 use crate::json_text::RawJson;
 use crate::local_tasks::LocalTasks;
 use crate::ports::store::{FoundTask, Store};
+use crate::receipt::ReceiptKind;
 use crate::refusal::Refusal;
-use crate::task::{LAST_EVENT, Task, TaskId};
+use crate::task::{LAST_EVENT, Task, TaskId, TaskStatus};
 use crate::task_follow::Follow;
 use crate::task_questions::TaskQuestion;
 
@@ -52,12 +53,16 @@ impl Tasks {
 
     /// Cancels a task of the caller's and gives it as it is then; one that has ended stays as it is.
     pub async fn cancel(&self, caller: &Caller, id: &TaskId) -> Result<Option<Task>, Refusal> {
-        if self.found(caller, id, LAST_EVENT).await?.is_none() {
-            return Ok(None);
-        }
+        let Some(FoundTask { task, .. }) = self.found(caller, id, LAST_EVENT).await? else { return Ok(None) };
         if self.store().task_cancel(id).await.map_err(Refusal::from)? {
             // Whoever runs it hears of it by the store, also on another server; nobody else takes the credentials.
             self.local().take_held(id);
+            // Whoever runs a task writes its receipt; one that waits has nobody.
+            if task.status == TaskStatus::Pending {
+                let mut receipt = self.gateway.receipts().begin(ReceiptKind::Task, caller);
+                receipt.not_found(&task.tool);
+                receipt.runs_as(id.as_str());
+            }
             self.gateway.audit(AuditRecord::now(caller.name(), AuditAction::TaskCancelled, id.as_str()));
         }
         self.find(caller, id).await

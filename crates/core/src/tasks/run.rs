@@ -1,14 +1,17 @@
 //! Runs one task to an end that is recorded, or puts it back because its tool did not run.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::handle::Tasks;
+use super::stored_request::StoredRequest;
 use crate::background::StorePauses;
 use crate::call::Call;
-use crate::gateway::{dispatch, record, recorded_as};
+use crate::gateway::{RecordedCall, dispatch, record, recorded_as};
 use crate::outcome::Outcome;
 use crate::ports::store::{ClaimedTask, Listener};
 use crate::progress::Progress;
+use crate::receipt::{ReceiptDraft, ReceiptKind};
 use crate::refusal::Refusal;
 use crate::requirements::Grants;
 use crate::task::{TaskId, refused};
@@ -67,8 +70,29 @@ impl Tasks {
             Refusal::Unavailable { retry_after, .. } if self.is_patient(task.waited) => {
                 self.put_back(&task.id, retry_after.unwrap_or(TOOL_PAUSE)).await;
             }
-            _ => self.finish(&task.id, &refused(refusal)).await,
+            _ => {
+                self.write_refused(task, refusal);
+                self.finish(&task.id, &refused(refusal)).await;
+            }
         }
+    }
+
+    /// The receipt of a task that was refused before it ran.
+    fn write_refused(&self, task: &ClaimedTask, refusal: &Refusal) {
+        let Ok(stored) = StoredRequest::read(task) else { return };
+        let receipt = self.gateway.receipts().begin(ReceiptKind::Task, &stored.caller);
+        let mut receipt = receipt.of_request(&stored.request);
+        receipt.not_found(&stored.request.tool.to_string());
+        receipt.runs_as(task.id.as_str());
+        receipt.answered(Err(refusal));
+    }
+
+    fn receipt_of(&self, TaskCall { id, call, .. }: &TaskCall) -> ReceiptDraft {
+        let receipt = self.gateway.receipts().begin(ReceiptKind::Task, &call.caller);
+        let mut receipt = receipt.of_request(&call.request);
+        self.gateway.note_tool(&mut receipt, &call.entry, &call.request.arguments);
+        receipt.runs_as(id.as_str());
+        receipt
     }
 
     /// When to run a task again whose tool was refused, if that may help: there was no turn, or the source says
@@ -98,11 +122,11 @@ impl Tasks {
 
     /// Runs a task that is ours; notifications are received since it is.
     pub(super) async fn run_task(&self, task_call: &TaskCall, notifier: &mut Listener) {
-        let id = &task_call.id;
+        let (id, receipt) = (&task_call.id, Arc::new(self.receipt_of(task_call)));
         let answer = tokio::select! {
             // What we ourselves wrote is notified too: a tool that ends at once needs no look.
             biased;
-            answer = self.dispatch(task_call) => answer,
+            answer = self.dispatch(task_call, &receipt) => answer,
             // Somebody cancelled it, or took it over because we seemed dead: dropping the call ends it.
             () = self.taken_away(id, notifier) => return,
         };
@@ -110,6 +134,7 @@ impl Tasks {
             Ok(outcome) => self.finish(id, &self.gateway.bounded(&outcome)).await,
             Err(refusal) => match self.pause_after(&refusal, task_call.waited) {
                 Some(pause) => {
+                    receipt.discard();
                     // Before the task is pending again: whoever claims it next must find its credentials.
                     self.hold_credentials(task_call);
                     self.put_back(id, pause).await;
@@ -137,7 +162,11 @@ impl Tasks {
 
     /// Runs the call, keeps what its tool tells and offers what it asks. The three end together: `progress` is dropped with
     /// the run, which ends both receivers.
-    async fn dispatch(&self, TaskCall { id, call, .. }: &TaskCall) -> Result<Outcome, Refusal> {
+    async fn dispatch(
+        &self,
+        TaskCall { id, call, .. }: &TaskCall,
+        receipt: &Arc<ReceiptDraft>,
+    ) -> Result<Outcome, Refusal> {
         let (progress, updates, questions) = if call.request.answers {
             let (progress, updates, questions) = Progress::dialogue();
             (progress, updates, Some(questions))
@@ -147,8 +176,11 @@ impl Tasks {
         };
         let run = async {
             let answer = match recorded_as(call) {
-                None => dispatch(&self.gateway, call, &progress).await,
-                Some(id) => record(&self.gateway, id, call.clone(), &progress).await,
+                None => dispatch(&self.gateway, call, &progress, receipt).await,
+                Some(id) => {
+                    let recorded = RecordedCall { call: call.clone(), receipt: Arc::clone(receipt) };
+                    record(&self.gateway, id, recorded, &progress).await
+                }
             };
             drop(progress);
             answer

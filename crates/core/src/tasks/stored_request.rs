@@ -1,6 +1,7 @@
 //! A request as it is stored to run later, here or elsewhere. The form is this file's alone: a caller can be written and
 //! read nowhere else, so that nothing that comes from outside becomes one.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +29,8 @@ pub(super) struct StoredRequest {
     arguments: RawJson,
     user_id: Option<String>,
     trace: Option<Box<str>>,
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    protocol: Cow<'static, str>,
     patience: Option<Duration>,
     #[serde(default)]
     answers: bool,
@@ -76,6 +79,7 @@ impl StoredRequest {
             arguments: call.given().text().to_owned(),
             user_id: call.request.grants.user_id.clone(),
             trace: call.request.trace.clone(),
+            protocol: call.request.protocol.clone(),
             patience: call.request.patience,
             answers: call.request.answers,
             extra: call.request.extra.clone(),
@@ -95,6 +99,7 @@ impl StoredRequest {
         request.id = stored.id;
         request.grants.user_id = stored.user_id;
         request.trace = stored.trace;
+        request.protocol = stored.protocol;
         request.patience = stored.patience;
         request.answers = stored.answers;
         request.extra = stored.extra;

@@ -12,6 +12,7 @@ use crate::gateway::digest;
 use crate::limits::Limits;
 use crate::message::Message;
 use crate::ports::store::{Backlog, CallDigest, CallKey, Durable, Listener, NewTask, StoreError, Submitted};
+use crate::receipt::{ReceiptDraft, ReceiptKind};
 use crate::refusal::Refusal;
 use crate::task::{LONGEST_KEPT, TaskId};
 
@@ -41,15 +42,30 @@ impl Tasks {
     /// Takes a request through every check and keeps it as a task. When this ends well, the task is
     /// durable and will come to an end, whatever happens to this process.
     pub async fn submit(&self, caller: &Caller, request: Request, keep: Duration) -> Result<TaskId, Refusal> {
-        let submitted = self.accept(caller, request, keep).await;
-        submitted.inspect_err(|refusal| self.gateway.refused(refusal))
+        let mut receipt = self.gateway.receipts().begin(ReceiptKind::Task, caller).of_request(&request);
+        let submitted = self.accept(caller, request, keep, &mut receipt).await;
+        match &submitted {
+            // Its receipt is written when it ends.
+            Ok(_) => receipt.discard(),
+            Err(refusal) => {
+                receipt.answered(Err(refusal));
+                self.gateway.refused(refusal);
+            }
+        }
+        submitted
     }
 
-    async fn accept(&self, caller: &Caller, mut request: Request, keep: Duration) -> Result<TaskId, Refusal> {
+    async fn accept(
+        &self,
+        caller: &Caller,
+        mut request: Request,
+        keep: Duration,
+        receipt: &mut ReceiptDraft,
+    ) -> Result<TaskId, Refusal> {
         // A task outlives the session it was submitted in.
         request.session = None;
         let credentials = CredentialsIn::of(&request.grants);
-        let mut call = self.gateway.check(0, caller, request).await?;
+        let mut call = self.gateway.check(0, caller, request, receipt).await?;
         let id = TaskId::random();
         call.task = Some(id.clone());
         let place =

@@ -8,6 +8,7 @@ mod fixture;
 mod layers;
 mod ledger;
 mod path;
+mod receipts;
 mod relay;
 mod shaping;
 mod starting;

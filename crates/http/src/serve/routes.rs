@@ -22,6 +22,8 @@ pub enum Access {
     Callers,
     /// Callers without a toolset: it shows or changes the server as a whole.
     UnlimitedCallers,
+    /// Callers whose key is for operators: it shows what other callers did.
+    Operators,
 }
 
 /// A method and path with who may use it.

@@ -225,7 +225,7 @@ pub(super) fn decode(tool: &str, body: &[u8]) -> Result<Request, Refusal> {
         body => Some(serde_json::from_slice(body).map_err(|error| malformed(&error))?),
     };
     let arguments = Arguments::read(text).map_err(|error| malformed(&error))?;
-    Ok(Request::new(ToolRef::either(tool), arguments))
+    Ok(Request { protocol: "ats".into(), ..Request::new(ToolRef::either(tool), arguments) })
 }
 
 /// The document of one event.

@@ -203,6 +203,7 @@ async fn one(
     gateway.wait_for_tool(caller, &ToolRef::flat(&asked.name)).await;
     let mut request = Request::new(find(&gateway.catalog(), caller, vendor, &asked.name), input);
     request.id = id.map(Into::into);
+    request.protocol = "model".into();
     match gateway.call(caller, request, &Progress::unheard()).await {
         Ok(Outcome::Returned(output)) => {
             let value = serde_json::from_str(output.value.get()).ok();

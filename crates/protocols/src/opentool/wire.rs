@@ -49,7 +49,9 @@ pub(super) fn decode(body: &[u8]) -> Result<DecodedCall<'_>, NotCalled<'_>> {
     }
     let arguments =
         Arguments::read(call.params).map_err(|error| NotCalled { id: Some(id), refusal: invalid(&error) })?;
-    Ok(DecodedCall { request: Request::new(ToolRef::flat(&call.method), arguments), method: call.method, id })
+    let request = Request::new(ToolRef::flat(&call.method), arguments);
+    let request = Request { protocol: "opentool".into(), ..request };
+    Ok(DecodedCall { request, method: call.method, id })
 }
 
 fn is_id(id: &RawValue) -> bool {

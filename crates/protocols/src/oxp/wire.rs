@@ -123,6 +123,7 @@ fn request(call: CallToolRequest<'_>) -> Result<Request, Refusal> {
     let tool = call.tool_id.ok_or_else(|| malformed("The request has no `tool_id`"))?;
     let tool = ToolRef::id(&tool).map_err(|error| malformed(error.to_string()))?;
     let mut request = Request::new(tool, arguments(call.input.or(call.inputs))?);
+    request.protocol = "oxp".into();
     request.id = short("call_id", call.call_id)?.map(Into::into);
     request.trace = short("trace_id", call.trace_id)?;
     if let Some(context) = call.context {

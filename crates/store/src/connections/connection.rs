@@ -84,6 +84,23 @@ impl Database {
         Ok(done.rows_affected())
     }
 
+    /// Several statements that are one write: all of them or none.
+    pub(crate) async fn transaction(
+        &self,
+        change: impl AsyncFnOnce(&mut AnyConnection) -> Result<(), sqlx::Error>,
+    ) -> Result<(), sqlx::Error> {
+        let mut connection = self.writer().await?;
+        let changed = async {
+            let mut transaction = connection.begin().await?;
+            change(&mut transaction).await?;
+            transaction.commit().await
+        };
+        self.answered(changed).await?;
+        self.file_is_ours()?;
+        connection.release();
+        Ok(())
+    }
+
     /// The same, for a statement that returns rows. All of them are read, whatever the caller wants: a
     /// statement is committed when it has ended, and whether that failed is known only then.
     pub(crate) async fn fetch(&self, statement: Statement<'_>) -> Result<Vec<AnyRow>, sqlx::Error> {

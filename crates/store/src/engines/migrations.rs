@@ -9,10 +9,11 @@ use crate::engines::engine::Engine;
 /// The word in the texts that stands for the engine's own word for a column of bytes.
 const BYTES_TYPE: &str = "BYTEA";
 
-const MIGRATIONS: [(i64, &str, &str); 3] = [
+const MIGRATIONS: [(i64, &str, &str); 4] = [
     (1, "records", include_str!("../../migrations/1_records.sql")),
     (2, "audit", include_str!("../../migrations/2_audit.sql")),
     (3, "definitions", include_str!("../../migrations/3_definitions.sql")),
+    (4, "receipts", include_str!("../../migrations/4_receipts.sql")),
 ];
 
 /// The version of the tables that this program makes and reads.
@@ -42,8 +43,12 @@ mod tests {
         "8233e1dd742f0311285e2cec3772e7cfaa727d857fe7f2a25535a35ad4253808ee68cc9bc937b9ef6b7160ad3a0d826f";
     const DEFINITIONS: &str =
         "5ec297e92c1bcb5b2f56d9a5e8dc5dd7d00e9ace132abbcee99062947750a988dd90b5466195adbb699004bd04abc823";
+    const SQLITE_RECEIPTS: &str =
+        "81c05f2da9a13911d6c8f6962c57d0ec724db65a765654894f586cd8bef8416f13fb6a8edc388e95ab930695d0dd2112";
+    const POSTGRES_RECEIPTS: &str =
+        "effb515883e4bfe3c879fb9ae266cd03dc6b33987e74ed0615fea25f978ed0048cc6dd4b5740d1607ec8722df05bf926";
 
-    fn check(engine: &Engine, expect: [&str; 3]) {
+    fn check(engine: &Engine, expect: [&str; 4]) {
         let checksums: Vec<String> =
             migrations(engine).iter().map(|migration| to_hex(&migration.checksum)).collect();
         assert_eq!(checksums, expect, "{}", engine.name);
@@ -54,7 +59,7 @@ mod tests {
     fn what_ran_at_databases_in_use_has_not_changed() {
         let sqlite = "b987159944ef6a92dbd896f0590bd3eed4d4f9573c7b782836a4a8414e5826021956f98893475f6bb528c82ce75b21d1";
         let postgres = "51781f22c035061feaf2c47a127ddc8de03c7f35a4bb132e087e1aed49aa3d21bd51fd46e166622f5843e9a2aeece99e";
-        check(&SQLITE, [sqlite, AUDIT, DEFINITIONS]);
-        check(&POSTGRES, [postgres, AUDIT, DEFINITIONS]);
+        check(&SQLITE, [sqlite, AUDIT, DEFINITIONS, SQLITE_RECEIPTS]);
+        check(&POSTGRES, [postgres, AUDIT, DEFINITIONS, POSTGRES_RECEIPTS]);
     }
 }

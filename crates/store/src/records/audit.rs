@@ -1,7 +1,7 @@
 //! Audit records: added, and read newest first.
 
-use sqlx::Row;
 use sqlx::any::AnyRow;
+use sqlx::{AnyConnection, Row};
 use toolmux_core::audit::{AuditAction, AuditRecord};
 use toolmux_core::ports::store::{AuditStore, StoreError, StoreFuture};
 
@@ -22,21 +22,16 @@ impl AuditStore for SqlStore {
 }
 
 async fn add(database: &Database, records: &[AuditRecord]) -> Result<(), sqlx::Error> {
-    let mut connection = database.writer().await?;
-    let added = async {
-        let mut transaction = connection.begin().await?;
+    let added = async |connection: &mut AnyConnection| {
         for record in records {
             let add = sqlx::query(sql!("audit_add")).bind(millis(record.at));
             let add = add.bind(uuid::Uuid::now_v7().to_string()).bind(plain(&record.caller));
             let add = add.bind(record.action.as_str()).bind(plain(&record.subject));
-            add.execute(&mut *transaction).await?;
+            add.execute(&mut *connection).await?;
         }
-        transaction.commit().await
+        Ok(())
     };
-    database.answered(added).await?;
-    database.file_is_ours()?;
-    connection.release();
-    Ok(())
+    database.transaction(added).await
 }
 
 pub(crate) async fn list(database: &Database, most: usize) -> Result<Vec<AuditRecord>, StoreError> {

@@ -12,7 +12,7 @@ use toolmux_core::ports::store::{
 use toolmux_store::{StoreSettings, open};
 
 use crate::postgres_server::PostgresServer;
-use crate::{contract_calls, contract_shares, contract_tasks};
+use crate::{contract_calls, contract_receipts, contract_shares, contract_tasks};
 
 pub(crate) type Fact = fn(Arc<dyn Store>) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -33,7 +33,8 @@ const SEALED: &[(&str, Fact)] = facts![
 ];
 
 fn all() -> impl Iterator<Item = &'static (&'static str, Fact)> {
-    SEALED.iter().chain(contract_calls::FACTS).chain(contract_tasks::FACTS).chain(contract_shares::FACTS)
+    let calls_and_tasks = contract_calls::FACTS.iter().chain(contract_tasks::FACTS);
+    SEALED.iter().chain(calls_and_tasks).chain(contract_shares::FACTS).chain(contract_receipts::FACTS)
 }
 
 /// Whatever a server of these settings holds stays its own, and it waits for its database, however slow the

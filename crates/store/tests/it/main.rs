@@ -4,6 +4,7 @@
 
 mod contract;
 mod contract_calls;
+mod contract_receipts;
 mod contract_shares;
 mod contract_tasks;
 mod counted;

@@ -13,6 +13,7 @@ use super::closing::{CLOSING_TIMEOUT, until_signal};
 use super::failure::Failure;
 use super::origin::{Origin, Originated};
 use crate::assembly::store;
+use crate::receipt_signing::keep_receipts;
 
 /// Serve tools over MCP on standard input and output.
 ///
@@ -43,6 +44,7 @@ impl Mcp {
         let store = store(&config.store, config.retention).await?;
         let assembly = assembled_with(&config, store, file.as_ref().map(|file| &*file.path))?;
         let gateway = &assembly.gateway;
+        keep_receipts(&config, gateway)?;
         let caller = gateway.admit(Credential::None, self.toolset.as_deref())?;
         serve_standard_streams(gateway, caller).await
     }

@@ -5,11 +5,13 @@ mod announce;
 mod assembling;
 mod auth;
 mod call;
+mod calls;
 mod chat;
 mod check;
 mod closing;
 mod completions;
 mod connecting;
+mod console_client;
 mod credentials_offered;
 mod db;
 mod demo;
@@ -95,6 +97,7 @@ enum Command {
     Doctor(doctor::Doctor),
     Tools(tools::Tools),
     Call(call::CallTool),
+    Calls(calls::Calls),
     Follow(follow::FollowTask),
     Tasks(tasks::Tasks),
     Run(run::RunWorkflow),
@@ -187,6 +190,7 @@ impl Command {
             | Command::Tasks(_)
             | Command::Describe(_)
             | Command::Auth(_)
+            | Command::Calls(_)
             | Command::Db(_)
             | Command::Demo(_)
             | Command::DemoServer(_)
@@ -207,6 +211,7 @@ impl Command {
             Command::Start(command) => command.run(terminal).await,
             Command::Tools(command) => command.run(terminal).await,
             Command::Call(command) => command.run(terminal).await,
+            Command::Calls(command) => command.run(terminal).await,
             Command::Follow(command) => command.run(terminal).await,
             Command::Tasks(command) => command.run(terminal).await,
             Command::Run(command) => command.run(terminal).await,

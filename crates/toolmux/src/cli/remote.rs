@@ -20,7 +20,7 @@ use crate::config::{near_file, read_secret};
 /// Where a key is looked for by default.
 pub(super) const KEY_ENV: &str = "TOOLMUX_KEY";
 /// What to do about a server that asks who we are.
-const KEY_HINT: &str = "give the key of the server: export TOOLMUX_KEY, or --key-file FILE";
+pub(super) const KEY_HINT: &str = "give the key of the server: export TOOLMUX_KEY, or --key-file FILE";
 /// What to do about a server whose certificate is not accepted.
 const CA_HINT: &str = "name the authority of its certificate: --ca FILE";
 /// How long a server gets to take note that nobody wants a task any more.
@@ -32,10 +32,10 @@ const LONGEST_TASK: Duration = Duration::from_hours(24);
 #[derive(clap::Args)]
 pub(super) struct KeyOptions {
     /// The environment variable that holds the key of that server [default: TOOLMUX_KEY].
-    #[arg(long, value_name = "NAME", requires = "url")]
+    #[arg(long, value_name = "NAME", requires = "url", global = true)]
     key_env: Option<String>,
     /// The file that holds the key of that server.
-    #[arg(long, value_name = "FILE", requires = "url", conflicts_with = "key_env")]
+    #[arg(long, value_name = "FILE", requires = "url", conflicts_with = "key_env", global = true)]
     key_file: Option<PathBuf>,
     /// A PEM file of the authorities that the certificate of that server is verified by [default: those of the
     /// system].
@@ -45,7 +45,7 @@ pub(super) struct KeyOptions {
 
 impl KeyOptions {
     /// What was named must be there; the usual variable need not be.
-    fn key(&self) -> Result<Option<Secret>, Failure> {
+    pub(super) fn key(&self) -> Result<Option<Secret>, Failure> {
         let setting = match (&self.key_file, &self.key_env) {
             (Some(file), _) => SecretSetting::File { file: file.display().to_string() },
             (None, Some(env)) => SecretSetting::Env { env: env.clone() },

@@ -21,6 +21,7 @@ use super::terminal::{Form, Terminal, note};
 use crate::assembly::store;
 use crate::config::{Config, LISTEN};
 use crate::listener::ListenTls;
+use crate::receipt_signing::keep_receipts;
 use crate::reload::{self, File, Flags, Follower};
 use crate::server::{ListenOn, Running};
 use crate::signals::{self, EndSignals};
@@ -55,6 +56,9 @@ pub(super) struct Serve {
     /// Not an option; other servers have it.
     #[arg(long, short, value_name = "PORT", hide = true)]
     port: Option<String>,
+    /// Log one line for each call.
+    #[arg(long)]
+    log_calls: bool,
 }
 
 impl Serve {
@@ -80,6 +84,7 @@ impl Serve {
         Ok(Flags {
             listen: self.listen.as_deref().map(address_of).transpose()?,
             store: self.store.clone().map(Secret::new),
+            log_calls: self.log_calls,
         })
     }
 }
@@ -123,6 +128,7 @@ pub(super) async fn serve(
     let mut assembly = assembled_with(config, store, manner.file.as_ref().map(|file| &*file.path))?;
     assembly.authorize(config)?;
     let tls = config.tls.clone().map(ListenTls::new);
+    keep_receipts(config, &assembly.gateway)?;
     // Taken now: a signal that comes while sources connect must not end the process.
     let (hang_up, mut signals) = (signals::hang_ups(), EndSignals::new());
     let running = Running::start(

@@ -57,6 +57,18 @@ impl Reader<'_> {
         }
     }
 
+    /// The names of the keys that are for operators, who see every tool.
+    pub(super) fn operators(&self, raw: &[(String, RawKey)]) -> Result<Vec<String>, ConfigFault> {
+        let operators: Vec<&(String, RawKey)> = raw.iter().filter(|(_, key)| key.operator).collect();
+        if let Some((name, _)) = operators.iter().find(|(_, key)| key.toolset.is_some()) {
+            let what = format!("key `{name}` has both `operator` and `toolset`");
+            return Err(self
+                .fault(&["keys", name, "operator"], what)
+                .hint("an operator sees the calls of every tool: give it no toolset"));
+        }
+        Ok(operators.into_iter().map(|(name, _)| name.clone()).collect())
+    }
+
     /// A toolset that is named must be there.
     fn check_toolset(&self, path: &[&str], wanted: &str, toolsets: &[Toolset]) -> Result<(), ConfigFault> {
         // One that cannot be read has a fault of its own.

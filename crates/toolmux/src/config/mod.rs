@@ -18,6 +18,7 @@ mod load;
 mod near_file;
 mod raw;
 mod raw_limits;
+mod raw_receipts;
 mod raw_retention;
 mod raw_tool;
 mod reading;
@@ -56,6 +57,7 @@ pub(crate) use self::import::{imported_files, is_clients_file, read as clients};
 pub(crate) use self::judge::{Judgement, judge};
 pub(crate) use self::near_file::near_file;
 pub use self::raw::Raw;
+pub use self::raw_receipts::ReceiptsConfig;
 pub(crate) use self::secret_locations::{KeptSecret, SecretLocation, kept_secrets};
 pub(crate) use self::secrets::{read as read_secret, read_if_set as read_secret_if_set};
 pub(crate) use self::tls::fingerprint_of;
@@ -98,6 +100,10 @@ pub struct Config {
     pub connections: ListenLimits,
     /// What is kept and for how long.
     pub retention: Retention,
+    /// What is done with receipts of calls.
+    pub receipts: ReceiptsConfig,
+    /// Keys whose callers may see and steer the server.
+    pub operators: Vec<String>,
     /// Names this server may be called by, beside those of loopback.
     pub hosts: Vec<String>,
     /// Web pages that may call it.
@@ -168,6 +174,7 @@ impl Config {
             ("hosts", self.hosts != running.hosts),
             ("origins", self.origins != running.origins),
             ("allow_stop", self.allow_stop != running.allow_stop),
+            ("receipts.keep", self.receipts.keep != running.receipts.keep),
             ("retention", self.retention != running.retention),
             ("limits.body_bytes", self.web.body_bytes != running.web.body_bytes),
             ("limits.body_values", self.web.body_values != running.web.body_values),

@@ -9,6 +9,7 @@ use toolmux_protocols::registry::SecretSetting;
 
 use super::auth::RawAuth;
 use super::raw_limits::RawLimits;
+use super::raw_receipts::RawReceipts;
 use super::raw_retention::RawRetention;
 use super::raw_tool::RawTool;
 
@@ -59,6 +60,9 @@ pub struct Raw {
     /// How long and how many records of calls, tasks and audit events are kept.
     #[serde(default)]
     pub(super) retention: RawRetention,
+    /// Receipts: what happened to each call, for `toolmux calls`.
+    #[serde(default)]
+    pub(super) receipts: RawReceipts,
     /// Names that requests may use for this server in `Host`, in addition to those of loopback.
     #[serde(default)]
     pub(super) hosts: Vec<String>,
@@ -113,6 +117,10 @@ pub(super) struct RawKey {
     pub(super) certificate: Option<String>,
     /// The only tools this caller may see and call. Default: every tool.
     pub(super) toolset: Option<String>,
+    /// Lets this caller see the calls of all callers: `/console/api`, `toolmux calls --url`. Not with
+    /// `toolset`.
+    #[serde(default)]
+    pub(super) operator: bool,
 }
 
 /// TLS of the listener. The files are read again when they change.

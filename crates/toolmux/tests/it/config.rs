@@ -211,7 +211,7 @@ fn a_value_of_the_wrong_kind_is_told_by_its_place_and_what_is_expected() {
     check(
         "[keys]\nalice = \"hunter2\"\n",
         &[
-            "`keys.alice` must be a table with `key`, `sha256`, `certificate` or `toolset`",
+            "`keys.alice` must be a table with `key`, `sha256`, `certificate`, `toolset` or `operator`",
             "toolmux.toml:2:9",
         ],
     );

@@ -5,6 +5,7 @@
 mod attacks;
 mod authority;
 mod bad_input;
+mod calls;
 mod chat;
 mod check_documents;
 mod children;

@@ -6,6 +6,7 @@ mod definitions;
 mod error;
 mod maintenance;
 mod notifiers;
+mod receipts;
 mod retention;
 mod sealed;
 mod tasks;
@@ -16,6 +17,7 @@ pub use self::definitions::{DefinitionStore, DefinitionsKey};
 pub use self::error::{Durable, StoreError, StoreFuture};
 pub use self::maintenance::{CallCounts, Pruned, StoreMaintenance, StoreStatus, TaskCounts};
 pub use self::notifiers::{Listener, Notifiers};
+pub use self::receipts::{ReceiptHead, ReceiptLink, ReceiptReader, ReceiptStore};
 pub use self::retention::{PRUNE_EVERY, Quota, Retention};
 pub use self::sealed::{Sealed, SealedKey, SealedStore};
 pub use self::tasks::{Backlog, ClaimedTask, FoundTask, NewTask, Submitted, TaskStore, frees_key};
@@ -23,11 +25,23 @@ pub use self::tasks::{Backlog, ClaimedTask, FoundTask, NewTask, Submitted, TaskS
 /// Where all records are kept: the sum of the small traits. Whatever implements them all is a store. Who needs one
 /// kind of record only takes that trait.
 pub trait Store:
-    CallStore + TaskStore + SealedStore + AuditStore + DefinitionStore + StoreMaintenance
+    CallStore
+    + TaskStore
+    + SealedStore
+    + AuditStore
+    + DefinitionStore
+    + ReceiptStore
+    + StoreMaintenance
 {
 }
 
 impl<S> Store for S where
-    S: CallStore + TaskStore + SealedStore + AuditStore + DefinitionStore + StoreMaintenance
+    S: CallStore
+        + TaskStore
+        + SealedStore
+        + AuditStore
+        + DefinitionStore
+        + ReceiptStore
+        + StoreMaintenance
 {
 }

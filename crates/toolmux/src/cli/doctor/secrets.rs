@@ -19,9 +19,13 @@ pub(super) fn examine(config: &Path, mending: Mending) -> Vec<Finding> {
     if secrets.iter().any(|secret| matches!(secret.kept, SecretLocation::Text)) {
         findings.extend(only_ours(config, "holds secrets and", mending));
     }
-    let sealing = folder.join("toolmux.key");
-    if sealing.is_file() {
-        findings.extend(only_ours(&sealing, "seals users' tokens and", mending));
+    for (key, why) in
+        [("toolmux.key", "seals users' tokens and"), ("toolmux.receipts.key", "signs receipts and")]
+    {
+        let key = folder.join(key);
+        if key.is_file() {
+            findings.extend(only_ours(&key, why, mending));
+        }
     }
     findings
 }

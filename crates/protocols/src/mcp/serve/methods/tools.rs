@@ -106,6 +106,7 @@ fn read(exchange: &mut Exchange) -> Result<(Request, Structure, Option<Plan>), F
         request.extra = Passthrough::of(MCP, params);
     }
     request.id.clone_from(&exchange.request.call_id);
+    request.protocol = MCP.into();
     request.session = exchange.peer.session.as_ref().map(|session| Arc::clone(&session.id));
     request.trace = params.meta.traceparent.clone().or_else(|| exchange.request.trace.clone());
     Ok((request, structure, plan))

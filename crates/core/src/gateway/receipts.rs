@@ -1,0 +1,59 @@
+//! Receipts of the path: what is noted of each request, and where they are read.
+
+use std::sync::Arc;
+
+use super::Gateway;
+use crate::arguments::Arguments;
+use crate::call::Caller;
+use crate::catalog::Entry;
+use crate::ports::source::{Relay, Relayed};
+use crate::ports::store::ReceiptReader;
+use crate::receipt::arguments::without_secrets;
+use crate::receipt::{ReceiptDraft, ReceiptKind, ReceiptLog};
+use crate::refusal::Refusal;
+
+impl Gateway {
+    /// The newest receipts of this process.
+    pub fn receipts(&self) -> &ReceiptLog {
+        &self.receipts
+    }
+
+    /// The receipts that the store keeps, of all servers that share it; none when they are kept in memory.
+    pub fn kept_receipts(&self) -> Option<Arc<dyn ReceiptReader>> {
+        self.receipt_writer.is_open().then(|| Arc::clone(&self.store) as Arc<dyn ReceiptReader>)
+    }
+
+    /// Notes which tool is meant, and the arguments where the configuration wants them.
+    pub(crate) fn note_tool(&self, receipt: &mut ReceiptDraft, entry: &Entry, arguments: &Arguments) {
+        let names = entry.receipt_names();
+        receipt.found(&names.tool, &names.source);
+        if self.receipts.keeps_arguments() {
+            let length = arguments.text().get().len();
+            if let Some(values) = without_secrets(arguments.value(), entry.tool.input.value(), length) {
+                receipt.keep_arguments(values);
+            }
+        }
+    }
+
+    pub(super) fn relay_receipt(&self, caller: &Caller, source: &str, relay: &Relay) -> ReceiptDraft {
+        let mut receipt = self.receipts.begin(ReceiptKind::Relay, caller).of_relay(relay);
+        receipt.asks_source(source);
+        receipt
+    }
+
+    /// Notes what came of a relay, and counts a refusal.
+    pub(super) fn relayed(
+        &self,
+        receipt: &ReceiptDraft,
+        answer: Result<Relayed, Refusal>,
+    ) -> Result<Relayed, Refusal> {
+        match &answer {
+            Ok(relayed) => receipt.relayed(relayed),
+            Err(refusal) => {
+                receipt.answered(Err(refusal));
+                self.refused(refusal);
+            }
+        }
+        answer
+    }
+}

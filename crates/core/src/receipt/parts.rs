@@ -1,0 +1,161 @@
+//! What a receipt is made of while it waits to be read. Everything in it is shared, moved or of fixed size, so that a
+//! plain call costs no allocation; the text form is made when somebody reads it.
+
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use super::record::{ContentDigest, Receipt, ReceiptId, ReceiptKind, ReceiptOutcome, StepTime};
+use super::timestamp::rfc3339;
+use crate::ports::source::SourceError;
+
+/// A step of the path, at whose end the time is noted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum CallStep {
+    /// Which tool, whether the caller may have it, and what it requires.
+    Resolve,
+    /// Arguments against the schema.
+    Validate,
+    /// The claim of an idempotency key.
+    Record,
+    /// The wait for a turn.
+    Queue,
+    /// The source, with retries.
+    Run,
+}
+
+const STEPS: [(CallStep, &str); 5] = [
+    (CallStep::Resolve, "resolve"),
+    (CallStep::Validate, "validate"),
+    (CallStep::Record, "record"),
+    (CallStep::Queue, "queue"),
+    (CallStep::Run, "run"),
+];
+
+/// Why an attempt gave no outcome.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum AttemptError {
+    NotReached = 1,
+    Lost = 2,
+    Refused = 3,
+    WantsToken = 4,
+    TimedOut = 5,
+    Panicked = 6,
+}
+
+impl From<&SourceError> for AttemptError {
+    fn from(error: &SourceError) -> Self {
+        match error {
+            SourceError::NotReached(_) => AttemptError::NotReached,
+            SourceError::Lost(_) => AttemptError::Lost,
+            SourceError::Refused(_) => AttemptError::Refused,
+            SourceError::WantsToken(_) => AttemptError::WantsToken,
+        }
+    }
+}
+
+/// By number; the first stands for none.
+const ERRORS: [&str; 7] = ["", "not_reached", "lost", "refused", "wants_token", "timed_out", "panicked"];
+/// How many bits an error takes among those of a call.
+pub(super) const ERROR_BITS: u32 = 4;
+
+/// What came of a call.
+#[derive(Clone, Debug)]
+pub(super) struct Ended {
+    pub(super) verdict: &'static str,
+    pub(super) outcome: ReceiptOutcome,
+    pub(super) result: Option<ContentDigest>,
+}
+
+/// What a receipt is made of.
+#[derive(Debug)]
+pub(super) struct ReceiptParts {
+    pub(super) id: ReceiptId,
+    pub(super) kind: ReceiptKind,
+    pub(super) caller: Arc<str>,
+    pub(super) user: Option<Arc<str>>,
+    pub(super) protocol: Cow<'static, str>,
+    pub(super) tool: Option<Arc<str>>,
+    pub(super) source: Option<Arc<str>>,
+    pub(super) method: Option<Box<str>>,
+    pub(super) call_id: Option<Arc<str>>,
+    pub(super) task: Option<Arc<str>>,
+    pub(super) arguments: Option<ContentDigest>,
+    pub(super) trace: Option<Box<str>>,
+    pub(super) argument_values: Option<Box<str>>,
+    pub(super) began: Instant,
+    /// Microseconds from the beginning to the end of each step; 0 for one that was not taken.
+    pub(super) marks: [AtomicU64; STEPS.len()],
+    pub(super) attempts: AtomicU64,
+    /// [`AttemptError`]s, the last in the lowest bits.
+    pub(super) errors: AtomicU64,
+    pub(super) repeated: AtomicBool,
+    pub(super) ended: OnceLock<Ended>,
+    /// Microseconds from the beginning to the last answer.
+    pub(super) us: AtomicU64,
+    /// It is not to be written.
+    pub(super) discarded: AtomicBool,
+}
+
+/// The verdict on a call that no step refused.
+pub(super) const ALLOWED: &str = "allowed";
+
+impl ReceiptParts {
+    /// The receipt that people read.
+    pub(super) fn receipt(&self) -> Receipt {
+        let cancelled = Ended { verdict: ALLOWED, outcome: ReceiptOutcome::Cancelled, result: None };
+        let Ended { verdict, outcome, result } = self.ended.get().cloned().unwrap_or(cancelled);
+        let us = self.us.load(Ordering::Relaxed);
+        Receipt {
+            id: self.id,
+            time: rfc3339(self.id.at()),
+            kind: self.kind,
+            caller: Arc::clone(&self.caller),
+            user: self.user.clone(),
+            protocol: self.protocol.clone(),
+            tool: self.tool.clone().unwrap_or_default(),
+            source: self.source.clone(),
+            method: self.method.clone(),
+            call_id: self.call_id.clone(),
+            task: self.task.clone(),
+            verdict: verdict.into(),
+            outcome,
+            repeated: self.repeated.load(Ordering::Relaxed),
+            attempts: u32::try_from(self.attempts.load(Ordering::Relaxed)).unwrap_or(u32::MAX),
+            errors: self.errors(),
+            us,
+            steps: self.steps(us),
+            arguments: self.arguments,
+            result,
+            trace: self.trace.clone(),
+            argument_values: self.argument_values.clone(),
+        }
+    }
+
+    fn errors(&self) -> Vec<Cow<'static, str>> {
+        let packed = self.errors.load(Ordering::Relaxed);
+        let numbers = (0..u64::BITS / ERROR_BITS).rev().map(|place| packed >> (place * ERROR_BITS) & 0xf);
+        let names = numbers.filter_map(|number| ERRORS.get(usize::try_from(number).ok()?));
+        names.filter(|name| !name.is_empty()).map(|name| Cow::Borrowed(*name)).collect()
+    }
+
+    /// Each step from the end of the one before it, and what was left after the last.
+    fn steps(&self, us: u64) -> Vec<StepTime> {
+        let mut before = 0;
+        let mut steps = Vec::with_capacity(STEPS.len() + 1);
+        for (step, name) in STEPS {
+            let mark = self.marks[step as usize].load(Ordering::Relaxed);
+            if mark > 0 {
+                steps.push(StepTime { step: name.into(), us: mark.saturating_sub(before) });
+                before = mark;
+            }
+        }
+        steps.push(StepTime { step: "finish".into(), us: us.saturating_sub(before) });
+        steps
+    }
+}
+
+pub(super) fn micros_since(began: Instant) -> u64 {
+    u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX)
+}

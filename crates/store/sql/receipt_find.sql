@@ -1,0 +1,1 @@
+SELECT body FROM receipts WHERE id = $1

@@ -1,0 +1,1 @@
+DELETE FROM receipt_heads WHERE server = $1

@@ -1,0 +1,1 @@
+DELETE FROM receipts WHERE server = $1 AND seq <= $2
