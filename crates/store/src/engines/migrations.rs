@@ -9,11 +9,12 @@ use crate::engines::engine::Engine;
 /// The word in the texts that stands for the engine's own word for a column of bytes.
 const BYTES_TYPE: &str = "BYTEA";
 
-const MIGRATIONS: [(i64, &str, &str); 4] = [
+const MIGRATIONS: [(i64, &str, &str); 5] = [
     (1, "records", include_str!("../../migrations/1_records.sql")),
     (2, "audit", include_str!("../../migrations/2_audit.sql")),
     (3, "definitions", include_str!("../../migrations/3_definitions.sql")),
     (4, "receipts", include_str!("../../migrations/4_receipts.sql")),
+    (5, "awaited", include_str!("../../migrations/5_awaited.sql")),
 ];
 
 /// The version of the tables that this program makes and reads.
@@ -47,8 +48,10 @@ mod tests {
         "81c05f2da9a13911d6c8f6962c57d0ec724db65a765654894f586cd8bef8416f13fb6a8edc388e95ab930695d0dd2112";
     const POSTGRES_RECEIPTS: &str =
         "effb515883e4bfe3c879fb9ae266cd03dc6b33987e74ed0615fea25f978ed0048cc6dd4b5740d1607ec8722df05bf926";
+    const AWAITED: &str =
+        "2c64c1939240d78832bb53f64d9d036e9f3b5579e6240d049b841b283e8d2a183e651f20796fbe3f810c0f70a8d248a3";
 
-    fn check(engine: &Engine, expect: [&str; 4]) {
+    fn check(engine: &Engine, expect: [&str; 5]) {
         let checksums: Vec<String> =
             migrations(engine).iter().map(|migration| to_hex(&migration.checksum)).collect();
         assert_eq!(checksums, expect, "{}", engine.name);
@@ -59,7 +62,7 @@ mod tests {
     fn what_ran_at_databases_in_use_has_not_changed() {
         let sqlite = "b987159944ef6a92dbd896f0590bd3eed4d4f9573c7b782836a4a8414e5826021956f98893475f6bb528c82ce75b21d1";
         let postgres = "51781f22c035061feaf2c47a127ddc8de03c7f35a4bb132e087e1aed49aa3d21bd51fd46e166622f5843e9a2aeece99e";
-        check(&SQLITE, [sqlite, AUDIT, DEFINITIONS, SQLITE_RECEIPTS]);
-        check(&POSTGRES, [postgres, AUDIT, DEFINITIONS, POSTGRES_RECEIPTS]);
+        check(&SQLITE, [sqlite, AUDIT, DEFINITIONS, SQLITE_RECEIPTS, AWAITED]);
+        check(&POSTGRES, [postgres, AUDIT, DEFINITIONS, POSTGRES_RECEIPTS, AWAITED]);
     }
 }

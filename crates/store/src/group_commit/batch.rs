@@ -147,22 +147,24 @@ async fn commit(
     connection: &mut WriteConnection,
     batch: &[Job],
 ) -> Result<Vec<Applied>, sqlx::Error> {
-    let mut notifiers: Vec<String> = match database.engine.announce {
-        Some(_) => batch.iter().filter_map(|job| job.write.notifier()).collect(),
-        None => Vec::new(),
-    };
+    // Whether anybody waits for a call is known when it has ended; of all else others are always told.
+    let is_told = |job: &&Job| database.engine.announce.is_some() && !job.write.ends_call();
+    let mut notifiers: Vec<String> =
+        batch.iter().filter(is_told).filter_map(|job| job.write.notifier()).collect();
     // A statement by itself is its own transaction, which saves two round trips. With an announcement it is two statements.
     if let [job] = batch
         && job.write.is_one_statement()
         && notifiers.is_empty()
     {
         connection.expect_autocommit()?;
-        let applied = apply_all(database, connection, batch).await?;
+        let applied = apply_all(database, connection, batch, &mut notifiers).await?;
+        // It is committed already. When this fails, the write is taken for one whose answer was lost, and made again.
+        database.announce(connection, &notifiers).await?;
         database.file_is_ours()?;
         return Ok(applied);
     }
     let mut transaction = connection.begin().await?;
-    let applied = apply_all(database, &mut transaction, batch).await?;
+    let applied = apply_all(database, &mut transaction, batch, &mut notifiers).await?;
     notifiers.dedup();
     database.announce(&mut transaction, &notifiers).await?;
     transaction.commit().await?;
@@ -172,11 +174,12 @@ async fn commit(
 }
 
 /// Calls that begin or end one after the other are written together, all else alone; the answers are in the order of the
-/// batch.
+/// batch. Whom to notify of calls that have ended is added to `awaited`.
 async fn apply_all(
     database: &Database,
     connection: &mut AnyConnection,
     batch: &[Job],
+    awaited: &mut Vec<String>,
 ) -> Result<Vec<Applied>, sqlx::Error> {
     let mut applied = Vec::with_capacity(batch.len());
     let mut rest = batch;
@@ -188,10 +191,10 @@ async fn apply_all(
             }
             Write::CallFinish(_) => {
                 let run: Vec<_> = rest.iter().map_while(|job| job.write.as_finish()).collect();
-                finish_calls(database, connection, &run).await?
+                finish_calls(database, connection, &run, awaited).await?
             }
             Write::Single(single) => {
-                applied.push(job.apply(single, database, connection).await?);
+                applied.push(job.apply(single, database, connection, awaited).await?);
                 rest = &rest[1..];
                 continue;
             }

@@ -3,14 +3,21 @@
 
 use std::sync::LazyLock;
 
-use sqlx::AnyConnection;
+use sqlx::any::AnyRow;
+use sqlx::{AnyConnection, Row};
 
 use crate::connections::database::Database;
-use crate::group_commit::write::{CallBegin, CallFinish};
+use crate::group_commit::write::{CallBegin, CallFinish, RecordId, call_notifier};
 use crate::sql::{Repeated, sql};
 
 pub(crate) static CALL_BEGIN: LazyLock<Repeated> = LazyLock::new(|| Repeated::new(sql!("call_begin")));
 static CALL_FINISH: LazyLock<Repeated> = LazyLock::new(|| Repeated::new(sql!("call_finish")));
+/// The same where others are told of it, if they wait.
+static CALL_FINISH_AWAITED: LazyLock<Repeated> =
+    LazyLock::new(|| Repeated::new(&format!("{}{AWAITED}", sql!("call_finish"))));
+
+/// Makes a statement that ends calls say of each whether another server waits for it.
+pub(crate) const AWAITED: &str = "\nRETURNING calls.id AS id, calls.awaited AS awaited";
 
 /// Which of these calls are ours now. Others are left out.
 pub(crate) async fn begin_calls(
@@ -46,22 +53,25 @@ async fn is_begun(
     Ok(find.bind(*claim).fetch_optional(connection).await?.is_some())
 }
 
-/// Which of these calls were still ours to finish.
+/// Which of these calls were still ours to finish. Those that other servers wait for are added to `awaited`.
 pub(crate) async fn finish_calls(
     database: &Database,
     connection: &mut AnyConnection,
     batch: &[&CallFinish],
+    awaited: &mut Vec<String>,
 ) -> Result<Vec<bool>, sqlx::Error> {
+    let statements = if database.engine.announce.is_some() { &CALL_FINISH_AWAITED } else { &CALL_FINISH };
     let mut finished = Vec::with_capacity(batch.len());
-    for (statement, rows) in CALL_FINISH.pieces(batch) {
-        let all = finish(database, connection, statement, rows).await?;
+    for (statement, rows) in statements.pieces(batch) {
+        let all = finish(database, connection, statement, rows, awaited).await?;
         if all == rows.len() as u64 {
             finished.extend(rows.iter().map(|_| true));
             continue;
         }
         // Finishing again is true again, and false for those that are not ours any more.
         for row in rows.chunks(1) {
-            finished.push(rows.len() > 1 && finish(database, connection, CALL_FINISH.one(), row).await? > 0);
+            let one = statements.one();
+            finished.push(rows.len() > 1 && finish(database, connection, one, row, awaited).await? > 0);
         }
     }
     Ok(finished)
@@ -72,10 +82,27 @@ async fn finish(
     connection: &mut AnyConnection,
     statement: &'static str,
     rows: &[&CallFinish],
+    awaited: &mut Vec<String>,
 ) -> Result<u64, sqlx::Error> {
     let mut query = sqlx::query(statement).bind(database.holder.as_str()).bind(database.now());
     for CallFinish { id, outcome } in rows {
         query = query.bind(id.to_vec()).bind(outcome.as_str());
     }
-    Ok(query.execute(connection).await?.rows_affected())
+    if database.engine.announce.is_none() {
+        return Ok(query.execute(connection).await?.rows_affected());
+    }
+    let ended = query.fetch_all(connection).await?;
+    note_awaited(&ended, awaited)?;
+    Ok(ended.len() as u64)
+}
+
+/// Adds the notifiers of calls that have ended and that another server waits for.
+pub(crate) fn note_awaited(ended: &[AnyRow], awaited: &mut Vec<String>) -> Result<(), sqlx::Error> {
+    for row in ended {
+        if row.try_get::<i64, _>("awaited")? != 0 {
+            let id: Vec<u8> = row.try_get("id")?;
+            awaited.extend(<&RecordId>::try_from(id.as_slice()).ok().map(call_notifier));
+        }
+    }
+    Ok(())
 }

@@ -44,12 +44,14 @@ impl Job {
         single: &SingleWrite,
         database: &Database,
         connection: &mut AnyConnection,
+        awaited: &mut Vec<String>,
     ) -> Result<Applied, sqlx::Error> {
-        let write = single.apply(database, connection).await?;
+        let write = single.apply(database, connection, awaited).await?;
         let start = match (&self.start, self.submits()) {
             // The task is there already: it was submitted by a write whose answer was lost, and is still to be started.
             (Some(Start { claim, .. }), Some(id)) if !write => {
-                SingleWrite::TaskStart { id: id.clone(), claim: *claim }.apply(database, connection).await?
+                let start = SingleWrite::TaskStart { id: id.clone(), claim: *claim };
+                start.apply(database, connection, awaited).await?
             }
             _ => write,
         };

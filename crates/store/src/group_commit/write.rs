@@ -1,12 +1,12 @@
 //! One thing to be written, and how it is said in SQL. All of these touch rows by their key only, and
 //! rows of other servers never, so that batches of several servers cannot lock each other out.
 
-use sqlx::{AnyConnection, Row};
+use sqlx::{AnyConnection, AssertSqlSafe, Row};
 use toolmux_core::ports::store::CallDigest;
 use toolmux_core::task::{TaskId, TaskStatus};
 
 use crate::connections::database::{ClaimNumber, Database};
-use crate::group_commit::batch_sql::CALL_BEGIN;
+use crate::group_commit::batch_sql::{AWAITED, CALL_BEGIN, note_awaited};
 use crate::sql::sql;
 
 /// The notifier of whoever looks for tasks to run.
@@ -121,6 +121,11 @@ impl Write {
         }
     }
 
+    /// True for what ends a call: other servers are told of it only when they wait for it.
+    pub(crate) fn ends_call(&self) -> bool {
+        matches!(self, Write::CallFinish(_) | Write::Single(SingleWrite::CallForget { .. }))
+    }
+
     /// True for what one statement writes, which needs no transaction of its own.
     pub(crate) fn is_one_statement(&self) -> bool {
         match self {
@@ -141,13 +146,14 @@ impl SingleWrite {
         &self,
         database: &Database,
         connection: &mut AnyConnection,
+        awaited: &mut Vec<String>,
     ) -> Result<bool, sqlx::Error> {
         let (now, holder) = (database.now(), database.holder.as_str());
         // Each statement names our holder: once another server has taken a row over, ours changes nothing.
         let statement = match self {
             SingleWrite::TaskSubmit(row) => return row.insert(now, holder, connection).await,
             SingleWrite::TaskTell { id, body } => return tell(database, id, body, connection).await,
-            SingleWrite::CallForget { id } => sqlx::query(sql!("call_forget")).bind(id.to_vec()).bind(holder),
+            SingleWrite::CallForget { id } => return forget(database, id, connection, awaited).await,
             SingleWrite::TaskStart { id, claim } => {
                 sqlx::query(sql!("task_start")).bind(holder).bind(*claim).bind(now).bind(id.as_str())
             }
@@ -159,6 +165,23 @@ impl SingleWrite {
         };
         Ok(statement.execute(connection).await?.rows_affected() > 0)
     }
+}
+
+async fn forget(
+    database: &Database,
+    id: &RecordId,
+    connection: &mut AnyConnection,
+    awaited: &mut Vec<String>,
+) -> Result<bool, sqlx::Error> {
+    let ends = if database.engine.announce.is_some() { AWAITED } else { "" };
+    let forget = AssertSqlSafe(format!("{}{ends}", sql!("call_forget")));
+    let forget = sqlx::query(forget).bind(id.to_vec()).bind(database.holder.as_str());
+    if ends.is_empty() {
+        return Ok(forget.execute(connection).await?.rows_affected() > 0);
+    }
+    let ended = forget.fetch_all(connection).await?;
+    note_awaited(&ended, awaited)?;
+    Ok(!ended.is_empty())
 }
 
 /// The task gives the update its number, in one transaction with it. A follower that could see the number before the update

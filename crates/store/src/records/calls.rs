@@ -35,6 +35,7 @@ impl CallStore for SqlStore {
             // Subscribed before the first look: an end that comes between a look and the wait is notified all the same.
             let mut notifier = self.database.notifiers.listen(&call_notifier(&id));
             loop {
+                self.await_call(&id).await?;
                 match self.database.standing(&id, None, None).await? {
                     Some(Standing::Ended(outcome)) => return Ok(Some(outcome)),
                     Some(Standing::Running | Standing::Ours) => {}
@@ -50,6 +51,17 @@ impl CallStore for SqlStore {
 }
 
 impl SqlStore {
+    /// Notes in the row of a call that somebody waits for it, so that whoever ends it tells other servers; before each
+    /// look. Both are writes to one row: either the call ends after this and is announced, or the look finds its end. A
+    /// call that was forgotten and begun again has a new row.
+    async fn await_call(&self, id: &RecordId) -> Result<(), StoreError> {
+        if self.database.engine.announce.is_some() {
+            let mark = sqlx::query(sql!("call_await")).bind(id.to_vec());
+            self.database.execute(mark).await.map_err(failed)?;
+        }
+        Ok(())
+    }
+
     /// An error does not say whether the claim was written. The caller is refused, and an id must not be held that nobody
     /// runs: the claim is remembered and taken back in the background.
     async fn begin(&self, begin: CallBegin) -> Result<Begun, StoreError> {

@@ -15,6 +15,7 @@ mod fault_injector;
 mod file_access;
 mod gateways;
 mod lost_file;
+mod notifications;
 mod postgres_faults;
 mod postgres_server;
 mod recovery;
