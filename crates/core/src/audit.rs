@@ -17,16 +17,22 @@ pub enum AuditAction {
     GrantRevoked,
     /// A task was cancelled.
     TaskCancelled,
+    /// A key was added to those in the store.
+    KeyAdded,
+    /// A key in the store was revoked.
+    KeyRevoked,
 }
 
 impl AuditAction {
-    const ALL: [AuditAction; 6] = [
+    const ALL: [AuditAction; 8] = [
         AuditAction::CallRefused,
         AuditAction::ConfigReloaded,
         AuditAction::SourcesReset,
         AuditAction::GrantCreated,
         AuditAction::GrantRevoked,
         AuditAction::TaskCancelled,
+        AuditAction::KeyAdded,
+        AuditAction::KeyRevoked,
     ];
 
     /// The word for it.
@@ -38,6 +44,8 @@ impl AuditAction {
             AuditAction::GrantCreated => "grant.created",
             AuditAction::GrantRevoked => "grant.revoked",
             AuditAction::TaskCancelled => "task.cancelled",
+            AuditAction::KeyAdded => "key.added",
+            AuditAction::KeyRevoked => "key.revoked",
         }
     }
 

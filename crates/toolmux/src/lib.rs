@@ -17,6 +17,7 @@ pub mod fuzz_targets;
 mod host_rules;
 mod jwks;
 mod key_file;
+mod key_management;
 pub mod listener;
 mod machine_memory;
 mod printable;

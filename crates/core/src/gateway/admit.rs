@@ -30,7 +30,7 @@ pub enum Credential<'a> {
 }
 
 /// Who may ask. Empty means everybody.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Admission {
     /// API keys that are accepted.
     pub keys: Vec<ApiKey>,
@@ -58,6 +58,7 @@ pub struct ApiKey {
 }
 
 /// Which tokens are good.
+#[derive(Clone)]
 pub struct JwtRules {
     /// The key of tokens signed by HS256.
     pub secret: Option<Secret>,

@@ -26,6 +26,7 @@ mod resolve;
 mod retries;
 mod settings;
 mod starting;
+mod stored_keys;
 mod validate;
 
 use std::sync::Arc;
@@ -74,6 +75,7 @@ pub struct Gateway {
     large_validations: Arc<Semaphore>,
     admission_changes: readmit::AdmissionChanges,
     auditor: audit::Auditor,
+    stored_keys: stored_keys::StoredKeys,
     receipts: ReceiptLog,
     receipt_writer: receipt_writer::WriterSlot,
     background: Background,
@@ -92,6 +94,7 @@ impl Gateway {
         let (background, metrics) = (Background::default(), Arc::<Metrics>::default());
         let (rules, receipts) = (settings.source_rules(), ReceiptLog::default());
         receipts.configure(settings.receipts);
+        let stored_keys = stored_keys::StoredKeys::of_file(&settings);
         Arc::new(Gateway {
             sources: Sources::new(rules, Arc::clone(&store), Arc::clone(&metrics), background.clone()),
             memory: MemoryBudget::new(settings.limits.memory),
@@ -102,6 +105,7 @@ impl Gateway {
             large_validations: Arc::new(validate::large_validations()),
             admission_changes: readmit::AdmissionChanges::default(),
             auditor: audit::Auditor::default(),
+            stored_keys,
             receipts,
             receipt_writer: receipt_writer::WriterSlot::default(),
             background,
@@ -116,7 +120,11 @@ impl Gateway {
     /// Who asks; `toolset` is the one of the address asked.
     pub fn admit(&self, credential: Credential<'_>, toolset: Option<&str>) -> Result<Caller, Refusal> {
         let caller = admit::admit(&self.settings.load().admission, credential, toolset);
-        caller.inspect_err(|refusal| self.metrics.refused(refusal.name()))
+        match &caller {
+            Ok(caller) => self.stored_keys.note_use(caller.name()),
+            Err(refusal) => self.metrics.refused(refusal.name()),
+        }
+        caller
     }
 
     /// Takes a request all the way. Dropping the future cancels the tool, unless the call has an id: then

@@ -17,7 +17,7 @@ use crate::sources::{SourceReport, SourceRules, ToolSettings};
 use crate::toolset::{Pattern, Toolset};
 
 /// Rules of the gateway.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Who may ask.
     pub admission: Admission,
@@ -66,8 +66,12 @@ impl Settings {
 }
 
 impl Gateway {
-    /// Takes new rules; every tool is looked at again under them.
+    /// Takes new rules; every tool is looked at again under them. Keys of the store hold besides those of the rules.
     pub fn configure(&self, settings: Settings) {
+        self.stored_keys.with_file(settings, |settings| self.take_rules(settings));
+    }
+
+    pub(super) fn take_rules(&self, settings: Settings) {
         self.sources.configure(settings.source_rules(), || {
             self.memory.resize(settings.limits.memory);
             self.receipts.configure(settings.receipts);

@@ -4,6 +4,7 @@
 mod audit;
 mod calls;
 mod definitions;
+mod keys;
 mod receipts;
 mod room;
 mod sealed;

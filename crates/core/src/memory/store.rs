@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::audit::{Audit, MOST_AUDITED};
 use super::calls::{Calls, MOST_CALLS};
 use super::definitions::Definitions;
+use super::keys::Keys;
 use super::receipts::Receipts;
 use super::room::Room;
 use super::sealed::SealedRecords;
@@ -41,6 +42,7 @@ pub(super) struct Records {
     pub(super) definitions: Definitions,
     pub(super) audit: Audit,
     pub(super) receipts: Receipts,
+    pub(super) keys: Keys,
     pruned: Option<Instant>,
 }
 

@@ -12,5 +12,6 @@ mod receipts;
 mod relay;
 mod shaping;
 mod starting;
+mod stored_keys;
 mod tasks;
 mod tokens;

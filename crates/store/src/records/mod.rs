@@ -3,6 +3,7 @@
 pub(crate) mod audit;
 pub(crate) mod calls;
 pub(crate) mod definitions;
+pub(crate) mod keys;
 pub(crate) mod receipts;
 pub(crate) mod sealed;
 pub(crate) mod standing;

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use toolmux_core::audit::{AuditAction, AuditRecord};
 use toolmux_core::memory::MemoryStore;
 use toolmux_core::ports::store::{
-    CallCounts, DefinitionsKey, Retention, Sealed, SealedKey, Store, StoreStatus,
+    CallCounts, DefinitionsKey, Retention, Sealed, SealedKey, Store, StoreStatus, StoredKey,
 };
 use toolmux_store::{StoreSettings, open};
 
@@ -30,6 +30,7 @@ const SEALED: &[(&str, Fact)] = facts![
     status_counts,
     what_was_done_is_kept,
     definitions_are_kept_by_source_and_settings,
+    keys_are_added_used_and_revoked,
 ];
 
 fn all() -> impl Iterator<Item = &'static (&'static str, Fact)> {
@@ -242,6 +243,32 @@ async fn status_counts(store: Arc<dyn Store>) {
     let past = SystemTime::now() - Duration::from_secs(1);
     store.sealed_put(&key("a"), b"x", Some(past)).await.unwrap();
     assert_eq!(store.prune(&Retention::default()).await.unwrap().sealed, 1);
+}
+
+async fn keys_are_added_used_and_revoked(store: Arc<dyn Store>) {
+    let key = |name: &str, digest: u8| StoredKey {
+        name: name.to_owned(),
+        sha256: [digest; 32],
+        toolset: (name == "bob").then(|| "some".to_owned()),
+        operator: name == "alice",
+        created: SystemTime::UNIX_EPOCH + Duration::from_secs(u64::from(digest)),
+        used: None,
+        revoked: None,
+    };
+    let mut notifier = store.key_notifier();
+    assert!(store.key_add(&key("bob", 1)).await.unwrap());
+    assert!(store.key_add(&key("alice", 2)).await.unwrap());
+    assert!(!store.key_add(&key("alice", 3)).await.unwrap(), "the name is taken");
+    tokio::time::timeout(Duration::from_mins(1), notifier.changed()).await.expect("a key was added");
+    assert_eq!(store.key_list().await.unwrap(), [key("alice", 2), key("bob", 1)]);
+    store.key_note_use(&["alice".to_owned(), "nobody".to_owned()]).await.unwrap();
+    assert!(store.key_list().await.unwrap()[0].used.is_some());
+    assert!(store.key_revoke("alice").await.unwrap());
+    assert!(!store.key_revoke("alice").await.unwrap());
+    assert!(!store.key_revoke("nobody").await.unwrap());
+    assert!(store.key_list().await.unwrap()[0].revoked.is_some(), "its row stays");
+    assert!(store.key_add(&key("alice", 4)).await.unwrap());
+    assert_eq!(store.key_list().await.unwrap(), [key("alice", 4), key("bob", 1)]);
 }
 
 async fn definitions_are_kept_by_source_and_settings(store: Arc<dyn Store>) {

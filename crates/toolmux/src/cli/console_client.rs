@@ -1,4 +1,4 @@
-//! The operators' routes of a running server, as the command line asks them: `calls/` says what for.
+//! The operators' routes of a running server, as the command line asks them: `calls/` and `keys.rs` say what for.
 
 use std::time::Duration;
 
@@ -42,6 +42,16 @@ impl ConsoleClient {
         query: &[(&str, String)],
     ) -> Result<T, Failure> {
         read(self.ask(Method::GET, path, query, String::new()).await?).await
+    }
+
+    /// Changes something; the answer as JSON.
+    pub(super) async fn change<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: String,
+    ) -> Result<T, Failure> {
+        read(self.ask(method, path, &[], body).await?).await
     }
 
     /// Asks; the answer as soon as its head is there. A stream may last.

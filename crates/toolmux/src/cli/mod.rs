@@ -24,6 +24,7 @@ mod follow;
 mod health;
 mod init;
 mod install_extras;
+mod keys;
 mod man;
 mod mcp;
 mod missing_program;
@@ -104,6 +105,7 @@ enum Command {
     Chat(chat::Chat),
     Describe(describe::Describe),
     Auth(auth::Auth),
+    Keys(keys::Keys),
     Db(db::Db),
     Demo(demo::Demo),
     Docs(docs::Docs),
@@ -191,6 +193,7 @@ impl Command {
             | Command::Describe(_)
             | Command::Auth(_)
             | Command::Calls(_)
+            | Command::Keys(_)
             | Command::Db(_)
             | Command::Demo(_)
             | Command::DemoServer(_)
@@ -220,6 +223,7 @@ impl Command {
             Command::Check(command) => Ok(command.run()),
             Command::Describe(command) => until_signal(command.run()).await.flatten(),
             Command::Auth(command) => command.run(terminal).await,
+            Command::Keys(command) => command.run(terminal).await,
             Command::Mcp(command) => command.run().await,
             Command::Demo(command) => command.run(terminal).await,
             Command::DemoServer(_) => demo::DemoServer::run().await,

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -128,7 +129,7 @@ pub(super) async fn serve(
     let mut assembly = assembled_with(config, store, manner.file.as_ref().map(|file| &*file.path))?;
     assembly.authorize(config)?;
     let tls = config.tls.clone().map(ListenTls::new);
-    keep_receipts(config, &assembly.gateway)?;
+    follow_store(config, &assembly.gateway).await?;
     // Taken now: a signal that comes while sources connect must not end the process.
     let (hang_up, mut signals) = (signals::hang_ups(), EndSignals::new());
     let running = Running::start(
@@ -167,6 +168,14 @@ pub(super) async fn serve(
     tracing::info!("stopping");
     running.stop_or(second_signal(&mut signals, first)).await;
     ended.map(|()| ExitCode::SUCCESS)
+}
+
+/// What the store has to do with calls besides recording them. Before anybody is listened to: where the store has keys,
+/// nobody is let in without one.
+async fn follow_store(config: &Config, gateway: &Arc<Gateway>) -> anyhow::Result<()> {
+    keep_receipts(config, gateway)?;
+    gateway.follow_keys().await;
+    Ok(())
 }
 
 /// Whether the server ends because of a signal.

@@ -117,7 +117,7 @@ pub(super) struct RawKey {
     pub(super) certificate: Option<String>,
     /// The only tools this caller may see and call. Default: every tool.
     pub(super) toolset: Option<String>,
-    /// Lets this caller see the calls of all callers: `/console/api`, `toolmux calls --url`. Not with
+    /// Lets this caller see the calls of all callers and manage keys: `/console/api`, `toolmux calls --url`. Not with
     /// `toolset`.
     #[serde(default)]
     pub(super) operator: bool,

@@ -2,6 +2,7 @@
 
 mod answer;
 mod calls;
+mod keys;
 mod query;
 
 use toolmux_http::serve::{Access, Routes, Served};
@@ -16,4 +17,7 @@ fn routes() -> Routes {
     Routes::default()
         .get("/console/api/calls", Access::Operators, calls::list)
         .get("/console/api/calls/{receipt}", Access::Operators, calls::show)
+        .get("/console/api/keys", Access::Operators, keys::list)
+        .post("/console/api/keys", Access::Operators, keys::add)
+        .delete("/console/api/keys/{key}", Access::Operators, keys::remove)
 }

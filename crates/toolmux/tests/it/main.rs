@@ -18,6 +18,7 @@ mod docs;
 mod doctor;
 mod http_request;
 mod init_and_add;
+mod keys;
 mod life;
 mod mcp_leaks;
 mod openapi;

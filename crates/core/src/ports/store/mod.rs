@@ -4,6 +4,7 @@ mod audit;
 mod calls;
 mod definitions;
 mod error;
+mod keys;
 mod maintenance;
 mod notifiers;
 mod receipts;
@@ -15,6 +16,7 @@ pub use self::audit::AuditStore;
 pub use self::calls::{Begun, CallDigest, CallKey, CallStore};
 pub use self::definitions::{DefinitionStore, DefinitionsKey};
 pub use self::error::{Durable, StoreError, StoreFuture};
+pub use self::keys::{KeyStore, StoredKey};
 pub use self::maintenance::{CallCounts, Pruned, StoreMaintenance, StoreStatus, TaskCounts};
 pub use self::notifiers::{Listener, Notifiers};
 pub use self::receipts::{ReceiptHead, ReceiptLink, ReceiptReader, ReceiptStore};
@@ -31,6 +33,7 @@ pub trait Store:
     + AuditStore
     + DefinitionStore
     + ReceiptStore
+    + KeyStore
     + StoreMaintenance
 {
 }
@@ -42,6 +45,7 @@ impl<S> Store for S where
         + AuditStore
         + DefinitionStore
         + ReceiptStore
+        + KeyStore
         + StoreMaintenance
 {
 }

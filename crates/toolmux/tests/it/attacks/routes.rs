@@ -78,6 +78,7 @@ fn address(path: &str, task: &str) -> String {
         ("{challenge}", "unknown"),
         ("{provider}", "unknown"),
         ("{toolset}", "admin"),
+        ("{key}", "alice"),
         ("{receipt}", "019e0000-0000-7000-8000-000000000001"),
         ("{*rest}", "else"),
     ];

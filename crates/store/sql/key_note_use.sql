@@ -1,0 +1,1 @@
+UPDATE api_keys SET used = $2 WHERE name = $1
