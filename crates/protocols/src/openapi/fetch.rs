@@ -75,7 +75,6 @@ impl KeptDocument {
     }
 }
 
-/// Fetches documents.
 pub(super) struct DocumentFetcher {
     client: HttpClient,
     url: Url,

@@ -53,7 +53,7 @@ impl Drop for EchoApi {
 impl EchoApi {
     pub(crate) async fn start(document: &Value) -> EchoApi {
         let shared = Arc::new(Shared::default());
-        *shared.document.lock().unwrap() = (document.to_string(), 1);
+        *shared.document.lock().expect("no handler panics") = (document.to_string(), 1);
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let base = format!("http://{}", listener.local_addr().expect("bound"));
         let routes = Router::new()
@@ -65,7 +65,7 @@ impl EchoApi {
     }
 
     pub(crate) fn change_document(&self, document: &Value) {
-        let mut kept = self.shared.document.lock().unwrap();
+        let mut kept = self.shared.document.lock().expect("no handler panics");
         *kept = (document.to_string(), kept.1 + 1);
     }
 
@@ -77,7 +77,7 @@ impl EchoApi {
 
 async fn send_document(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
     shared.asked.fetch_add(1, Ordering::SeqCst);
-    let (text, revision) = shared.document.lock().unwrap().clone();
+    let (text, revision) = shared.document.lock().expect("no handler panics").clone();
     let tag = format!("\"{revision}\"");
     if headers.get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes()) {
         return StatusCode::NOT_MODIFIED.into_response();
@@ -123,7 +123,7 @@ pub(crate) async fn gateway_of(source: Arc<dyn Source>) -> Arc<Gateway> {
 pub(crate) async fn gateway_for(document: &Value, more: Value) -> (Arc<Gateway>, EchoApi) {
     let api = EchoApi::start(document).await;
     let mut table = json!({ "document": format!("{}/openapi.json", api.base) });
-    table.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap_or_default());
+    table.as_object_mut().expect("a table").extend(more.as_object().cloned().unwrap_or_default());
     let source = open(table, Path::new(".")).unwrap_or_else(|error| panic!("{error}"));
     (gateway_of(source).await, api)
 }

@@ -11,7 +11,7 @@ pub(crate) async fn listed(text: &str, more: Value) -> Result<Listing, String> {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("api.txt"), text).expect("written");
     let mut table = json!({ "document": "api.txt", "url": "https://api.example.com" });
-    table.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap_or_default());
+    table.as_object_mut().expect("a table").extend(more.as_object().cloned().unwrap_or_default());
     let source = open(table, folder.path()).map_err(|error| error.to_string())?;
     source.tools().await.map_err(|error| error.message().public)
 }
