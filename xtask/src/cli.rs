@@ -53,6 +53,13 @@ pub(crate) enum Task {
     Bare(bare::BareOptions),
     /// Write the tables of settings in docs/ again, from the doc comments in the code
     Reference,
+    /// Describe the C libraries of this machine from their headers, and let each do its work
+    ///
+    /// Run by hand: it needs the headers of many libraries, and says which packages are missing.
+    Headers {
+        /// Libraries of the table; all of them when none is named
+        libraries: Vec<String>,
+    },
     /// List what the program is made of, as CycloneDX, in target/xtask/toolmux.cdx.json
     Sbom,
     /// Install real MCP servers from npm and PyPI and check that no tool of theirs is lost behind toolmux

@@ -7,6 +7,7 @@ mod cost;
 mod deny;
 mod docs;
 mod fuzz;
+mod headers;
 mod need;
 mod peers;
 mod process;
@@ -48,6 +49,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Task::Picture => docs::picture::draw(&workspace()?)?,
         Task::Bare(options) => docs::bare::run(&workspace()?, &options)?,
         Task::Reference => docs::reference::write(&workspace()?)?,
+        Task::Headers { libraries } => headers::run(&workspace()?, &libraries)?,
         Task::Sbom => drop(sbom::run(&workspace()?)?),
         Task::World => peers::world(&workspace()?)?,
         Task::Fuzz(options) => fuzz::run(&workspace()?, &options)?,

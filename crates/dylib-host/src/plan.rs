@@ -57,6 +57,9 @@ pub enum Pass {
     Handle { tag: String, closes: bool },
     /// The function writes a pointer to a new object here (`T **`). CALL: nothing. RESULT: a handle.
     NewHandle { tag: String },
+    /// A callback of ours that collects rows: `int (*)(void *, int, char **, char **)`. CALL: nothing. RESULT: bytes,
+    /// for each row the number of its columns, then name and value of each.
+    Rows,
 }
 
 /// Whether a length is an argument itself or is pointed to; then it is read after the call.
@@ -121,6 +124,8 @@ pub enum Length {
     All,
     /// The value that the function returned.
     Return,
+    /// The same, where a value that does not fit is an error code and the buffer holds nothing. RESULT: NULL then.
+    ReturnIfFits,
     /// The value of an integer parameter after the call.
     Parameter(usize),
 }
@@ -164,7 +169,8 @@ impl CFunction {
             | Pass::Buffer(_)
             | Pass::Length { .. }
             | Pass::Handle { .. }
-            | Pass::NewHandle { .. } => None,
+            | Pass::NewHandle { .. }
+            | Pass::Rows => None,
         });
         let returned = match &self.returns {
             CReturn::Pointer(pointee) => Some(pointee),

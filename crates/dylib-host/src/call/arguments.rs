@@ -4,6 +4,7 @@
 use super::arena::Arena;
 use super::function::{Function, Returned, Step};
 use super::handles::Handles;
+use super::rows;
 use crate::fault::{CallError, CallFault};
 use crate::limits::WorkerLimits;
 use crate::plan::{Buffer, By, Direction, MAX_PARAMETERS, Measure, Size};
@@ -62,7 +63,8 @@ impl Arguments {
                 Step::Buffer(Buffer { direction: Direction::Out, .. })
                 | Step::Length { .. }
                 | Step::Indirect(_)
-                | Step::NewHandle { .. } => {}
+                | Step::NewHandle { .. }
+                | Step::Rows => {}
             }
         }
         reader.end().map_err(malformed)?;
@@ -97,6 +99,10 @@ impl Arguments {
                 Step::Indirect(pointee) => {
                     self.bounds[index] = self.size(function, index, pointee.size, payload)?;
                     self.place_bytes(function, arena, index, &0_usize.to_ne_bytes())?;
+                }
+                Step::Rows => {
+                    rows::start(limits.outputs);
+                    self.words[index] = rows::address();
                 }
                 Step::NewHandle { .. } => {
                     self.place_bytes(function, arena, index, &0_usize.to_ne_bytes())?;

@@ -56,12 +56,22 @@ fn step(pass: &Pass, symbols: &impl Symbols, handles: &mut Handles) -> Result<St
         Pass::Indirect(pointee) => Step::Indirect(resolve(pointee, symbols)?),
         Pass::Handle { tag, closes } => Step::Handle { tag: handles.tag(tag), closes: *closes },
         Pass::NewHandle { tag } => Step::NewHandle { tag: handles.tag(tag) },
+        Pass::Rows => Step::Rows,
     })
 }
 
 fn find(symbols: &impl Symbols, name: &str) -> Result<*mut c_void, Readiness> {
     let missing = || Readiness::SymbolMissing(format!("the library has no function `{name}`"));
-    symbols.find(name).ok_or_else(missing)
+    symbols.find(name).or_else(|| of_c_library(name)).ok_or_else(missing)
+}
+
+/// Memory for structures that the caller of a library provides comes from the C library.
+fn of_c_library(name: &str) -> Option<*mut c_void> {
+    match name {
+        "calloc" => Some(libc::calloc as *mut c_void),
+        "free" => Some(libc::free as *mut c_void),
+        _ => None,
+    }
 }
 
 fn resolve(pointee: &plan::Pointee, symbols: &impl Symbols) -> Result<Pointee, Readiness> {
@@ -84,7 +94,8 @@ fn prepare(function: &plan::CFunction) -> Result<Cif, Readiness> {
         | Pass::Length { by: By::Pointer, .. }
         | Pass::Indirect(_)
         | Pass::Handle { .. }
-        | Pass::NewHandle { .. } => Type::pointer(),
+        | Pass::NewHandle { .. }
+        | Pass::Rows => Type::pointer(),
     });
     let result = match function.returns {
         CReturn::Void => Type::void(),
@@ -131,7 +142,7 @@ fn check(function: &plan::CFunction) -> Result<(), String> {
 
 fn check_pass(function: &plan::CFunction, pass: &Pass) -> Result<(), String> {
     match pass {
-        Pass::Value(_) | Pass::Handle { .. } | Pass::NewHandle { .. } => Ok(()),
+        Pass::Value(_) | Pass::Handle { .. } | Pass::NewHandle { .. } | Pass::Rows => Ok(()),
         Pass::Buffer(buffer) => check_buffer(function, buffer),
         Pass::Indirect(pointee) => check_pointee(function, pointee),
         Pass::Length { of, scalar, .. } => match function.parameters.get(*of).map(|of| &of.pass) {
@@ -183,7 +194,9 @@ fn check_length(function: &plan::CFunction, element: Scalar, length: Length) -> 
     let counted = match length {
         Length::All => true,
         Length::Nul => element.size() == 1,
-        Length::Return => matches!(function.returns, CReturn::Value(scalar) if is_count(scalar)),
+        Length::Return | Length::ReturnIfFits => {
+            matches!(function.returns, CReturn::Value(scalar) if is_count(scalar))
+        }
         Length::Parameter(index) => match function.parameters.get(index).map(|parameter| &parameter.pass) {
             Some(Pass::Value(scalar) | Pass::Length { scalar, .. }) => is_count(*scalar),
             Some(Pass::Buffer(buffer)) => is_count(buffer.element),

@@ -35,6 +35,7 @@ pub(super) enum Step {
     Indirect(Pointee),
     Handle { tag: Tag, closes: bool },
     NewHandle { tag: Tag },
+    Rows,
 }
 
 #[derive(Debug)]

@@ -8,6 +8,7 @@ mod function;
 mod handles;
 mod library;
 mod results;
+mod rows;
 
 pub(crate) use arena::Ranges;
 pub use library::Library;

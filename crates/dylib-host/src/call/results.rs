@@ -8,6 +8,7 @@ use super::arena::Arena;
 use super::arguments::Arguments;
 use super::function::{Function, Pointee, Returned, Step};
 use super::handles::Handles;
+use super::rows;
 use crate::fault::{CallError, CallFault};
 use crate::limits::WorkerLimits;
 use crate::plan::{Buffer, By, Direction, Length};
@@ -75,8 +76,9 @@ impl Results<'_> {
             | Step::Buffer(Buffer { direction: Direction::In, .. }) => Ok(()),
             Step::Length { by: By::Pointer, .. } => put(output, Some(self.memory(index))),
             Step::Buffer(_) if self.arguments.words[index] == 0 => put(output, None),
-            Step::Buffer(buffer) => put(output, Some(self.valid(index, buffer)?)),
+            Step::Buffer(buffer) => put(output, self.valid(index, buffer)?),
             Step::Indirect(pointee) => self.write_pointee(pointee, self.pointer(index), Some(index), output),
+            Step::Rows => put(output, Some(&rows::take())),
             Step::NewHandle { tag } => {
                 put_word(output, handles.open(*tag, self.pointer(index)));
                 Ok(())
@@ -84,21 +86,22 @@ impl Results<'_> {
         }
     }
 
-    /// The part of an output buffer that the function filled.
-    fn valid(&self, index: usize, buffer: &Buffer) -> Result<&[u8], CallError> {
+    /// The part of an output buffer that the function filled; nothing if what it returned is no length.
+    fn valid(&self, index: usize, buffer: &Buffer) -> Result<Option<&[u8]>, CallError> {
         let memory = self.memory(index);
         let Some(elements) = self.length(buffer.length) else {
             let end = match buffer.length {
                 Length::Nul => memory.iter().position(|byte| *byte == 0),
-                Length::All | Length::Return | Length::Parameter(_) => None,
+                Length::All | Length::Return | Length::ReturnIfFits | Length::Parameter(_) => None,
             };
-            return Ok(&memory[..end.unwrap_or(memory.len())]);
+            return Ok(Some(&memory[..end.unwrap_or(memory.len())]));
         };
         let capacity = (memory.len() / buffer.element.size()) as u64;
         if elements > capacity {
-            return Err(self.lie(Some(index), elements, capacity));
+            let is_code = buffer.length == Length::ReturnIfFits;
+            return if is_code { Ok(None) } else { Err(self.lie(Some(index), elements, capacity)) };
         }
-        Ok(&memory[..elements as usize * buffer.element.size()])
+        Ok(Some(&memory[..elements as usize * buffer.element.size()]))
     }
 
     /// Copies memory of the library and gives it back, whether or not it could be copied.
@@ -170,7 +173,7 @@ impl Results<'_> {
     fn length(&self, length: Length) -> Option<u64> {
         let value = match length {
             Length::Nul | Length::All => return None,
-            Length::Return => match self.function.returns {
+            Length::Return | Length::ReturnIfFits => match self.function.returns {
                 Returned::Value(scalar) => scalar.integer(scalar.normalise(self.returned)),
                 Returned::Void | Returned::Pointer(_) | Returned::Handle(_) => None,
             },
@@ -188,7 +191,7 @@ impl Results<'_> {
             }
             Step::Length { scalar, by: By::Pointer, .. } => pointed(*scalar),
             Step::Buffer(buffer) => pointed(buffer.element),
-            Step::Indirect(_) | Step::Handle { .. } | Step::NewHandle { .. } => None,
+            Step::Indirect(_) | Step::Handle { .. } | Step::NewHandle { .. } | Step::Rows => None,
         }
     }
 

@@ -20,6 +20,8 @@ pub(super) enum Carrier {
     Bytes(Encoding),
     /// An object of the library, which the JSON side knows as `tag#…`, with random bits.
     Handle(String),
+    /// Rows that a callback collected, each an object by the names of its columns.
+    Rows,
 }
 
 /// One number, and what it looks like in JSON.
@@ -53,7 +55,9 @@ impl Carrier {
         match self {
             Carrier::Word(_) => Slot::Word,
             Carrier::Handle(tag) => Slot::Handle(tag.clone()),
-            Carrier::One(_) | Carrier::Many(_) | Carrier::Text | Carrier::Bytes(_) => Slot::Bytes,
+            Carrier::One(_) | Carrier::Many(_) | Carrier::Text | Carrier::Bytes(_) | Carrier::Rows => {
+                Slot::Bytes
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The bytes of a RESULT into one JSON object: the return value under its name, then the outputs under
 //! theirs. The bytes come from a process that a library may have taken over: everything is checked.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Write as _;
 
 use base64::Engine;
@@ -52,11 +52,16 @@ impl Planned {
         let mut json = Vec::with_capacity(result.len() + 32);
         json.push(b'{');
         let mut verdict = Verdict::default();
+        let mut value = Returned::Null;
         for output in &self.outputs {
             let returned = write_output(output, &mut reader, opened, &mut json)?;
+            if output.must_fit && matches!(returned, Returned::Null) {
+                verdict.failure = Some(self.unfit(value, output));
+            }
             if output.role == Role::Return {
+                value = returned;
                 verdict = self.judge(returned, codes);
-                if let Some(meaning) = &verdict.meaning {
+                if let Some(meaning) = verdict.meaning.as_ref().filter(|_| self.tells_code) {
                     member(&mut json, "code");
                     write_text(&mut json, meaning);
                 }
@@ -76,20 +81,31 @@ impl Planned {
         Ok(Decoded { json, failure: verdict.failure, errno, denials })
     }
 
+    /// A number that was returned in place of a length.
+    fn unfit(&self, returned: Returned, output: &Output) -> String {
+        let name = output.name.as_deref().unwrap_or_default();
+        let value = returned.words();
+        format!("`{}` returned {value}: `{name}` is too small, or this is an error code", self.name)
+    }
+
     fn judge(&self, returned: Returned, codes: &HashMap<String, String>) -> Verdict {
-        let Some(success) = self.success else { return Verdict::default() };
-        let text = match returned {
-            Returned::Integer(value) => value.to_string(),
-            Returned::Float(value) => value.to_string(),
-            Returned::Null => "NULL".to_owned(),
-            Returned::Pointer => "a pointer".to_owned(),
-        };
-        let meaning = codes.get(&text).cloned();
-        let failure = (!success.is_met(returned)).then(|| match &meaning {
+        if !self.tells_code {
+            return Verdict::default();
+        }
+        let text = returned.words();
+        let meaning = codes.get(&text).cloned().or_else(|| self.name_of(returned));
+        let is_failed = self.success.is_some_and(|success| !success.is_met(returned));
+        let failure = is_failed.then(|| match &meaning {
             Some(meaning) => format!("`{}` returned {text}: {meaning}", self.name),
             None => format!("`{}` returned {text}, which means that it failed", self.name),
         });
         Verdict { meaning, failure }
+    }
+
+    fn name_of(&self, returned: Returned) -> Option<String> {
+        let (Returned::Integer(value), Some(names)) = (returned, &self.return_names) else { return None };
+        let named = names.values.iter().find(|(_, known)| i128::from(*known) == value);
+        named.map(|(name, _)| name.clone())
     }
 }
 
@@ -109,6 +125,15 @@ enum Returned {
 }
 
 impl Returned {
+    fn words(self) -> String {
+        match self {
+            Returned::Integer(value) => value.to_string(),
+            Returned::Float(value) => value.to_string(),
+            Returned::Null => "NULL".to_owned(),
+            Returned::Pointer => "a pointer".to_owned(),
+        }
+    }
+
     fn of(scalar: Scalar, word: u64) -> Self {
         match scalar.integer(word) {
             Some(value) => Returned::Integer(value),
@@ -135,6 +160,8 @@ impl Success {
             Success::Above(bound) => value > bound,
             Success::AtLeast(bound) => value >= bound,
             Success::NonNull => value != 0,
+            // Told by the output that it is the length of.
+            Success::Fits => true,
         }
     }
 
@@ -146,6 +173,7 @@ impl Success {
             Success::Above(bound) => value > bound as f64,
             Success::AtLeast(bound) => value >= bound as f64,
             Success::NonNull => value != 0.0,
+            Success::Fits => true,
         }
     }
 }
@@ -181,7 +209,8 @@ fn write_output(
             }
             return Ok(if word == 0 { Returned::Null } else { Returned::Pointer });
         }
-        carrier @ (Carrier::One(_) | Carrier::Many(_) | Carrier::Text | Carrier::Bytes(_)) => {
+        carrier
+        @ (Carrier::One(_) | Carrier::Many(_) | Carrier::Text | Carrier::Bytes(_) | Carrier::Rows) => {
             let Some(bytes) = reader.bytes()? else {
                 out.extend_from_slice(b"null");
                 return Ok(Returned::Null);
@@ -231,6 +260,7 @@ fn write_buffer(out: &mut Vec<u8>, carrier: &Carrier, bytes: &[u8]) -> Result<()
             out.push(b'"');
         }
         Carrier::Bytes(Encoding::Base64) => write_text(out, &STANDARD.encode(bytes)),
+        Carrier::Rows => write_rows(out, bytes)?,
         Carrier::Text | Carrier::Bytes(Encoding::Utf8) | Carrier::Word(_) | Carrier::Handle(_) => {
             match str::from_utf8(bytes) {
                 Ok(text) => write_text(out, text),
@@ -242,6 +272,35 @@ fn write_buffer(out: &mut Vec<u8>, carrier: &Carrier, bytes: &[u8]) -> Result<()
             }
         }
     }
+    Ok(())
+}
+
+/// Each row as an object. Of columns with one name the first counts, so that the text is good JSON.
+fn write_rows(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), DecodeError> {
+    let mut reader = Reader::new(bytes);
+    out.push(b'[');
+    while reader.clone().end().is_err() {
+        if out.last() != Some(&b'[') {
+            out.push(b',');
+        }
+        let columns = reader.word()?;
+        let mut names = HashSet::new();
+        out.push(b'{');
+        for column in 0..columns {
+            let name = reader.bytes()?.map(|name| String::from_utf8_lossy(name).into_owned());
+            let (name, value) = (name.unwrap_or_else(|| column.to_string()), reader.bytes()?);
+            if !names.insert(name.clone()) {
+                continue;
+            }
+            member(out, &name);
+            match value {
+                Some(value) => write_buffer(out, &Carrier::Text, value)?,
+                None => out.extend_from_slice(b"null"),
+            }
+        }
+        out.push(b'}');
+    }
+    out.push(b']');
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use toolmux_core::plural::counted;
 
-use super::header::Comments;
+use super::header::HeaderRequest;
 use super::library_document::describe_library;
 use super::library_files::{header_of, is_header, is_library, library_of_document, library_of_header};
 use crate::registry::{Companion, DetectedSource, Detecting, Detection, FileHook, FilePlace, OpenError};
@@ -64,7 +64,8 @@ fn of_file<'a>(file: &'a Path, companion: Option<Companion<'a>>) -> Detecting<'a
 
 /// The functions of a header, described on the fly.
 async fn described(library: &Path, header: &Path) -> Result<DetectedSource, OpenError> {
-    let described = describe_library(header, library, Comments::Before, &|_| true).await?;
+    let request = HeaderRequest { headers: vec![header.to_owned()], ..HeaderRequest::default() };
+    let described = describe_library(&request, library, &Value::Null).await?;
     let ready = counted(described.functions.ready.len(), "function");
     let what = format!("a C library, of whose header `{}` {ready} can be called", header.display());
     let table = json!({ "document": described.document, "library": library });

@@ -8,6 +8,7 @@ use toolmux_core::refusal::ParameterError;
 use toolmux_dylib_host::plan::MAX_PARAMETERS;
 
 use super::carrier::Carrier;
+use super::document::ValueNames;
 use super::encode_element::CarrierSeed;
 use super::handles::UsedHandles;
 use super::plan::{Feed, Input, Planned};
@@ -56,10 +57,14 @@ impl Planned {
 }
 
 /// One value of JSON text as bytes; the fault is in words that follow the name of the parameter.
-pub(super) fn encode_value(carrier: &Carrier, json: &str) -> Result<Vec<u8>, String> {
+pub(super) fn encode_value(
+    carrier: &Carrier,
+    names: Option<&ValueNames>,
+    json: &str,
+) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let mut deserializer = serde_json::Deserializer::from_str(json);
-    CarrierSeed { carrier, nullable: false, handles: None, out: &mut bytes }
+    CarrierSeed { carrier, names, nullable: false, handles: None, out: &mut bytes }
         .deserialize(&mut deserializer)
         .map_err(|error| fault(String::new(), &error).message)?;
     Ok(bytes)
@@ -117,8 +122,13 @@ impl<'de> Visitor<'de> for Arguments<'_, '_> {
             }
             let (start, known) = (self.out.len(), self.handles.count());
             let handles = Some(&mut *self.handles);
-            let seed =
-                CarrierSeed { carrier: &input.carrier, nullable: input.nullable, handles, out: self.out };
+            let seed = CarrierSeed {
+                carrier: &input.carrier,
+                names: input.names.as_deref(),
+                nullable: input.nullable,
+                handles,
+                out: self.out,
+            };
             if let Err(error) = members.next_value_seed(seed) {
                 *self.current = Some(input.name.clone());
                 return Err(error);

@@ -10,7 +10,9 @@ use toolmux_dylib_host::scalar::Scalar;
 use toolmux_dylib_host::value::{put_bytes, put_word};
 
 use super::carrier::{Carrier, Element, JsonForm, Range};
-use super::document::{Encoding, c_word};
+use super::document::{Encoding, ValueNames, c_word};
+use super::encode_bytes::AnyBytes;
+use super::encode_names::NamedSeed;
 use super::handles::UsedHandles;
 
 /// How much of a given text is quoted in a message.
@@ -24,6 +26,8 @@ const MOST_READ: f64 = u64::MAX as f64;
 /// Reads one argument and appends its bytes.
 pub(super) struct CarrierSeed<'a, 'h> {
     pub(super) carrier: &'a Carrier,
+    /// Names that stand for numbers.
+    pub(super) names: Option<&'a ValueNames>,
     /// Whether `null` is a NULL pointer.
     pub(super) nullable: bool,
     /// Where handles lead; nothing for a value of a document, which no caller gave.
@@ -46,17 +50,18 @@ impl CarrierSeed<'_, '_> {
     fn some<'de, D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         match self.carrier {
             Carrier::Word(element) => {
-                let word = ElementSeed(*element).deserialize(deserializer)?;
+                let word = NamedSeed::new(*element, self.names).deserialize(deserializer)?;
                 put_word(self.out, word);
                 Ok(())
             }
             Carrier::One(element) => {
-                let word = ElementSeed(*element).deserialize(deserializer)?;
+                let word = NamedSeed::new(*element, self.names).deserialize(deserializer)?;
                 put_elements(self.out, |out| element.scalar.write(word, out));
                 Ok(())
             }
             Carrier::Many(element) => deserializer.deserialize_seq(Many { element: *element, out: self.out }),
-            Carrier::Text | Carrier::Bytes(_) | Carrier::Handle(_) => {
+            Carrier::Bytes(Encoding::Utf8) => deserializer.deserialize_any(AnyBytes { out: self.out }),
+            Carrier::Text | Carrier::Bytes(_) | Carrier::Handle(_) | Carrier::Rows => {
                 let text = Text { carrier: self.carrier, handles: self.handles, out: self.out };
                 deserializer.deserialize_str(text)
             }
@@ -75,7 +80,7 @@ impl<'de> Visitor<'de> for CarrierSeed<'_, '_> {
     fn visit_none<E: Error>(self) -> Result<(), E> {
         match self.carrier {
             Carrier::Word(_) | Carrier::Handle(_) => put_word(self.out, 0),
-            Carrier::One(_) | Carrier::Many(_) | Carrier::Text | Carrier::Bytes(_) => {
+            Carrier::One(_) | Carrier::Many(_) | Carrier::Text | Carrier::Bytes(_) | Carrier::Rows => {
                 put_bytes(self.out, None).map_err(E::custom)?;
             }
         }
@@ -153,7 +158,8 @@ impl Visitor<'_> for Text<'_, '_> {
             | Carrier::Text
             | Carrier::Word(_)
             | Carrier::One(_)
-            | Carrier::Many(_) => f.write_str("a text"),
+            | Carrier::Many(_)
+            | Carrier::Rows => f.write_str("a text"),
         }
     }
 
@@ -181,7 +187,8 @@ impl Visitor<'_> for Text<'_, '_> {
             | Carrier::Text
             | Carrier::Word(_)
             | Carrier::One(_)
-            | Carrier::Many(_) => text.as_bytes(),
+            | Carrier::Many(_)
+            | Carrier::Rows => text.as_bytes(),
         };
         put_bytes(self.out, Some(bytes)).map_err(E::custom)
     }
@@ -189,7 +196,7 @@ impl Visitor<'_> for Text<'_, '_> {
 
 /// One number as 8 bytes.
 #[derive(Clone, Copy)]
-struct ElementSeed(Element);
+pub(super) struct ElementSeed(pub(super) Element);
 
 impl<'de> DeserializeSeed<'de> for ElementSeed {
     type Value = u64;
@@ -200,7 +207,7 @@ impl<'de> DeserializeSeed<'de> for ElementSeed {
 }
 
 impl ElementSeed {
-    fn integer<E: Error>(self, value: i128) -> Result<u64, E> {
+    pub(super) fn integer<E: Error>(self, value: i128) -> Result<u64, E> {
         if self.0.form != JsonForm::Number {
             return Err(E::custom(format_args!("must be {}, got {value}", Expected(self.0))));
         }

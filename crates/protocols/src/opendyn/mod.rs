@@ -1,15 +1,19 @@
 //! OpenDyn: functions of C libraries as tools. Documents are read and checked here, values cross between
 //! JSON and bytes here, and workers are watched here; the C side is the crate `toolmux-dylib-host`.
 
+mod answers;
 mod carrier;
 mod decode;
 mod detect;
 mod direct;
 mod document;
 mod encode;
+mod encode_bytes;
 mod encode_element;
+mod encode_names;
 mod enforcement;
 mod engine;
+mod failure_details;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzz_targets;
 mod handles;
@@ -24,6 +28,7 @@ mod settings;
 mod source;
 mod supervise;
 
+pub use self::answers::{AnswerPlace, OpenQuestion, add_answer, open_questions};
 pub use self::direct::{Direct, DirectError};
 pub use self::library_document::{LibraryDocument, describe_library};
 pub use self::plan::check;

@@ -7,7 +7,7 @@ use toolmux_core::version::Version;
 use toolmux_dylib_host::scalar::Scalar;
 
 use super::carrier::{Carrier, Element, FLOAT_END, JsonForm, Range};
-use super::document::Encoding;
+use super::document::{Encoding, ValueNames};
 use super::plan::{Input, Output, Planned};
 
 /// Floats that JSON has no numbers for.
@@ -49,7 +49,7 @@ impl Planned {
                 required.push(name.as_str());
             }
         }
-        if self.success.is_some() {
+        if self.tells_code {
             let description = "What the returned value means";
             properties.insert("code".into(), json!({ "type": "string", "description": description }));
         }
@@ -66,6 +66,9 @@ impl Planned {
 
 fn taken(input: &Input) -> Value {
     let mut schema = carried(&input.carrier, Side::Taken);
+    if let Some(names) = &input.names {
+        schema = named(schema, names);
+    }
     if input.nullable {
         nullable(&mut schema);
     }
@@ -74,6 +77,21 @@ fn taken(input: &Input) -> Value {
         schema["default"] = default.clone();
     }
     schema
+}
+
+/// A number that may also be given by its name; flags as a list of names.
+fn named(number: Value, names: &ValueNames) -> Value {
+    let words: Vec<&str> = names.values.iter().map(|(name, _)| name.as_str()).collect();
+    let one = json!({ "type": "string", "enum": words });
+    let mut alternatives = match number.get("anyOf") {
+        Some(Value::Array(alternatives)) => alternatives.clone(),
+        _ => vec![number],
+    };
+    if names.flags {
+        alternatives.push(json!({ "type": "array", "items": one }));
+    }
+    alternatives.push(one);
+    json!({ "anyOf": alternatives })
 }
 
 fn given(output: &Output) -> Value {
@@ -116,7 +134,9 @@ fn carried(carrier: &Carrier, side: Side) -> Value {
         Carrier::Word(element) | Carrier::One(element) => number(*element, side),
         Carrier::Many(element) => json!({ "type": "array", "items": number(*element, side) }),
         // Text that is not UTF-8 is given as an object.
-        Carrier::Text | Carrier::Bytes(Encoding::Utf8) => match side {
+        // The same as results have them, so that what one function gives another takes.
+        Carrier::Bytes(Encoding::Utf8) => json!({ "type": ["string", "object"] }),
+        Carrier::Text => match side {
             Side::Taken => json!({ "type": "string" }),
             Side::Given => json!({ "type": ["string", "object"] }),
         },
@@ -125,6 +145,10 @@ fn carried(carrier: &Carrier, side: Side) -> Value {
         }
         Carrier::Bytes(Encoding::Base64) => {
             json!({ "type": "string", "contentEncoding": "base64", "description": "base64" })
+        }
+        Carrier::Rows => {
+            let cell = json!({ "type": ["string", "object", "null"] });
+            json!({ "type": "array", "items": { "type": "object", "additionalProperties": cell } })
         }
         Carrier::Handle(tag) => {
             json!({ "type": "string", "description": format!("a handle such as `{tag}#…`") })

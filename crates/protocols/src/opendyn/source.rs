@@ -22,6 +22,7 @@ use toolmux_dylib_host::plan::Plan;
 
 use super::carrier::Carrier;
 use super::engine::Engine;
+use super::failure_details::details;
 use super::handles::{
     Closers, HandleTable, NOT_OPEN, Opened, Owner, QuotaExceeded, TableSettings, Ticket, UsedHandles,
     close_released, closing,
@@ -275,8 +276,9 @@ impl OpenDyn {
         match decoded.failure {
             None => Outcome::Returned(Output::value(json)),
             Some(failure) => {
-                let content = vec![Content::text(json.get())];
-                let mut message = Message::public(failure);
+                let words = format!("{failure}{}", details(planned, json.get()));
+                let content = vec![Content::text(&words), Content::text(json.get())];
+                let mut message = Message::public(words);
                 message.developer = refused_access(
                     &self.sandbox,
                     (decoded.errno, &decoded.denials),

@@ -1,4 +1,4 @@
-//! `toolmux describe`: an OpenDyn document from a C header.
+//! `toolmux describe`: an OpenDyn document from C headers.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -6,44 +6,76 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use toolmux_protocols::opendyn::describe_library;
-use toolmux_protocols::opendyn::header::{Comments, Described};
+use serde_json::Value;
+use toolmux_protocols::opendyn::header::{Comments, Described, HeaderRequest, Selection};
+use toolmux_protocols::opendyn::{LibraryDocument, describe_library, open_questions};
 
 use toolmux_core::plural::counted;
 
+use super::describe_diff::print_differences;
+use super::describe_review::review;
 use super::failure::Failure;
 use super::terminal::{note, print_line};
 use crate::config::near_file;
 
-/// Describe the functions of a C header as an OpenDyn document.
+/// Describe the functions of C headers as an OpenDyn document.
 ///
-/// What a header cannot say is guessed and marked in `review`; what cannot be guessed is listed with the
-/// question, and what cannot be called with the reason.
+/// Headers are read by the C preprocessor `cc -E`, with the parts of the same package that they include. What a header
+/// cannot say is guessed and marked in `review`; what cannot be guessed is in `undecided` with the question, and what
+/// cannot be called is listed with the reason. Answers are kept in `NAME.answers.json` beside the document and taken
+/// over whenever it is made again.
 ///
-/// Example: toolmux describe /usr/include/zlib.h --library libz.so.1 --comments after --out zlib.opendyn.json
+/// Example: toolmux describe /usr/include/zlib.h --library libz.so.1 --out zlib.opendyn.json
 #[derive(clap::Args)]
 pub(super) struct Describe {
-    /// The C header to describe.
-    header: PathBuf,
+    /// The C headers to describe, as one document.
+    #[arg(required = true, value_name = "HEADER")]
+    headers: Vec<PathBuf>,
     /// The library: a path, or a name that the system's loader finds.
     #[arg(long)]
     library: PathBuf,
     /// Only functions with such names; `*` stands for anything.
     #[arg(long, value_name = "PATTERN")]
     only: Vec<String>,
+    /// No functions with such names.
+    #[arg(long, value_name = "PATTERN")]
+    except: Vec<String>,
+    /// Take this off the front of the names of tools.
+    #[arg(long, value_name = "PREFIX")]
+    strip_prefix: Option<String>,
+    /// Look for included headers in this folder too.
+    #[arg(short = 'I', long = "include", value_name = "FOLDER")]
+    includes: Vec<PathBuf>,
+    /// Define a macro, as NAME or NAME=VALUE.
+    #[arg(short = 'D', long = "define", value_name = "MACRO")]
+    defines: Vec<String>,
+    /// Take the compiler flags of this package from pkg-config.
+    #[arg(long = "pkg-config", value_name = "PACKAGE")]
+    packages: Vec<String>,
     /// Write the document there instead of to standard output. A file that is there and differs is kept.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Replace the file of --out, with whatever was changed in it by hand.
     #[arg(long, requires = "out")]
     force: bool,
+    /// Where the answers to questions are kept; by default beside the document.
+    #[arg(long, value_name = "FILE")]
+    answers: Option<PathBuf>,
+    /// Ask the open questions one by one in the terminal.
+    #[arg(long)]
+    review: bool,
+    /// Show how the functions differ from those of this document, and write nothing.
+    #[arg(long, value_name = "DOCUMENT", conflicts_with_all = ["out", "review"])]
+    diff: Option<PathBuf>,
     /// Where the comment of a function is.
-    #[arg(long, value_enum, default_value_t = CommentPlace::Before)]
+    #[arg(long, value_enum, default_value_t = CommentPlace::Auto)]
     comments: CommentPlace,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum CommentPlace {
+    /// Where most functions of the header have it.
+    Auto,
     /// Before the function.
     Before,
     /// After the function, as in zlib.
@@ -52,23 +84,27 @@ enum CommentPlace {
 
 impl Describe {
     pub(super) async fn run(self) -> Result<ExitCode, Failure> {
-        let comments = match self.comments {
-            CommentPlace::Before => Comments::Before,
-            CommentPlace::After => Comments::After,
-        };
-        let wanted = |name: &str| self.only.is_empty() || self.only.iter().any(|only| fits(only, name));
-        let header = &self.header;
-        let described =
-            describe_library(header, &self.library, comments, &wanted).await.map_err(|error| {
-                Failure::refused(error).meaning(near_file(header).filter(|_| !header.is_file()))
-            })?;
+        let answers_file = self.answers_file();
+        let mut answers = read_answers(answers_file.as_deref(), self.answers.is_some())?;
+        let mut described = self.described(&answers).await?;
+        if self.review {
+            let file = answers_file
+                .context("--review needs --out or --answers, which say where answers are kept")?;
+            let questions = open_questions(&described.functions.undecided);
+            if review(&questions, &mut answers, &file).await? {
+                described = self.described(&answers).await?;
+            }
+        }
+        if let Some(old) = &self.diff {
+            return print_differences(old, &described.document);
+        }
         let text =
             serde_json::to_string_pretty(&described.document).context("the document cannot be written")?;
         match &self.out {
             Some(file) => self.write(file, &(text + "\n"))?,
             None => print_line(&text),
         }
-        tell(&described.functions, &described.missing);
+        tell(&described);
         Ok(ExitCode::SUCCESS)
     }
 
@@ -87,19 +123,56 @@ impl Describe {
         };
         Ok(written.with_context(|| format!("cannot write `{name}`"))?)
     }
-}
 
-/// Whether a name fits a pattern with `*`.
-fn fits(pattern: &str, name: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == name,
-        Some((start, rest)) => name.strip_prefix(start).is_some_and(|name| {
-            (0..=name.len()).any(|at| name.is_char_boundary(at) && fits(rest, &name[at..]))
-        }),
+    async fn described(&self, answers: &Value) -> Result<LibraryDocument, Failure> {
+        let request = HeaderRequest {
+            headers: self.headers.clone(),
+            includes: self.includes.clone(),
+            defines: self.defines.clone(),
+            packages: self.packages.clone(),
+            comments: match self.comments {
+                CommentPlace::Auto => Comments::Auto,
+                CommentPlace::Before => Comments::Before,
+                CommentPlace::After => Comments::After,
+            },
+            selection: Selection {
+                only: self.only.clone(),
+                except: self.except.clone(),
+                strip_prefix: self.strip_prefix.clone(),
+            },
+        };
+        describe_library(&request, &self.library, answers).await.map_err(|error| {
+            let header = self.headers.iter().find(|header| !header.is_file());
+            Failure::refused(error).meaning(header.and_then(|header| near_file(header)))
+        })
+    }
+
+    /// `zlib.answers.json` beside `zlib.opendyn.json`.
+    fn answers_file(&self) -> Option<PathBuf> {
+        let beside = |document: &PathBuf| {
+            let name = document.file_name()?.to_str()?;
+            let stem =
+                name.strip_suffix(".opendyn.json").or_else(|| name.strip_suffix(".json")).unwrap_or(name);
+            Some(document.with_file_name(format!("{stem}.answers.json")))
+        };
+        let document = self.out.as_ref().or(self.diff.as_ref());
+        self.answers.clone().or_else(|| document.and_then(beside))
     }
 }
 
-fn tell(described: &Described, missing: &[(String, String)]) {
+/// The answers of a file; none if it is not there and was not named.
+fn read_answers(file: Option<&Path>, is_named: bool) -> Result<Value, Failure> {
+    let Some(file) = file.filter(|file| is_named || file.is_file()) else { return Ok(Value::Null) };
+    let text = match std::fs::read_to_string(file) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Value::Null),
+        text => text.with_context(|| format!("cannot read `{}`", file.display()))?,
+    };
+    let answers = serde_json::from_str(&text).with_context(|| format!("`{}` is not JSON", file.display()))?;
+    Ok(answers)
+}
+
+fn tell(library: &LibraryDocument) {
+    let (described, missing): (&Described, _) = (&library.functions, &library.missing);
     let guessed = described.ready.iter().filter(|function| function.get("review").is_some()).count();
     eprintln!(
         "{} ready ({guessed} to review), {} to decide, {} impossible, {} not in the library",
@@ -108,28 +181,13 @@ fn tell(described: &Described, missing: &[(String, String)]) {
         described.impossible.len(),
         missing.len(),
     );
-    for (name, why) in &described.undecided {
-        note(&format!("  {name}: decide: {why}"));
+    for question in open_questions(&described.undecided) {
+        note(&format!("  {}: decide: {}", question.function, question.question));
     }
     for (name, why) in described.impossible.iter().chain(missing) {
         note(&format!("  {name}: {why}"));
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_star_stands_for_anything() {
-        for (pattern, name, expect) in [
-            ("crc32", "crc32", true),
-            ("crc32", "crc32_z", false),
-            ("crc*", "crc32_z", true),
-            ("*_open*", "sqlite3_open_v2", true),
-            ("*_open", "sqlite3_open_v2", false),
-        ] {
-            assert_eq!(fits(pattern, name), expect, "{pattern} {name}");
-        }
+    for name in &library.unused_answers {
+        note(&format!("  {name}: is answered, but the headers do not declare it"));
     }
 }

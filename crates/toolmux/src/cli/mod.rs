@@ -16,6 +16,8 @@ mod credentials_offered;
 mod db;
 mod demo;
 mod describe;
+mod describe_diff;
+mod describe_review;
 mod detect;
 mod docs;
 mod doctor;

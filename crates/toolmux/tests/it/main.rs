@@ -14,6 +14,7 @@ mod commands;
 mod config;
 mod demo;
 mod describe;
+mod describe_idioms;
 mod docs;
 mod doctor;
 mod http_request;

@@ -63,7 +63,7 @@ async fn sqlite_goes_through_handles() {
     let sql = "create table t(a text, b integer); insert into t values('eins', 1), ('zwei', 2)";
     check(&sqlite, "exec", json!({ "db": db, "sql": sql }), done(json!({ "error": null }))).await;
     let bad = sqlite.call("It.exec", json!({ "db": db, "sql": "select * from nowhere" })).await;
-    assert_eq!(bad, Err("`exec` returned 1: SQLITE_ERROR".to_owned()));
+    assert_eq!(bad, Err("`exec` returned 1: SQLITE_ERROR; error: no such table: nowhere".to_owned()));
     check(&sqlite, "errmsg", json!({ "db": db }), json!({ "message": "no such table: nowhere" })).await;
     let sql = "select a, b from t where b >= ? order by b";
     let prepared = sqlite.call("It.prepare", json!({ "db": db, "sql": sql })).await.expect("prepared");

@@ -2,6 +2,7 @@
 //! against what C can do with it.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Number, Value};
@@ -62,6 +63,8 @@ pub(in crate::opendyn) enum Success {
     Above(i128),
     AtLeast(i128),
     NonNull,
+    /// What is returned is the length of an output that has room for it.
+    Fits,
 }
 
 /// Schema and CType together.
@@ -79,11 +82,25 @@ pub(in crate::opendyn) struct Form {
     pub(in crate::opendyn) indirect: bool,
     pub(in crate::opendyn) handle: Option<String>,
     pub(in crate::opendyn) closes: bool,
+    /// A function of ours that the library calls to hand over rows.
+    pub(in crate::opendyn) collects_rows: bool,
     /// Fixed and hidden; `null` is NULL.
     pub(in crate::opendyn) constant: Option<Value>,
     pub(in crate::opendyn) default: Option<Value>,
     pub(in crate::opendyn) minimum: Option<Number>,
     pub(in crate::opendyn) maximum: Option<Number>,
+    /// Values that may be given by name.
+    pub(in crate::opendyn) names: Option<Arc<ValueNames>>,
+    /// Whether `null` may be given for a pointer that must be given.
+    pub(in crate::opendyn) nullable: bool,
+}
+
+/// Names for whole numbers.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::opendyn) struct ValueNames {
+    pub(in crate::opendyn) values: Vec<(String, i64)>,
+    /// Whether several may be given at once, as bits of one number.
+    pub(in crate::opendyn) flags: bool,
 }
 
 /// The JSON side of a form.

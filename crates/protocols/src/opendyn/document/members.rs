@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 use toolmux_core::arguments::kind_of;
+use toolmux_core::nearest::nearest;
 
 use crate::documents::fault::{Faults, Path, Weight};
 
@@ -19,6 +20,19 @@ impl<'v, 'p> Members<'v, 'p> {
             faults.fatal(at, format!("must be an object, not {}", kind_of(value)), "write `{…}`");
         }
         map.map(|map| Members { map, at })
+    }
+
+    /// Refuses a member that is likely a known one misspelt: read as something else, `isin` would turn an output into an
+    /// input. Other members are extensions of somebody else.
+    pub(super) fn check_known(&self, known: &[&str], faults: &mut Faults) {
+        let is_foreign = |name: &&String| !known.contains(&name.as_str()) && !name.starts_with("x-");
+        for name in self.map.keys().filter(is_foreign) {
+            let same = known.iter().copied().find(|known| known.eq_ignore_ascii_case(name));
+            if let Some(meant) = same.or_else(|| nearest(name, known.iter().copied())) {
+                let what = format!("there is no member `{name}` here");
+                faults.fatal(&self.at.member(name), what, format!("did you mean `{meant}`?"));
+            }
+        }
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&'v Value> {
@@ -67,4 +81,54 @@ impl<'v, 'p> Members<'v, 'p> {
         }
         value.as_u64()
     }
+}
+
+/// The members that each object of a document may have, extensions of this reader included.
+pub(super) mod known {
+    pub(in crate::opendyn::document) const DOCUMENT: &[&str] =
+        &["opendyn", "info", "functions", "schemas", "code", "undecided"];
+    pub(in crate::opendyn::document) const INFO: &[&str] =
+        &["title", "description", "version", "callingConvention"];
+    pub(in crate::opendyn::document) const FUNCTION: &[&str] = &[
+        "name",
+        "description",
+        "parameters",
+        "return",
+        "symbol",
+        "fixedParameters",
+        "errno",
+        "timeoutMs",
+        "review",
+    ];
+    pub(in crate::opendyn::document) const PARAMETER: &[&str] =
+        &["name", "description", "schema", "isIn", "isOut", "required", "guess"];
+    pub(in crate::opendyn::document) const RETURN: &[&str] =
+        &["name", "description", "schema", "success", "guess"];
+    pub(in crate::opendyn::document) const SCHEMA: &[&str] = &[
+        "type",
+        "description",
+        "cType",
+        "const",
+        "default",
+        "minimum",
+        "maximum",
+        "names",
+        "flags",
+        "nullable",
+        "$ref",
+    ];
+    pub(in crate::opendyn::document) const C_TYPE: &[&str] = &[
+        "type",
+        "isPointer",
+        "isIn",
+        "size",
+        "lengthOf",
+        "lengthFrom",
+        "encoding",
+        "free",
+        "indirect",
+        "handle",
+        "closes",
+        "callback",
+    ];
 }

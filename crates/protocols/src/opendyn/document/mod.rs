@@ -7,6 +7,6 @@ mod read_form;
 
 pub(super) use self::content::{
     C_TYPES, Document, Encoding, Flow, Form, Function, Kind, LengthFrom, Parameter, Return, Size, Success,
-    c_word,
+    ValueNames, c_word,
 };
-pub(super) use self::read::Reader;
+pub(super) use self::read::{MOST_FUNCTIONS, Reader};

@@ -8,14 +8,14 @@ use serde_json::{Map, Value};
 use toolmux_core::arguments::kind_of;
 
 use super::content::{Document, Flow, Form, Function, Parameter, Return, Success};
-use super::members::Members;
+use super::members::{Members, known};
 use crate::documents::fault::{Faults, Path, Weight};
 use crate::documents::function_list::{FunctionReader, read_functions};
 
 /// The longest name of a function.
 const NAME_LENGTH: usize = 64;
 /// The most functions of one document.
-const MOST_FUNCTIONS: usize = 1024;
+pub(in crate::opendyn) const MOST_FUNCTIONS: usize = 1024;
 /// The longest a function may be given.
 const MOST_TIMEOUT: Duration = Duration::from_mins(5);
 
@@ -38,13 +38,25 @@ impl<'v> Reader<'v> {
     /// The document, when there is enough of one.
     pub(in crate::opendyn) fn document(&mut self, value: &'v Value) -> Option<Document> {
         let members = Members::of(value, &Path::Root, &mut self.faults)?;
-        members.needed("opendyn", Weight::Tolerable, &mut self.faults);
+        members.check_known(known::DOCUMENT, &mut self.faults);
+        self.specification(&members);
         let version = self.info(&members);
         let codes = self.codes(&members);
         let (functions, unreadable) = self.functions(&members)?;
         Some(Document { version, functions, unreadable, codes })
     }
 
+    /// The version of the specification: a later one may mean something else by the same words.
+    fn specification(&mut self, members: &Members<'v, '_>) {
+        let Some(version) = members.needed("opendyn", Weight::Tolerable, &mut self.faults) else { return };
+        if version.split('.').next() != Some("1") {
+            let what =
+                format!("the document is written for OpenDyn `{version}`, and this program reads 1.0.0");
+            self.faults.tolerable(&members.at.member("opendyn"), what, "write `1.0.0`");
+        }
+    }
+
+    /// The version of the document.
     fn info(&mut self, members: &Members<'v, '_>) -> String {
         let at = members.at.member("info");
         let first = || "1.0.0".to_owned();
@@ -54,6 +66,7 @@ impl<'v> Reader<'v> {
             return first();
         };
         let Some(info) = Members::of(value, &at, &mut self.faults) else { return first() };
+        info.check_known(known::INFO, &mut self.faults);
         info.needed("title", Weight::Tolerable, &mut self.faults);
         let convention = info.needed("callingConvention", Weight::Tolerable, &mut self.faults);
         let at = at.member("callingConvention");
@@ -70,6 +83,7 @@ impl<'v> Reader<'v> {
                 "write `cdecl`",
             ),
         }
+        info.text("description", &mut self.faults);
         info.needed("version", Weight::Tolerable, &mut self.faults).unwrap_or_else(first)
     }
 
@@ -91,6 +105,9 @@ impl<'v> Reader<'v> {
             return None;
         };
         let items = self.items(value, &at)?;
+        if items.is_empty() {
+            self.faults.warning(&at, "the document has no function", "describe at least one");
+        }
         if items.len() > MOST_FUNCTIONS {
             let what = format!("there are {} functions, more than {MOST_FUNCTIONS}", items.len());
             self.faults.fatal(&at, what, "split it into several documents");
@@ -101,6 +118,7 @@ impl<'v> Reader<'v> {
 
     fn function(&mut self, value: &'v Value, at: &Path<'_>, index: usize) -> Option<Function> {
         let members = Members::of(value, at, &mut self.faults)?;
+        members.check_known(known::FUNCTION, &mut self.faults);
         let name = members.needed("name", Weight::Fatal, &mut self.faults);
         if let Some(name) = &name {
             self.function_name(name, &at.member("name"));
@@ -168,6 +186,7 @@ impl<'v> Reader<'v> {
 
     fn parameter(&mut self, value: &'v Value, at: &Path<'_>) -> Option<Parameter> {
         let members = Members::of(value, at, &mut self.faults)?;
+        members.check_known(known::PARAMETER, &mut self.faults);
         let name = members.needed("name", Weight::Fatal, &mut self.faults);
         let form = self.form(&members);
         let flow = self.flow(&members);
@@ -202,6 +221,7 @@ impl<'v> Reader<'v> {
 
     fn returns(&mut self, value: &'v Value, at: &Path<'_>) -> Result<Return, ()> {
         let members = Members::of(value, at, &mut self.faults).ok_or(())?;
+        members.check_known(known::RETURN, &mut self.faults);
         let name = members.needed("name", Weight::Tolerable, &mut self.faults);
         let form: Option<Form> = self.form(&members);
         Ok(Return {
@@ -217,7 +237,7 @@ impl<'v> Reader<'v> {
         let success = Success::read(&text);
         if success.is_none() {
             let what = format!("`{text}` does not say which values mean success");
-            let remedy = "write one of `==0`, `!=0`, `>0`, `>=0`, `nonnull`, with any number";
+            let remedy = "write one of `==0`, `!=0`, `>0`, `>=0`, `nonnull`, `fits`, with any number";
             self.faults.fatal(&members.at.member("success"), what, remedy);
         }
         success
@@ -251,8 +271,10 @@ impl<'v> FunctionReader<'v> for Reader<'v> {
 impl Success {
     fn read(text: &str) -> Option<Self> {
         let text = text.trim();
-        if text == "nonnull" {
-            return Some(Success::NonNull);
+        match text {
+            "nonnull" => return Some(Success::NonNull),
+            "fits" => return Some(Success::Fits),
+            _ => {}
         }
         let number = |sign: &str| text.strip_prefix(sign)?.trim().parse::<i128>().ok();
         number("==")

@@ -1,10 +1,12 @@
 //! The schema and the C type of a parameter or a return, through one `$ref` where there is one.
 
+use std::sync::Arc;
+
 use serde_json::{Number, Value};
 use toolmux_dylib_host::scalar::Scalar;
 
-use super::content::{C_TYPES, Encoding, Form, Kind, LengthFrom, Size};
-use super::members::Members;
+use super::content::{C_TYPES, Encoding, Form, Kind, LengthFrom, Size, ValueNames};
+use super::members::{Members, known};
 use super::read::Reader;
 use crate::documents::fault::{Path, Weight};
 
@@ -48,6 +50,7 @@ impl<'v> Reader<'v> {
 
     fn schema(&mut self, value: &'v Value, at: &Path<'_>) -> Option<Form> {
         let members = Members::of(value, at, &mut self.faults)?;
+        members.check_known(known::SCHEMA, &mut self.faults);
         let kind = self.kind(&members);
         let c_at = at.member("cType");
         let Some(c_value) = members.get("cType") else {
@@ -56,6 +59,7 @@ impl<'v> Reader<'v> {
             return None;
         };
         let c = Members::of(c_value, &c_at, &mut self.faults)?;
+        c.check_known(known::C_TYPE, &mut self.faults);
         let scalar = self.c_type(&c);
         Some(Form {
             kind: kind?,
@@ -70,10 +74,13 @@ impl<'v> Reader<'v> {
             indirect: c.switch("indirect", &mut self.faults).unwrap_or(false),
             handle: self.handle(&c),
             closes: c.switch("closes", &mut self.faults).unwrap_or(false),
+            collects_rows: self.callback(&c),
             constant: members.map.get("const").cloned(),
             default: members.map.get("default").cloned(),
             minimum: self.bound(&members, "minimum"),
             maximum: self.bound(&members, "maximum"),
+            names: self.names(&members),
+            nullable: members.switch("nullable", &mut self.faults).unwrap_or(false),
         })
     }
 
@@ -119,6 +126,18 @@ impl<'v> Reader<'v> {
         }
     }
 
+    fn callback(&mut self, c: &Members<'v, '_>) -> bool {
+        match c.text("callback", &mut self.faults).as_deref() {
+            None => false,
+            Some("rows") => true,
+            Some(other) => {
+                let what = format!("there is no callback `{other}`");
+                self.faults.fatal(&c.at.member("callback"), what, "write `rows`");
+                false
+            }
+        }
+    }
+
     /// The tag goes before a `#` in what a model sees.
     fn handle(&mut self, c: &Members<'v, '_>) -> Option<String> {
         let tag = c.text("handle", &mut self.faults)?;
@@ -147,6 +166,23 @@ impl<'v> Reader<'v> {
             self.faults.fatal(&at, "`size` is not a number of elements", remedy);
         }
         size
+    }
+
+    fn names(&mut self, members: &Members<'v, '_>) -> Option<Arc<ValueNames>> {
+        let at = members.at.member("names");
+        let names = Members::of(members.get("names")?, &at, &mut self.faults)?;
+        let mut values = Vec::new();
+        for (name, value) in names.map {
+            match value.as_i64() {
+                Some(value) => values.push((name.clone(), value)),
+                None => {
+                    let what = format!("`{name}` must stand for a whole number, not {value}");
+                    self.faults.fatal(&at.member(name), what, "write a number such as `16`");
+                }
+            }
+        }
+        let flags = members.switch("flags", &mut self.faults).unwrap_or(false);
+        Some(Arc::new(ValueNames { values, flags }))
     }
 
     fn bound(&mut self, members: &Members<'v, '_>, name: &str) -> Option<Number> {

@@ -1,127 +1,112 @@
-//! What can be made of a declaration: a description that works, a question for a person, or nothing.
+//! What can be made of the declarations of a header: descriptions that work, questions for a person, or nothing.
 
-use std::path::Path;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 
+use super::allocate::allocations;
+use super::buffers::Paired;
 use super::c_type::CType;
+use super::facts::{Facts, object_of};
+use super::guess::review;
+use super::pairing::{LengthBy, Pair, pairs};
 use super::preprocess::{HeaderError, Preprocessed, preprocess};
-use super::syntax::{Declaration, Declared, declarations};
-use crate::opendyn::document::{C_TYPES, Kind};
+use super::request::{HeaderRequest, Selection};
+use super::syntax::{Declaration, read_header};
+use super::words::ending;
 
-/// Parts of names that mean the end of an object.
-const ENDINGS: [&str; 7] = ["close", "free", "destroy", "delete", "finalize", "release", "cleanup"];
-/// Names of parameters that hold a length.
-const LENGTHS: [&str; 12] =
-    ["len", "length", "size", "n", "count", "num", "bytes", "nbyte", "nbytes", "amt", "sz", "sourcelen"];
-/// The longest description taken from a comment.
-const MOST_COMMENT: usize = 400;
-
-/// Which comment describes a function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Comments {
-    /// The one in front of it.
-    Before,
-    /// The one behind it, as in zlib.
-    After,
-}
+/// The longest name of a function in a document.
+const MOST_NAME: usize = 64;
 
 /// What came of a header.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Described {
     /// Functions that can be called, as they stand in a document.
     pub ready: Vec<Value>,
-    /// Functions for which a person must decide something, with the question.
-    pub undecided: Vec<(String, String)>,
+    /// Functions for which a person must decide something: descriptions with `question` where it is open.
+    pub undecided: Vec<Value>,
     /// Functions that cannot be called, with the reason.
     pub impossible: Vec<(String, String)>,
 }
 
-/// Why a declaration is no description.
-enum Not {
-    Decided(String),
-    Possible(String),
-}
-
-/// Describes the functions of a header whose names `wanted` accepts. Dropping the future ends it.
-pub async fn describe(
-    header: &Path,
-    comments: Comments,
-    wanted: &(dyn Fn(&str) -> bool + Sync),
-) -> Result<Described, HeaderError> {
-    classified(&preprocess(header).await?, comments, wanted)
+/// Describes the functions of headers. Dropping the future ends it.
+pub async fn describe(request: &HeaderRequest) -> Result<Described, HeaderError> {
+    classified(&preprocess(request).await?, request)
 }
 
 /// The same from what the preprocessor wrote.
 pub(super) fn classified(
     preprocessed: &Preprocessed,
-    comments: Comments,
-    wanted: &dyn Fn(&str) -> bool,
+    request: &HeaderRequest,
 ) -> Result<Described, HeaderError> {
-    let mut described = Described { ready: Vec::new(), undecided: Vec::new(), impossible: Vec::new() };
-    let mut names = std::collections::HashSet::new();
-    for declaration in declarations(preprocessed)? {
-        if !wanted(&declaration.name) || !names.insert(declaration.name.clone()) {
+    let header = read_header(preprocessed, request.comments)?;
+    let facts = Facts::new(&header);
+    let mut described = Described::default();
+    let mut names = HashSet::new();
+    for declaration in &header.declarations {
+        let name = declaration.name.as_str();
+        if !request.selection.wants(name) || !names.insert(name) {
             continue;
         }
-        match function(&declaration, comments) {
+        match described_function(&facts, declaration, &request.selection) {
+            Ok(function) if has_question(&function) => described.undecided.push(function),
             Ok(function) => described.ready.push(function),
-            Err(Not::Decided(question)) => described.undecided.push((declaration.name, question)),
-            Err(Not::Possible(reason)) => described.impossible.push((declaration.name, reason)),
+            Err(reason) => described.impossible.push((name.to_owned(), reason)),
         }
     }
+    let allocations = allocations(&facts, &described.ready);
+    described.ready.extend(allocations);
     Ok(described)
 }
 
-fn function(declaration: &Declaration, comments: Comments) -> Result<Value, Not> {
+/// Whether something in a description is open.
+pub(in crate::opendyn) fn has_question(function: &Value) -> bool {
+    let mut parameters = function["parameters"].as_array().into_iter().flatten();
+    parameters.any(|parameter| parameter.get("question").is_some())
+        || function["return"].get("question").is_some()
+}
+
+fn described_function(
+    facts: &Facts<'_>,
+    declaration: &Declaration,
+    selection: &Selection,
+) -> Result<Value, String> {
+    if let Some(why) = selection.danger(&declaration.name) {
+        return Err(format!("{why}; `--only {}` takes it in", declaration.name));
+    }
     if declaration.variadic {
-        return Err(Not::Possible("it takes any number of arguments".to_owned()));
+        return Err("it takes any number of arguments".to_owned());
     }
-    let mut review = Vec::new();
-    // What is impossible outweighs what is undecided.
-    let mut all = declaration.parameters.iter().map(|parameter| &parameter.c).chain([&declaration.returns]);
-    if let Some(reason) = all.find_map(never) {
-        return Err(Not::Possible(reason));
-    }
-    let returns = returned(declaration, &mut review)?;
-    let mut parameters = Vec::new();
-    let mut index = 0;
-    while let Some(declared) = declaration.parameters.get(index) {
-        let length = declaration.parameters.get(index + 1).filter(|next| is_length(next));
-        let name = name_of(declared, index);
-        if let (Some(form), Some(length)) = (bytes(&declared.c), length) {
-            let length_name = name_of(length, index + 1);
-            review.push(format!("`{length_name}` is taken for the length of `{name}`"));
-            parameters.push(json!({ "name": name, "schema": form, "isIn": true, "required": true }));
-            let CType::Scalar(c) = length.c else { unreachable!("a length is an integer") };
-            let c = json!({ "type": c, "isPointer": false, "lengthOf": name });
-            let schema = json!({ "type": "integer", "cType": c });
-            parameters.push(json!({ "name": length_name, "schema": schema, "isIn": true, "required": true }));
-            index += 2;
-            continue;
-        }
-        parameters.push(parameter(declaration, &name, &declared.c, &mut review)?);
-        index += 1;
-    }
-    Ok(assemble(declaration, comments, parameters, returns, review))
+    let function = Function::new(facts, declaration);
+    let returns = function.returned()?;
+    let parameters: Vec<Value> =
+        (0..declaration.parameters.len()).map(|index| function.parameter(index)).collect::<Result<_, _>>()?;
+    Ok(assemble(declaration, selection, parameters, returns))
 }
 
 fn assemble(
     declaration: &Declaration,
-    comments: Comments,
+    selection: &Selection,
     parameters: Vec<Value>,
     returns: Option<Value>,
-    review: Vec<String>,
 ) -> Value {
-    let comment = match comments {
-        Comments::Before => &declaration.before,
-        Comments::After => &declaration.after,
-    };
-    let text = comment.as_deref().unwrap_or(&declaration.name);
-    let description: String = text.chars().take(MOST_COMMENT).collect();
+    let shown = short(selection.shown(&declaration.name));
+    let text = declaration.documentation.text.as_str();
+    let parts: Vec<&Value> = parameters.iter().chain(&returns).collect();
+    let review = review(&parts);
     let mut members = Map::new();
-    members.insert("name".into(), declaration.name.as_str().into());
+    if shown != declaration.name {
+        members.insert("symbol".into(), declaration.name.as_str().into());
+    }
+    members.insert("name".into(), shown.into());
+    let declared = declaration.text.trim_start_matches("extern ").trim_end_matches(';').trim_end();
+    let description = if text.is_empty() { declared } else { text };
     members.insert("description".into(), description.into());
+    let asks = parts.iter().any(|part| part.get("question").is_some());
+    if asks {
+        members.insert("declaration".into(), declaration.text.as_str().into());
+    }
     members.insert("parameters".into(), parameters.into());
     members.extend(returns.map(|returns| ("return".to_owned(), returns)));
     if !review.is_empty() {
@@ -130,170 +115,115 @@ fn assemble(
     Value::Object(members)
 }
 
-fn name_of(declared: &Declared, index: usize) -> String {
-    declared.name.clone().unwrap_or_else(|| format!("arg{index}"))
+/// A name that a document may have: one that is too long is cut, with some letters that make it its own.
+fn short(name: &str) -> String {
+    if name.len() <= MOST_NAME {
+        return name.to_owned();
+    }
+    let digest = Sha256::digest(name.as_bytes());
+    let mark: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let front: String = name.chars().take(MOST_NAME - mark.len() - 1).collect();
+    format!("{front}_{mark}")
 }
 
-/// Types that no description helps with.
-fn never(c: &CType) -> Option<String> {
-    match c {
-        CType::Opaque(name) => Some(format!("it passes the structure `{name}` by value")),
-        CType::Function => Some("it takes or gives a function".to_owned()),
-        CType::Other(what) => Some(format!("it uses {what}")),
-        CType::Pointer { to, .. } => match &**to {
-            CType::Function => Some("it takes or gives a function".to_owned()),
-            CType::Other(what) => Some(format!("it uses {what}")),
-            CType::Pointer { to, .. } if matches!(**to, CType::Function | CType::Other(_)) => {
-                Some("it takes or gives a function".to_owned())
-            }
-            CType::Void | CType::Scalar(_) | CType::Pointer { .. } | CType::Opaque(_) | CType::Array(_) => {
-                None
-            }
-        },
-        CType::Void | CType::Scalar(_) | CType::Array(_) => None,
+/// One declaration with what is known around it.
+pub(super) struct Function<'a> {
+    pub(super) facts: &'a Facts<'a>,
+    pub(super) declaration: &'a Declaration,
+    /// What callers call each parameter.
+    pub(super) names: Vec<String>,
+    pub(super) pairs: Vec<Option<Pair>>,
+}
+
+impl<'a> Function<'a> {
+    fn new(facts: &'a Facts<'a>, declaration: &'a Declaration) -> Self {
+        let pairs = pairs(&declaration.parameters, &facts.header.types);
+        Function { facts, declaration, names: names(declaration), pairs }
+    }
+
+    /// What the comment says about the direction of a parameter.
+    pub(super) fn direction(&self, name: &str) -> Option<&str> {
+        let direction = self.declaration.documentation.parameter(name)?.direction.as_deref()?;
+        Some(match direction.replace(' ', "").as_str() {
+            "in" => "in",
+            "out" => "out",
+            _ => "in,out",
+        })
+    }
+
+    /// The buffer whose length a parameter holds.
+    pub(super) fn measured_by(&self, length: usize) -> Option<(usize, &Pair)> {
+        self.pairs.iter().enumerate().find_map(|(buffer, pair)| {
+            pair.as_ref().filter(|pair| pair.length == length).map(|pair| (buffer, pair))
+        })
+    }
+
+    /// A buffer of numbers or bytes with its length; nothing for pointers to pointers.
+    pub(super) fn paired<'p>(&'p self, index: usize, pair: &'p Pair) -> Option<Paired<'p>> {
+        let CType::Pointer { to, constant } = &self.declaration.parameters[index].c else { return None };
+        let element = match &**to {
+            CType::Array(element, None) => element,
+            CType::Pointer { .. } => return None,
+            other => other,
+        };
+        Some(Paired { index, pair, element, constant: *constant })
+    }
+
+    /// The number that a parameter is or leads to.
+    pub(super) fn pointed_number(&self, index: usize) -> Option<&'static str> {
+        let types = &self.facts.header.types;
+        match &self.declaration.parameters[index].c {
+            CType::Pointer { to, .. } => types.number(to),
+            other => types.number(other),
+        }
+    }
+
+    /// Another array that is read, whose count goes for this one too.
+    pub(super) fn counted_like(&self, index: usize) -> Option<&str> {
+        let own = self.pointed_element(index)?;
+        let same = |other: usize| {
+            let is_counted = self.pairs[other].as_ref().is_some_and(|pair| pair.by == LengthBy::Value);
+            let is_read =
+                matches!(self.declaration.parameters[other].c, CType::Pointer { constant: true, .. });
+            other != index && is_counted && is_read && self.pointed_element(other) == Some(own)
+        };
+        (0..self.names.len()).find(|other| same(*other)).map(|other| self.names[other].as_str())
+    }
+
+    fn pointed_element(&self, index: usize) -> Option<&CType> {
+        let CType::Pointer { to, .. } = &self.declaration.parameters[index].c else { return None };
+        match &**to {
+            CType::Array(element, None) => Some(element),
+            CType::Scalar("char" | "unsigned char") | CType::Void => None,
+            scalar @ CType::Scalar(_) => Some(scalar),
+            _ => None,
+        }
+    }
+
+    /// Whether the function ends some object.
+    pub(super) fn is_ending(&self) -> bool {
+        let parameters = self.declaration.parameters.iter();
+        let kinds = parameters.filter_map(|one| match &one.c {
+            CType::Pointer { to, .. } => object_of(to).or_else(|| object_of(&one.c)),
+            _ => None,
+        });
+        kinds.into_iter().chain([""]).any(|kind| ending(&self.declaration.name, kind).is_some())
     }
 }
 
-fn kind_of(c: &str) -> &'static str {
-    let kind = match C_TYPES.iter().find(|(word, _)| *word == c).and_then(|(_, scalar)| *scalar) {
-        Some(scalar) => match scalar.class() {
-            toolmux_dylib_host::scalar::Class::Bool => Kind::Boolean,
-            toolmux_dylib_host::scalar::Class::Float => Kind::Number,
-            toolmux_dylib_host::scalar::Class::Signed | toolmux_dylib_host::scalar::Class::Unsigned => {
-                Kind::Integer
-            }
-        },
-        None => Kind::String,
-    };
-    kind.word()
-}
-
-fn plain(c: &str, pointer: bool) -> Value {
-    json!({ "type": kind_of(c), "cType": { "type": c, "isPointer": pointer } })
-}
-
-fn text() -> Value {
-    json!({ "type": "string", "cType": { "type": "char", "isPointer": true } })
-}
-
-fn handle(tag: &str, ends: bool) -> Value {
-    let mut c = json!({ "type": "void", "isPointer": true, "handle": tag });
-    if ends {
-        c["closes"] = true.into();
+/// A name for every parameter: its own, or one after its type.
+fn names(declaration: &Declaration) -> Vec<String> {
+    let mut taken: HashMap<String, usize> = HashMap::new();
+    let own: HashSet<&str> = declaration.parameters.iter().filter_map(|one| one.name.as_deref()).collect();
+    let mut names = Vec::new();
+    for (index, declared) in declaration.parameters.iter().enumerate() {
+        let base = declared.name.clone().unwrap_or_else(|| match object_of(&declared.c) {
+            Some(kind) if !own.contains(kind) => kind.to_owned(),
+            _ => format!("arg{index}"),
+        });
+        let times = taken.entry(base.clone()).or_default();
+        *times += 1;
+        names.push(if *times == 1 { base } else { format!("{base}{times}") });
     }
-    json!({ "type": "string", "cType": c })
-}
-
-fn is_length(declared: &Declared) -> bool {
-    let integer = matches!(declared.c, CType::Scalar(c) if kind_of(c) == "integer");
-    let name = declared.name.as_deref().unwrap_or_default().to_ascii_lowercase();
-    integer && LENGTHS.iter().any(|known| name == *known || (known.len() > 2 && name.ends_with(known)))
-}
-
-/// Input that needs a length beside it.
-fn bytes(c: &CType) -> Option<Value> {
-    match c {
-        CType::Pointer { to, constant: true } => match &**to {
-            CType::Void => Some(json!({ "type": "string", "cType": { "type": "void", "isPointer": true } })),
-            CType::Scalar("unsigned char") => {
-                Some(json!({ "type": "string", "cType": { "type": "unsigned char", "isPointer": true } }))
-            }
-            CType::Scalar(c) if *c != "char" => {
-                Some(json!({ "type": "array", "cType": { "type": c, "isPointer": true } }))
-            }
-            CType::Scalar(_)
-            | CType::Pointer { .. }
-            | CType::Opaque(_)
-            | CType::Function
-            | CType::Array(_)
-            | CType::Other(_) => None,
-        },
-        CType::Pointer { constant: false, .. }
-        | CType::Void
-        | CType::Scalar(_)
-        | CType::Opaque(_)
-        | CType::Function
-        | CType::Array(_)
-        | CType::Other(_) => None,
-    }
-}
-
-fn parameter(
-    declaration: &Declaration,
-    name: &str,
-    c: &CType,
-    review: &mut Vec<String>,
-) -> Result<Value, Not> {
-    let given = |schema: Value, taken: bool| json!({ "name": name, "schema": schema, "isIn": taken, "required": true });
-    let ask = |what: &str| Err(Not::Decided(format!("`{name}` {what}")));
-    let (to, constant) = match c {
-        CType::Scalar(c) => return Ok(given(plain(c, false), true)),
-        CType::Pointer { to, constant } => (&**to, *constant),
-        CType::Void | CType::Opaque(_) | CType::Function | CType::Array(_) | CType::Other(_) => {
-            return ask("has a type that cannot be read");
-        }
-    };
-    match to {
-        CType::Scalar("char") if constant => Ok(given(text(), true)),
-        CType::Scalar("char") => ask("may be an output: how large, or is it changed?"),
-        CType::Scalar("unsigned char") => ask("points to bytes: how many, and which way?"),
-        CType::Scalar(_) if constant => ask("points to elements: how many?"),
-        CType::Scalar(c) => {
-            review.push(format!("`{name}` is taken for an output of one `{c}`"));
-            Ok(given(plain(c, true), false))
-        }
-        CType::Opaque(tag) => {
-            let lower = declaration.name.to_ascii_lowercase();
-            let ends = ENDINGS.iter().any(|ending| lower.contains(ending));
-            if ends {
-                review.push(format!("`{}` is taken to end the `{tag}`", declaration.name));
-            }
-            Ok(given(handle(tag, ends), true))
-        }
-        CType::Pointer { to, .. } => match &**to {
-            CType::Opaque(tag) => {
-                review.push(format!("`{name}` is taken for an output of a new `{tag}`"));
-                Ok(given(handle(tag, false), false))
-            }
-            CType::Scalar("char") => ask("may be a text that the library makes: who frees it?"),
-            CType::Void
-            | CType::Scalar(_)
-            | CType::Pointer { .. }
-            | CType::Function
-            | CType::Array(_)
-            | CType::Other(_) => ask("is a pointer to a pointer: what does it lead to?"),
-        },
-        CType::Void => ask("points to anything: bytes, or an object?"),
-        CType::Array(_) => ask("is an array: how many elements, and which way?"),
-        CType::Function | CType::Other(_) => ask("has a type that cannot be read"),
-    }
-}
-
-fn returned(declaration: &Declaration, review: &mut Vec<String>) -> Result<Option<Value>, Not> {
-    let schema = match &declaration.returns {
-        CType::Void => return Ok(None),
-        CType::Scalar(c) => plain(c, false),
-        CType::Pointer { to, constant } => match &**to {
-            CType::Scalar("char") if *constant => text(),
-            CType::Scalar("char") => return Err(Not::Decided("it returns a text: who frees it?".to_owned())),
-            CType::Opaque(tag) => {
-                review.push(format!("what it returns is taken for a `{tag}` that stays open"));
-                handle(tag, false)
-            }
-            CType::Void
-            | CType::Scalar(_)
-            | CType::Pointer { .. }
-            | CType::Function
-            | CType::Array(_)
-            | CType::Other(_) => {
-                return Err(Not::Decided(
-                    "it returns a pointer: to what, how many, who frees it?".to_owned(),
-                ));
-            }
-        },
-        CType::Opaque(_) | CType::Function | CType::Array(_) | CType::Other(_) => {
-            return Err(Not::Possible("what it returns cannot be passed".to_owned()));
-        }
-    };
-    Ok(Some(json!({ "name": "result", "schema": schema })))
+    names
 }

@@ -1,54 +1,129 @@
-//! The functions that a header declares, with their types behind all typedefs and the comments beside them.
+//! The functions that headers declare, with their types behind all typedefs and the comments beside them.
 
 use tree_sitter::{Node, Parser};
 
-use super::c_type::{CType, Typedefs};
+use super::c_type::{CType, Types};
+use super::comment::{Documentation, bare_text};
+use super::constants::Constants;
 use super::preprocess::{HeaderError, Preprocessed};
+use super::request::Comments;
 
 /// A function as it is declared.
 #[derive(Debug)]
 pub(super) struct Declaration {
     pub(super) name: String,
+    /// As it is written, in one line.
+    pub(super) text: String,
     pub(super) returns: CType,
     pub(super) parameters: Vec<Declared>,
     pub(super) variadic: bool,
-    pub(super) before: Option<String>,
-    pub(super) after: Option<String>,
+    pub(super) documentation: Documentation,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Declared {
     pub(super) name: Option<String>,
     pub(super) c: CType,
 }
 
-/// Reads every function that the header itself declares.
-pub(super) fn declarations(preprocessed: &Preprocessed) -> Result<Vec<Declaration>, HeaderError> {
+/// Everything that was read.
+pub(super) struct Header {
+    pub(super) declarations: Vec<Declaration>,
+    pub(super) types: Types,
+    pub(super) constants: Constants,
+}
+
+/// Reads every function that the library's own lines declare.
+pub(super) fn read_header(preprocessed: &Preprocessed, comments: Comments) -> Result<Header, HeaderError> {
     let mut parser = Parser::new();
     parser.set_language(&tree_sitter_c::LANGUAGE.into()).map_err(|_| HeaderError::Grammar)?;
     let tree = parser.parse(&preprocessed.text, None).ok_or(HeaderError::Grammar)?;
     let mut reading = Reading {
-        text: &preprocessed.text,
-        own: &preprocessed.own,
-        typedefs: Typedefs::default(),
+        preprocessed,
+        types: Types::default(),
+        constants: Constants::of_macros(&preprocessed.macros),
         found: Vec::new(),
+        anonymous: 0,
     };
     reading.walk(tree.root_node());
-    Ok(reading.found)
+    let comments = match comments {
+        Comments::Auto => usual_place(&reading.found),
+        Comments::Before | Comments::After => comments,
+    };
+    let declarations = documented(reading.found, comments);
+    Ok(Header { declarations, types: reading.types, constants: reading.constants })
 }
 
-struct Reading<'a> {
-    text: &'a str,
-    own: &'a [bool],
-    typedefs: Typedefs,
-    found: Vec<Declaration>,
+/// A declaration with the comments around it.
+struct Found {
+    declaration: Declaration,
+    before: Option<String>,
+    /// Whether a line without text is between it and the comment before.
+    is_apart: bool,
+    after: Option<String>,
+    /// Whether the comment behind it is on the same line.
+    is_beside: bool,
+    /// Whether the comment behind it begins on the next line.
+    is_followed: bool,
+    /// Whether it follows the declaration before it without a line between.
+    is_joined: bool,
+}
+
+/// Where most comments of a header are.
+fn usual_place(found: &[Found]) -> Comments {
+    let before = found.iter().filter(|one| one.before.is_some() && !one.is_apart).count();
+    let after = found.iter().filter(|one| one.is_followed && one.is_apart).count();
+    if after > before { Comments::After } else { Comments::Before }
+}
+
+/// Gives each declaration its comment. Declarations without a line between them share one.
+fn documented(found: Vec<Found>, comments: Comments) -> Vec<Declaration> {
+    let mut last = Documentation::default();
+    let mut declarations = Vec::with_capacity(found.len());
+    for one in found {
+        let beside = one.after.as_ref().filter(|_| one.is_beside);
+        let own = match comments {
+            Comments::After => one.after.as_ref().filter(|_| one.is_beside || one.is_followed),
+            Comments::Before | Comments::Auto => beside.or(one.before.as_ref()),
+        };
+        let read = own.and_then(|text| Documentation::read(text));
+        last = match read {
+            Some(read) => read,
+            None if one.is_joined && comments != Comments::After => last,
+            None => Documentation::default(),
+        };
+        declarations.push(Declaration { documentation: last.clone(), ..one.declaration });
+    }
+    declarations
+}
+
+pub(super) struct Reading<'a> {
+    preprocessed: &'a Preprocessed,
+    pub(super) types: Types,
+    pub(super) constants: Constants,
+    found: Vec<Found>,
+    pub(super) anonymous: usize,
 }
 
 /// A declared name and its type.
-struct Named {
-    name: Option<String>,
-    c: CType,
+pub(super) struct Named {
+    pub(super) name: Option<String>,
+    pub(super) c: CType,
     parameters: Option<(Vec<Declared>, bool)>,
+}
+
+impl Named {
+    fn plain(name: Option<String>, c: CType) -> Self {
+        Named { name, c, parameters: None }
+    }
+
+    /// The type of it: that of a function where it is one.
+    pub(super) fn into_type(self) -> CType {
+        match self.parameters {
+            Some((parameters, _)) => CType::Function(parameters.into_iter().map(|one| one.c).collect()),
+            None => self.c,
+        }
+    }
 }
 
 impl<'a> Reading<'a> {
@@ -59,6 +134,7 @@ impl<'a> Reading<'a> {
             match node.kind() {
                 "type_definition" => self.type_definition(*node),
                 "declaration" => self.declaration(*node, &children, index),
+                "struct_specifier" | "union_specifier" | "enum_specifier" => drop(self.specifier(*node)),
                 // What the grammar stumbled over may still hold good declarations.
                 "ERROR" | "linkage_specification" | "declaration_list" => self.walk(*node),
                 _ => {}
@@ -71,53 +147,56 @@ impl<'a> Reading<'a> {
         let mut cursor = node.walk();
         let declarators: Vec<Node<'a>> = node.children_by_field_name("declarator", &mut cursor).collect();
         for declarator in declarators {
-            let named = self.declarator(declarator, base.clone(), self.is_constant(node));
-            if let Some(name) = named.name {
-                // The name that people write is the one without `struct`.
-                let c = match (named.c, named.parameters) {
-                    (_, Some(_)) => CType::Function,
-                    (CType::Opaque(_), None) => CType::Opaque(name.clone()),
-                    (c, None) => c,
-                };
-                self.typedefs.0.insert(name, c);
+            let mut named = self.declarator(declarator, base.clone(), self.is_constant(node));
+            if let Some(name) = named.name.take() {
+                self.types.define(&name, named.into_type());
             }
         }
     }
 
     fn declaration(&mut self, node: Node<'a>, siblings: &[Node<'a>], index: usize) {
-        let Some(declarator) = node.child_by_field_name("declarator") else { return };
-        let line = node.start_position().row;
-        if !self.own.get(line).copied().unwrap_or(false) || self.words(node).starts_with("static") {
+        let base = self.base(node);
+        if !self.is_own(node) || self.has_storage(node, &["static", "inline"]) {
             return;
         }
-        let named = self.declarator(declarator, self.base(node), self.is_constant(node));
-        let (Some(name), Some((parameters, variadic))) = (named.name, named.parameters) else { return };
-        let (before, after) = (self.comment_before(siblings, index), self.comment_after(siblings, index));
-        self.found.push(Declaration { name, returns: named.c, parameters, variadic, before, after });
+        let mut cursor = node.walk();
+        let declarators: Vec<Node<'a>> = node.children_by_field_name("declarator", &mut cursor).collect();
+        for declarator in declarators {
+            let named = self.declarator(declarator, base.clone(), self.is_constant(node));
+            let (Some(name), Some((parameters, variadic))) = (named.name, named.parameters) else { continue };
+            let text = self.words(node).split_whitespace().collect::<Vec<_>>().join(" ");
+            let documentation = Documentation::default();
+            let declaration =
+                Declaration { name, text, returns: named.c, parameters, variadic, documentation };
+            let found = self.with_comments(declaration, siblings, index);
+            self.found.push(found);
+        }
     }
 
-    fn base(&self, node: Node<'a>) -> CType {
+    fn has_storage(&self, node: Node<'a>, wanted: &[&str]) -> bool {
+        let mut cursor = node.walk();
+        node.children(&mut cursor)
+            .any(|child| child.kind() == "storage_class_specifier" && wanted.contains(&self.words(child)))
+    }
+
+    pub(super) fn base(&mut self, node: Node<'a>) -> CType {
         let Some(kind) = node.child_by_field_name("type") else {
             return CType::Other("a missing type".to_owned());
         };
         match kind.kind() {
-            "struct_specifier" | "union_specifier" => {
-                let name = kind.child_by_field_name("name").map(|name| self.words(name).to_owned());
-                CType::Opaque(name.unwrap_or_else(|| "object".to_owned()))
-            }
-            "enum_specifier" => CType::Scalar("unsigned int"),
-            _ => self.typedefs.base(self.words(kind)),
+            "struct_specifier" | "union_specifier" | "enum_specifier" => self.specifier(kind),
+            _ => self.types.base(self.words(kind)),
         }
     }
 
-    fn is_constant(&self, node: Node<'a>) -> bool {
+    pub(super) fn is_constant(&self, node: Node<'a>) -> bool {
         let mut cursor = node.walk();
         node.children(&mut cursor)
-            .any(|child| child.kind() == "type_qualifier" && self.words(child) == "const")
+            .any(|child| child.kind() == "type_qualifier" && matches!(self.words(child), "const" | "__const"))
     }
 
     /// From the outside of a declarator to its name.
-    fn declarator(&self, node: Node<'a>, c: CType, constant: bool) -> Named {
+    pub(super) fn declarator(&mut self, node: Node<'a>, c: CType, constant: bool) -> Named {
         let inner = node.child_by_field_name("declarator");
         match node.kind() {
             "pointer_declarator" | "abstract_pointer_declarator" => {
@@ -125,77 +204,137 @@ impl<'a> Reading<'a> {
                 let constant = self.is_constant(node);
                 match inner {
                     Some(inner) => self.declarator(inner, pointer, constant),
-                    None => Named { name: None, c: pointer, parameters: None },
+                    None => Named::plain(None, pointer),
                 }
             }
             "function_declarator" | "abstract_function_declarator" => {
                 let parameters = node.child_by_field_name("parameters").map(|list| self.parameters(list));
-                let Some(inner) = inner else { return Named { name: None, c: CType::Function, parameters } };
+                let types =
+                    parameters.iter().flat_map(|(all, _)| all.iter().map(|one| one.c.clone())).collect();
+                let Some(inner) = inner else {
+                    return Named { name: None, c: CType::Function(types), parameters };
+                };
                 // `(*name)(…)` is a pointer to a function, `name(…)` is one.
                 if inner.kind().contains("parenthesized") && self.words(inner).contains('*') {
-                    return self.declarator(inner, CType::Function, false);
+                    return self.declarator(inner, CType::Function(types), false);
                 }
                 Named { parameters, ..self.declarator(inner, c, constant) }
             }
             "array_declarator" | "abstract_array_declarator" => {
-                let pointer = CType::Pointer { to: Box::new(CType::Array(Box::new(c))), constant };
-                inner.map_or(Named { name: None, c: pointer.clone(), parameters: None }, |inner| {
-                    self.declarator(inner, pointer, false)
-                })
+                let size = node.child_by_field_name("size").map(|size| self.words(size));
+                let count = size.and_then(|size| self.constants.evaluate(size));
+                let array = CType::Array(Box::new(c), count.and_then(|count| u64::try_from(count).ok()));
+                match inner {
+                    Some(inner) => self.declarator(inner, array, constant),
+                    None => Named::plain(None, array),
+                }
             }
             kind if kind.contains("parenthesized") => match node.named_child(0) {
                 Some(inner) => self.declarator(inner, c, constant),
-                None => Named { name: None, c, parameters: None },
+                None => Named::plain(None, c),
             },
-            _ => Named { name: Some(self.words(node).to_owned()), c, parameters: None },
+            _ => Named::plain(Some(self.words(node).to_owned()), c),
         }
     }
 
-    fn parameters(&self, list: Node<'a>) -> (Vec<Declared>, bool) {
+    fn parameters(&mut self, list: Node<'a>) -> (Vec<Declared>, bool) {
         let mut cursor = list.walk();
         let children: Vec<Node<'a>> = list.named_children(&mut cursor).collect();
         let variadic = children.iter().any(|child| child.kind() == "variadic_parameter");
         let declared: Vec<Declared> = children
             .into_iter()
             .filter(|child| child.kind() == "parameter_declaration")
-            .map(|child| {
-                let (base, constant) = (self.base(child), self.is_constant(child));
-                match child.child_by_field_name("declarator") {
-                    Some(declarator) => {
-                        let named = self.declarator(declarator, base, constant);
-                        let function = named.parameters.is_some();
-                        Declared { name: named.name, c: if function { CType::Function } else { named.c } }
-                    }
-                    None => Declared { name: None, c: base },
-                }
-            })
+            .map(|child| self.parameter(child))
             .collect();
         let nothing = matches!(declared[..], [Declared { name: None, c: CType::Void }]);
         (if nothing { Vec::new() } else { declared }, variadic)
     }
 
-    fn comment_before(&self, siblings: &[Node<'a>], index: usize) -> Option<String> {
-        let comment = siblings.get(index.checked_sub(1)?).filter(|node| node.kind() == "comment")?;
-        // A comment on the line of another declaration belongs to that one.
-        let other = index.checked_sub(2).and_then(|index| siblings.get(index));
-        let shared = other.is_some_and(|other| other.end_position().row == comment.start_position().row);
-        (!shared).then(|| plain(self.words(*comment))).flatten()
+    fn parameter(&mut self, node: Node<'a>) -> Declared {
+        let (base, constant) = (self.base(node), self.is_constant(node));
+        let mut named = match node.child_by_field_name("declarator") {
+            Some(declarator) => self.declarator(declarator, base, constant),
+            None => Named::plain(None, base),
+        };
+        let name = named.name.take();
+        // An array is passed as a pointer to its first element, and so is a function.
+        let c = match named.into_type() {
+            array @ CType::Array(..) => CType::Pointer { to: Box::new(array), constant },
+            other => other,
+        };
+        Declared { name, c }
     }
 
-    fn comment_after(&self, siblings: &[Node<'a>], index: usize) -> Option<String> {
-        let comment = siblings.get(index + 1).filter(|node| node.kind() == "comment")?;
-        plain(self.words(*comment))
+    fn with_comments(&self, declaration: Declaration, siblings: &[Node<'a>], index: usize) -> Found {
+        let node = siblings[index];
+        let start = comments_start(siblings, index);
+        let first = node.start_position().row;
+        let own: Vec<Node<'a>> = self.own_comments(&siblings[start..index], siblings, start, first);
+        let end = own.last().map(|last| last.end_position().row);
+        let behind = siblings.get(index + 1).filter(|next| next.kind() == "comment");
+        let last_row = node.end_position().row;
+        let previous = start.checked_sub(1).map(|index| siblings[index]);
+        let previous_end = siblings[..index].last().map_or(0, |last| last.end_position().row);
+        Found {
+            before: self.joined_text(&own),
+            is_apart: end.is_none_or(|end| end + 1 < first),
+            after: behind.and_then(|next| self.joined_text(&[*next])),
+            is_beside: behind.is_some_and(|next| next.start_position().row == last_row),
+            is_followed: behind.is_some_and(|next| next.start_position().row == last_row + 1),
+            is_joined: own.is_empty()
+                && previous.is_some_and(|previous| previous.kind() == "declaration")
+                && previous_end + 1 >= first,
+            declaration,
+        }
     }
 
-    fn words(&self, node: Node<'a>) -> &'a str {
-        self.text.get(node.byte_range()).unwrap_or_default()
+    /// The comments right in front of a declaration: all `//` lines, or the last block. Not one on the line of another
+    /// declaration, nor one that a macro follows.
+    fn own_comments(
+        &self,
+        comments: &[Node<'a>],
+        siblings: &[Node<'a>],
+        start: usize,
+        first: usize,
+    ) -> Vec<Node<'a>> {
+        let mut own: Vec<Node<'a>> = Vec::new();
+        for comment in comments.iter().rev() {
+            let is_line = self.words(*comment).starts_with("//");
+            let next = own.last().map_or(first, |next| next.start_position().row);
+            let end = comment.end_position().row;
+            let is_of_macro = self.preprocessed.macro_lines.range(end..next).next().is_some();
+            let is_joined = own
+                .last()
+                .is_none_or(|last| self.words(*last).starts_with("//") && is_line && end + 1 >= next);
+            let other = start.checked_sub(1).map(|index| siblings[index]);
+            let is_shared =
+                other.is_some_and(|other| other.end_position().row == comment.start_position().row);
+            if is_of_macro || !is_joined || is_shared {
+                break;
+            }
+            own.push(*comment);
+        }
+        own.reverse();
+        own
+    }
+
+    fn joined_text(&self, comments: &[Node<'a>]) -> Option<String> {
+        let texts: Vec<&str> = comments.iter().map(|comment| bare_text(self.words(*comment))).collect();
+        (!texts.is_empty()).then(|| texts.join("\n"))
+    }
+
+    /// Whether a node is in a file of the library that is described.
+    pub(super) fn is_own(&self, node: Node<'a>) -> bool {
+        self.preprocessed.own.get(node.start_position().row).copied().unwrap_or(false)
+    }
+
+    pub(super) fn words(&self, node: Node<'a>) -> &'a str {
+        self.preprocessed.text.get(node.byte_range()).unwrap_or_default()
     }
 }
 
-/// A comment without its stars.
-fn plain(comment: &str) -> Option<String> {
-    let inner = comment.trim_start_matches("//").trim_start_matches("/*").trim_end_matches("*/");
-    let lines = inner.lines().map(|line| line.trim().trim_start_matches('*').trim());
-    let text = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
-    (!text.is_empty()).then_some(text)
+/// Where the comments in front of a node begin among its siblings.
+fn comments_start(siblings: &[Node<'_>], index: usize) -> usize {
+    let comments = siblings[..index].iter().rev().take_while(|node| node.kind() == "comment").count();
+    index - comments
 }

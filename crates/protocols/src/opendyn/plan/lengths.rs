@@ -3,7 +3,7 @@
 use toolmux_dylib_host::plan::{Length, Measure, Size};
 
 use super::{Place, Planner};
-use crate::opendyn::document::{self, Encoding, Flow, Form, Kind, LengthFrom};
+use crate::opendyn::document::{self, Encoding, Flow, Form, Kind, LengthFrom, Success};
 
 impl Planner<'_> {
     /// The size that a form gives, or nothing when it gives none.
@@ -47,9 +47,15 @@ impl Planner<'_> {
             None if is_utf8_text(form) => Some(Length::Nul),
             None | Some(LengthFrom::All) => Some(Length::All),
             Some(LengthFrom::Nul) => Some(Length::Nul),
+            Some(LengthFrom::Return) if self.returns_fit() => Some(Length::ReturnIfFits),
             Some(LengthFrom::Return) => Some(Length::Return),
             Some(LengthFrom::Parameter(name)) => self.index_of(name, place).map(Length::Parameter),
         }
+    }
+
+    /// Whether what is returned is a length only where it fits.
+    pub(super) fn returns_fit(&self) -> bool {
+        self.function.returns.as_ref().and_then(|returns| returns.success) == Some(Success::Fits)
     }
 
     pub(super) fn index_of(&mut self, name: &str, place: Place) -> Option<usize> {

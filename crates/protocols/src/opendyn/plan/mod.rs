@@ -15,7 +15,7 @@ use toolmux_core::json_text::read_strict;
 use toolmux_dylib_host::plan;
 
 use super::carrier::Carrier;
-use super::document::{Document, Function, Reader, Success};
+use super::document::{Document, Function, Reader, Success, ValueNames};
 use super::handles::Slot;
 use crate::documents::fault::{Fault, Faults, Path, not_json, without_bom};
 
@@ -46,6 +46,10 @@ pub(super) struct Planned {
     /// Most objects that a call opens.
     pub(super) opens: usize,
     pub(super) success: Option<Success>,
+    /// Names of values that it returns.
+    pub(super) return_names: Option<Arc<ValueNames>>,
+    /// Whether what a returned value means stands beside it as `code`.
+    pub(super) tells_code: bool,
     /// Whether callers are told of `errno`.
     pub(super) tells_errno: bool,
     pub(super) timeout: Option<Duration>,
@@ -62,6 +66,8 @@ pub(super) struct Input {
     pub(super) default: Option<Value>,
     /// Whether `null` is a NULL pointer.
     pub(super) nullable: bool,
+    /// Values that may be given by name.
+    pub(super) names: Option<Arc<ValueNames>>,
     /// A handle whose object the function closes.
     pub(super) closes: bool,
 }
@@ -84,6 +90,8 @@ pub(super) struct Output {
     pub(super) carrier: Carrier,
     /// Whether it may be a NULL pointer.
     pub(super) nullable: bool,
+    /// Whether it is nothing when what the function returned is no length of it.
+    pub(super) must_fit: bool,
     pub(super) role: Role,
 }
 
@@ -98,7 +106,12 @@ impl Planned {
     pub(super) fn opened_kinds(&self) -> impl Iterator<Item = &str> {
         self.outputs.iter().filter_map(|output| match &output.carrier {
             Carrier::Handle(tag) => Some(tag.as_str()),
-            Carrier::Word(_) | Carrier::One(_) | Carrier::Many(_) | Carrier::Text | Carrier::Bytes(_) => None,
+            Carrier::Word(_)
+            | Carrier::One(_)
+            | Carrier::Many(_)
+            | Carrier::Text
+            | Carrier::Bytes(_)
+            | Carrier::Rows => None,
         })
     }
 
@@ -137,7 +150,8 @@ fn book(document: Document, faults: &mut Faults) -> Book {
     for function in document.functions {
         let before = faults.fatal_count();
         let name = function.name.clone();
-        match (Planner { function: &function, faults }.planned(), faults.words_since(before)) {
+        let has_codes = !book.codes.is_empty();
+        match (Planner { function: &function, has_codes, faults }.planned(), faults.words_since(before)) {
             (Some(planned), None) => book.functions.push(planned),
             (_, reason) => book.unusable.push((name, reason.unwrap_or_default())),
         }
@@ -148,6 +162,8 @@ fn book(document: Document, faults: &mut Faults) -> Book {
 /// Plans one function.
 struct Planner<'a> {
     function: &'a Function,
+    /// Whether the document has texts for values that functions return.
+    has_codes: bool,
     faults: &'a mut Faults,
 }
 
@@ -186,6 +202,8 @@ impl Planner<'_> {
             slots: Arc::default(),
             opens: 0,
             success,
+            return_names: function.returns.as_ref().and_then(|returns| returns.form.names.clone()),
+            tells_code: false,
             tells_errno: function.errno,
             timeout: function.timeout,
         };
@@ -194,11 +212,23 @@ impl Planner<'_> {
             let name = function.parameters[index].name.clone();
             planned.function.parameters.push(plan::CParameter { name, pass });
         }
+        planned.tells_code = self.tells_code(&planned);
         self.check_names(&planned);
         self.check_variadic();
         planned.slots = planned.outputs.iter().map(|output| output.carrier.slot()).collect();
         planned.opens = planned.opened_kinds().count();
         Some(planned)
+    }
+
+    /// A document may have an output called `code`; then there is no room for another.
+    fn tells_code(&self, planned: &Planned) -> bool {
+        let returns_number = planned
+            .outputs
+            .first()
+            .is_some_and(|output| output.role == Role::Return && matches!(output.carrier, Carrier::Word(_)));
+        let is_free = !planned.outputs.iter().any(|output| output.name.as_deref() == Some("code"));
+        let has_texts = self.has_codes || planned.return_names.is_some();
+        planned.success.is_some() || (has_texts && returns_number && is_free)
     }
 
     /// The result is one object: every output needs a name of its own.

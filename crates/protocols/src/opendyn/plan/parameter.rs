@@ -28,6 +28,9 @@ impl Planner<'_> {
         if let Some(tag) = &form.handle {
             return self.handle(parameter, tag, place, planned);
         }
+        if form.collects_rows {
+            return self.rows(parameter, place, planned);
+        }
         if form.indirect {
             return self.indirect(parameter, place, planned);
         }
@@ -70,6 +73,9 @@ impl Planner<'_> {
         let length = self.length(form, place)?;
         let buffer = Buffer { element, direction: direction(parameter.flow), terminated, size, length };
         self.flows(parameter, carrier, place, planned)?;
+        if let Some(output) = planned.outputs.last_mut().filter(|_| length == Length::ReturnIfFits) {
+            (output.must_fit, output.nullable) = (true, true);
+        }
         Some(Pass::Buffer(buffer))
     }
 
@@ -112,6 +118,16 @@ impl Planner<'_> {
         let (pointee, carrier) = self.pointee(&parameter.form, place)?;
         planned.outputs.push(output(parameter, carrier, true));
         Some(Pass::Indirect(pointee))
+    }
+
+    fn rows(&mut self, parameter: &Parameter, place: Place, planned: &mut Planned) -> Option<Pass> {
+        if parameter.flow != Flow::Out || parameter.form.kind != Kind::Array {
+            let what = "a callback that collects rows is an output, and an array";
+            self.reject(place, what, "set `isIn` to false and `type` to `array`");
+            return None;
+        }
+        planned.outputs.push(output(parameter, Carrier::Rows, false));
+        Some(Pass::Rows)
     }
 
     fn handle(
@@ -195,7 +211,7 @@ impl Planner<'_> {
         }
         let pass = self.pass(parameter, place, planned)?;
         let (input, _) = (planned.inputs.pop()?, planned.feeds.pop()?);
-        let bytes = self.bytes(&input.carrier, constant, place)?;
+        let bytes = self.bytes(parameter, &input.carrier, constant, place)?;
         planned.feeds.push(Feed::Fixed(bytes));
         Some(pass)
     }
@@ -210,7 +226,7 @@ impl Planner<'_> {
         let pointer = !matches!(carrier, Carrier::Word(_));
         let default = parameter.form.default.clone().filter(|default| !default.is_null());
         let absent = match &default {
-            Some(default) => Some(self.bytes(&carrier, default, place)?),
+            Some(default) => Some(self.bytes(parameter, &carrier, default, place)?),
             None if parameter.required => None,
             None => {
                 if !pointer {
@@ -224,7 +240,8 @@ impl Planner<'_> {
         planned.inputs.push(Input {
             name: parameter.name.clone(),
             description: join(parameter.description.as_deref(), parameter.form.description.as_deref()),
-            nullable: pointer && !parameter.required,
+            nullable: pointer && (!parameter.required || parameter.form.nullable),
+            names: parameter.form.names.clone(),
             closes: parameter.form.handle.is_some() && parameter.form.closes,
             carrier,
             absent,
@@ -233,8 +250,14 @@ impl Planner<'_> {
         Some(())
     }
 
-    fn bytes(&mut self, carrier: &Carrier, value: &Value, place: Place) -> Option<Vec<u8>> {
-        match encode_value(carrier, &value.to_string()) {
+    fn bytes(
+        &mut self,
+        parameter: &Parameter,
+        carrier: &Carrier,
+        value: &Value,
+        place: Place,
+    ) -> Option<Vec<u8>> {
+        match encode_value(carrier, parameter.form.names.as_deref(), &value.to_string()) {
             Ok(bytes) => Some(bytes),
             Err(message) => {
                 let what = format!("the value {value} {message}");
@@ -264,6 +287,7 @@ fn output(parameter: &Parameter, carrier: Carrier, nullable: bool) -> Output {
         description: join(parameter.description.as_deref(), parameter.form.description.as_deref()),
         carrier,
         nullable,
+        must_fit: false,
         role: Role::Parameter,
     }
 }
@@ -280,7 +304,7 @@ fn nothing(carrier: &Carrier) -> Vec<u8> {
             put_word(&mut bytes, word);
         }
         Carrier::Handle(_) => put_word(&mut bytes, 0),
-        Carrier::One(_) | Carrier::Many(_) | Carrier::Text | Carrier::Bytes(_) => {
+        Carrier::One(_) | Carrier::Many(_) | Carrier::Text | Carrier::Bytes(_) | Carrier::Rows => {
             // A NULL pointer has no size that could be refused.
             put_bytes(&mut bytes, None).ok();
         }

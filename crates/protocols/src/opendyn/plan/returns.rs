@@ -23,6 +23,7 @@ impl Planner<'_> {
                 description: described(returns),
                 carrier,
                 nullable,
+                must_fit: false,
                 role: Role::Return,
             })
         };

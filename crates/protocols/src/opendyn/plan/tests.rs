@@ -1,6 +1,7 @@
 //! What a document becomes, and what is wrong with it.
 
 mod accepted;
+mod extensions;
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -152,7 +153,10 @@ fn callers_see_inputs_only() {
       "type": "object",
       "properties": {
         "data": {
-          "type": "string",
+          "type": [
+            "string",
+            "object"
+          ],
           "description": "What to check"
         },
         "level": {

@@ -70,7 +70,8 @@ fn crash_words(signal: i32, crash: Option<Crash>, function: &CFunction) -> Strin
                 | Pass::Length { .. }
                 | Pass::Indirect(_)
                 | Pass::Handle { .. }
-                | Pass::NewHandle { .. } => "using",
+                | Pass::NewHandle { .. }
+                | Pass::Rows => "using",
             };
             // Writing to a vector of letters cannot fail.
             write!(words, " while {did} parameter {}", parameter.name).ok();
