@@ -27,6 +27,7 @@ mod schema;
 mod settings;
 mod source;
 mod supervise;
+mod worker_faults;
 
 pub use self::answers::{AnswerPlace, OpenQuestion, add_answer, open_questions};
 pub use self::direct::{Direct, DirectError};

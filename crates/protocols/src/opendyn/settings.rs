@@ -20,6 +20,8 @@ const HANDLE_IDLE: Duration = Duration::from_hours(1);
 /// [`LEAST_HANDLES`] of them.
 const SHARE_OF_HANDLES: usize = 4;
 const LEAST_HANDLES: usize = 8;
+/// Crashes within a minute after which the library pauses.
+const CRASHES: usize = 5;
 /// Calls that may wait for one worker.
 const QUEUE: usize = 64;
 /// The checking allocator of the C library, and where it is installed.
@@ -94,6 +96,8 @@ struct LimitSettings {
     handles: Option<usize>,
     /// Open objects of one caller. Default: a quarter of `handles`, at least 8.
     handles_per_caller: Option<usize>,
+    /// Crashes within a minute after which the library pauses for 30 seconds; 0: it never pauses. Default 5.
+    crashes: Option<usize>,
 }
 
 fn one() -> usize {
@@ -140,6 +144,10 @@ impl OpenDynSettings {
 
     pub(super) fn queue(&self) -> usize {
         self.limits.queue.unwrap_or(QUEUE).max(1)
+    }
+
+    pub(super) fn crashes(&self) -> usize {
+        self.limits.crashes.unwrap_or(CRASHES)
     }
 
     pub(super) fn idle(&self) -> Result<Duration, OpenError> {

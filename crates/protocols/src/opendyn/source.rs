@@ -14,34 +14,31 @@ use toolmux_core::message::Message;
 use toolmux_core::outcome::{Content, Outcome, Output, Retry, ToolError};
 use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
-use toolmux_core::refusal::{ParameterError, Refusal};
 use toolmux_core::version::Version;
 use toolmux_dylib_host::fault::CallFault;
 use toolmux_dylib_host::hello::{Enforced, Hello, Profile, Readiness, Sandbox};
 use toolmux_dylib_host::plan::Plan;
 
-use super::carrier::Carrier;
 use super::engine::Engine;
 use super::failure_details::details;
 use super::handles::{
-    Closers, HandleTable, NOT_OPEN, Opened, Owner, QuotaExceeded, TableSettings, Ticket, UsedHandles,
-    close_released, closing,
+    Closers, HandleTable, Opened, Owner, QuotaExceeded, TableSettings, Ticket, UsedHandles, close_released,
+    closing,
 };
 use super::in_process::InProcess;
-use super::plan::{Book, Input, Planned, read};
+use super::plan::{Book, Planned, read};
 use super::refused_access::refused_access;
 use super::settings::OpenDynSettings;
-use super::supervise::{ALLOCATOR_KEEPS, Answered, Death, Job, Launch, MARK, Pool, PoolSettings, Rejected};
+use super::supervise::{ALLOCATOR_KEEPS, Answered, Job, Launch, MARK, Pool, PoolSettings};
+use super::worker_faults::{died, faulted, invalid};
 use crate::documents::document_setting::{DocumentSetting, DocumentText};
 use crate::documents::fault::Weight;
 use crate::registry::{OpenError, Opening};
 
-/// How long a function may run when its document does not say.
+/// How long it takes to tell that a function was ended.
+const ANSWERING: Duration = Duration::from_millis(200);
+/// How long a function that closes an object may run.
 pub(super) const TIME_LIMIT: Duration = Duration::from_secs(10);
-/// When to try again what was too much.
-const BUSY: Duration = Duration::from_millis(100);
-/// What becomes of a library that did what it must not.
-const RESTARTED: &str = "the library was restarted and its state is lost";
 
 struct OpenDyn {
     book: Book,
@@ -140,7 +137,8 @@ fn build(
         }
         let hello = Hello { plan, sandbox: sandbox.clone() };
         let launch = Launch { executable: worker, env, hello, generations: AtomicU32::new(0) };
-        Engine::Workers(Pool::new(launch, PoolSettings { workers, queue, idle, handles }))
+        let most_deaths = settings.crashes();
+        Engine::Workers(Pool::new(launch, PoolSettings { workers, queue, idle, most_deaths, handles }))
     };
     let by_name = book.functions.iter().enumerate().map(|(at, planned)| (planned.name.clone(), at)).collect();
     Ok(OpenDyn {
@@ -236,7 +234,7 @@ impl OpenDyn {
             Ok(ticket) => ticket,
             Err(exceeded) => return Ok(Outcome::Failed(self.over_quota(planned, &exceeded))),
         };
-        let limit = planned.timeout.unwrap_or(TIME_LIMIT).min(call.time_limit());
+        let limit = time_limit(planned, call);
         let job = Job { function: index as u16, values, limit, ticket };
         match self.engine.run(job, generation).await.map_err(|rejected| rejected.into_error(planned))? {
             Answered::Values(values, opened) => Ok(self.outcome(planned, call, &values, opened)),
@@ -311,76 +309,10 @@ impl OpenDyn {
     }
 }
 
-fn invalid(fault: ParameterError) -> SourceError {
-    SourceError::Refused(Refusal::Invalid { parameters: vec![fault] })
-}
-
-/// The object was there when the arguments were read, and not any more when the call came to its worker.
-fn not_open(planned: &Planned) -> SourceError {
-    let handles: Vec<&Input> =
-        planned.inputs.iter().filter(|input| matches!(input.carrier, Carrier::Handle(_))).collect();
-    let (parameter, message) = match handles.as_slice() {
-        [only] => (only.name.clone(), NOT_OPEN.to_owned()),
-        _ => (String::new(), format!("hold a handle that {NOT_OPEN}")),
-    };
-    invalid(ParameterError { parameter, message })
-}
-
-fn died(planned: &Planned, death: &Death) -> ToolError {
-    ToolError::new(format!("`{}` {}; {RESTARTED}", planned.name, death.words(&planned.function)))
-}
-
-fn faulted(planned: &Planned, fault: CallFault, text: String) -> Result<Outcome, SourceError> {
-    let name = &planned.name;
-    match fault {
-        CallFault::TooLong => Ok(Outcome::Failed(ToolError::new(format!("`{name}` gave too much: {text}")))),
-        CallFault::BadLength | CallFault::MemorySmashed => Ok(Outcome::Failed(ToolError::new(format!(
-            "`{name}` broke its description: {text}; {RESTARTED}"
-        )))),
-        CallFault::OutOfRange => {
-            Err(invalid(ParameterError { parameter: String::new(), message: format!("do not fit: {text}") }))
-        }
-        CallFault::BadHandle => Err(not_open(planned)),
-        CallFault::TooManyHandles | CallFault::NoMemory => {
-            let message = Message::public(format!("`{name}` cannot run now: {text}"));
-            Err(SourceError::Refused(Refusal::Busy { message, retry_after: BUSY }))
-        }
-        CallFault::UnknownFunction | CallFault::Malformed | CallFault::LoadFailed => {
-            let message = Message::public(format!("`{name}` could not be called")).developer(text);
-            Err(SourceError::Refused(Refusal::Internal(message)))
-        }
-    }
-}
-
-impl Rejected {
-    fn into_error(self, planned: &Planned) -> SourceError {
-        match self {
-            Rejected::Forgotten => not_open(planned),
-            Rejected::TooLarge(error) => {
-                let message = format!("are too large: {error}");
-                invalid(ParameterError { parameter: String::new(), message })
-            }
-            other => other.unavailable(&planned.name),
-        }
-    }
-
-    /// Why nothing of the library can be called now.
-    fn unavailable(self, name: &str) -> SourceError {
-        match self {
-            Rejected::Full => {
-                let message = Message::public(format!("Too many calls wait for the library of `{name}`"));
-                SourceError::Refused(Refusal::Busy { message, retry_after: BUSY })
-            }
-            Rejected::Resting { reason, rest } if rest.is_zero() => {
-                SourceError::NotReached(Message::public(&*reason))
-            }
-            Rejected::Resting { reason, rest } => SourceError::Refused(Refusal::Unavailable {
-                message: Message::public(&*reason),
-                retry_after: Some(rest),
-            }),
-            Rejected::Forgotten | Rejected::TooLarge(_) | Rejected::Closed => {
-                SourceError::NotReached(Message::public("The library is being closed"))
-            }
-        }
-    }
+/// The timeout of the tool rules, unless the document gives the function less. A little earlier, so that the worker can
+/// say what became of the function before the gateway stops waiting.
+fn time_limit(planned: &Planned, call: &Call) -> Duration {
+    let whole = call.time_limit();
+    let limit = whole.saturating_sub(ANSWERING.min(whole / 10));
+    planned.timeout.map_or(limit, |timeout| timeout.min(limit))
 }

@@ -25,6 +25,7 @@ mod mcp_leaks;
 mod openapi;
 mod opendyn;
 mod opendyn_denials;
+mod opendyn_described;
 mod opendyn_faults;
 mod opendyn_fixture;
 mod opendyn_gallery;

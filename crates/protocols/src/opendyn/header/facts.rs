@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::c_type::CType;
-use super::syntax::{Declaration, Header};
+use super::syntax::{Declaration, Declared, Header};
 use super::words::{End, ending, words};
 
 /// Facts about a library that one declaration alone does not have.
@@ -87,7 +87,7 @@ fn closers(header: &Header) -> HashMap<&str, usize> {
             continue;
         };
         let gives_object = object_of(&declaration.returns).is_some();
-        let takes_much = declaration.parameters.len() > 3;
+        let takes_much = declaration.parameters.len() > 3 || declaration.parameters.iter().any(is_memory);
         if let Some(end) = ending(&declaration.name, kind).filter(|_| !gives_object && !takes_much) {
             found.push((&declaration.name, index, kind, end));
         }
@@ -101,6 +101,11 @@ fn closers(header: &Header) -> HashMap<&str, usize> {
         .filter(|(_, _, kind, end)| ends(kind, *end))
         .map(|(name, index, ..)| (*name, *index))
         .collect()
+}
+
+/// `GEOSFree_r(handle, void *)` ends the memory, not the object.
+fn is_memory(one: &Declared) -> bool {
+    matches!(&one.c, CType::Pointer { to, constant: false } if matches!(**to, CType::Void | CType::Scalar("char")))
 }
 
 /// `sqlite3_free(void *)`, the shortest name of its kind.

@@ -9,7 +9,7 @@ use super::comment::allows_null;
 use super::facts::object_of;
 use super::forms::{array, bytes, handle, input, null, number, output, text};
 use super::guess::{Confidence, Proposal, ask, guess};
-use super::words::{is_optional, is_plural, is_read_and_written, is_user_data};
+use super::words::{is_destination, is_optional, is_plural, is_read_and_written, is_user_data};
 
 impl Function<'_> {
     /// The parameter at an index; the reason where it makes the function impossible.
@@ -70,7 +70,9 @@ impl Function<'_> {
         let name = &self.names[index];
         let types = &self.facts.header.types;
         let (Some(word), Some(one)) = (types.number(to), number(types, to, true)) else { return json!({}) };
-        if let Some(like) = self.counted_like(index) {
+        // A lone number that is written is one number, unless it is named as many.
+        let is_many = constant || is_plural(name) || is_destination(name);
+        if let Some(like) = self.counted_like(index).filter(|_| is_many) {
             let mut parameter = if constant { input(name, array(word)) } else { output(name, array(word)) };
             parameter["schema"]["cType"]["size"] = like.into();
             guess(

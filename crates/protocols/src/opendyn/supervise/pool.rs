@@ -25,6 +25,8 @@ pub(in crate::opendyn) struct PoolSettings {
     /// Calls that may wait for one worker.
     pub(in crate::opendyn) queue: usize,
     pub(in crate::opendyn) idle: Duration,
+    /// Deaths of a worker within a minute after which calls are refused for a while; 0 for never.
+    pub(in crate::opendyn) most_deaths: usize,
     /// Objects that callers hold.
     pub(in crate::opendyn) handles: Arc<HandleTable>,
 }
@@ -95,8 +97,9 @@ impl Pool {
     fn mind(&self, slot: &Slot) {
         slot.supervisor.get_or_init(|| {
             let (worker_queue, launch) = (Arc::clone(&slot.worker_queue), Arc::clone(&self.launch));
+            let (settings, handles) = (&self.settings, Arc::clone(&self.settings.handles));
             let supervisor =
-                Supervisor::new(worker_queue, launch, self.settings.idle, Arc::clone(&self.settings.handles));
+                Supervisor::new(worker_queue, launch, settings.idle, settings.most_deaths, handles);
             // Ended with the pool even if nobody closes it: dropping a supervisor kills its worker.
             AbortOnDropHandle::new(self.supervisors.spawn(supervisor.mind()))
         });

@@ -24,8 +24,7 @@ const TICK: Duration = Duration::from_millis(25);
 const LAST_BREATH: Duration = Duration::from_millis(250);
 /// How long the kernel may take to end a killed process.
 const BURIAL: Duration = Duration::from_secs(10);
-/// Deaths within [`COUNTED`] after which the library is given a rest.
-const MOST_DEATHS: usize = 5;
+/// Within which deaths are counted.
 const COUNTED: Duration = Duration::from_mins(1);
 const REST: Duration = Duration::from_secs(30);
 /// The pause after the first failed start; it doubles.
@@ -36,6 +35,8 @@ pub(super) struct Supervisor {
     pub(super) worker_queue: Arc<WorkerQueue>,
     pub(super) launch: Arc<Launch>,
     pub(super) idle: Duration,
+    /// Deaths within [`COUNTED`] after which the library is given a rest; it never is with 0.
+    most_deaths: usize,
     /// A worker with open objects is not idle.
     pub(super) handles: Arc<HandleTable>,
     /// The next worker, loaded before it is needed; ended when this is dropped.
@@ -60,11 +61,12 @@ impl Supervisor {
         worker_queue: Arc<WorkerQueue>,
         launch: Arc<Launch>,
         idle: Duration,
+        most_deaths: usize,
         handles: Arc<HandleTable>,
     ) -> Self {
         let (spare, deaths) = (JoinSet::new(), VecDeque::new());
         let pauses = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
-        Supervisor { worker_queue, launch, idle, handles, spare, deaths, pauses }
+        Supervisor { worker_queue, launch, idle, most_deaths, handles, spare, deaths, pauses }
     }
 
     pub(super) async fn mind(mut self) {
@@ -118,7 +120,13 @@ impl Supervisor {
                 self.count_death();
             }
             End::Died(death) => {
-                self.worker_queue.blame(death);
+                if !self.worker_queue.blame(death) {
+                    let library = &self.launch.hello.plan.library;
+                    tracing::warn!(
+                        library,
+                        "the library ended between calls: its state and its objects are lost"
+                    );
+                }
                 kill_and_reap(worker).await;
                 self.count_death();
             }
@@ -131,9 +139,10 @@ impl Supervisor {
         while self.deaths.front().is_some_and(|death| now - *death > COUNTED) {
             self.deaths.pop_front();
         }
-        if self.deaths.len() >= MOST_DEATHS {
+        if self.most_deaths > 0 && self.deaths.len() >= self.most_deaths {
+            let times = self.deaths.len();
             self.deaths.clear();
-            let reason = format!("The library died {MOST_DEATHS} times within {COUNTED:?} and is paused");
+            let reason = format!("The library died {times} times within {COUNTED:?} and is paused");
             self.worker_queue.rest(&reason.into(), REST);
         }
     }

@@ -218,12 +218,14 @@ impl WorkerQueue {
     }
 
     /// Gives the oldest job the blame. A worker answers each call before it begins the next: only the oldest can have
-    /// run, and those behind it go to the next worker.
-    pub(super) fn blame(&self, death: Death) {
+    /// run, and those behind it go to the next worker. Whether there was one.
+    pub(super) fn blame(&self, death: Death) -> bool {
         let oldest = self.lock().waiting.pop_front();
+        let is_blamed = oldest.is_some();
         if let Some(oldest) = oldest {
             oldest.answer.send(Answered::Died(death)).ok();
         }
+        is_blamed
     }
 
     pub(super) fn clock(&self) -> Clock {
