@@ -1,47 +1,6 @@
 //! The libraries: where their headers are, and what each must be able to do.
 
-use super::story::Step;
-
-pub(super) struct Library {
-    pub(super) name: &'static str,
-    /// The Debian package of the headers.
-    pub(super) package: &'static str,
-    pub(super) headers: &'static [&'static str],
-    /// The library as the loader knows it.
-    pub(super) file: &'static str,
-    /// Further arguments of `describe`.
-    pub(super) flags: &'static [&'static str],
-    /// Whether it needs files or devices.
-    pub(super) open: bool,
-    /// What the story shows, in words.
-    pub(super) core: &'static str,
-    pub(super) story: &'static [Step],
-}
-
-impl Library {
-    const PLAIN: Library = Library {
-        name: "",
-        package: "",
-        headers: &[],
-        file: "",
-        flags: &[],
-        open: false,
-        core: "",
-        story: &[],
-    };
-}
-
-const fn call(tool: &'static str, arguments: &'static str) -> Step {
-    Step { tool, arguments, keep: None, expect: None }
-}
-
-const fn keep(tool: &'static str, arguments: &'static str, kept: (&'static str, &'static str)) -> Step {
-    Step { tool, arguments, keep: Some(kept), expect: None }
-}
-
-const fn expect(tool: &'static str, arguments: &'static str, expected: (&'static str, &'static str)) -> Step {
-    Step { tool, arguments, keep: None, expect: Some(expected) }
-}
+use super::library::{Library, call, expect, keep};
 
 pub(super) const LIBRARIES: &[Library] = &[
     Library {

@@ -3,6 +3,7 @@
 
 mod callable;
 mod libraries;
+mod library;
 mod story;
 
 use std::path::{Path, PathBuf};
@@ -12,7 +13,8 @@ use anyhow::Context;
 use serde_json::Value;
 
 use self::callable::callable;
-use self::libraries::{LIBRARIES, Library};
+use self::libraries::LIBRARIES;
+use self::library::Library;
 use self::story::Session;
 use crate::workspace::Workspace;
 

@@ -82,8 +82,8 @@ pub(in crate::opendyn) struct Form {
     pub(in crate::opendyn) indirect: bool,
     pub(in crate::opendyn) handle: Option<String>,
     pub(in crate::opendyn) closes: bool,
-    /// A function of ours that the library calls to hand over rows.
-    pub(in crate::opendyn) collects_rows: bool,
+    /// A function of ours that the library calls.
+    pub(in crate::opendyn) callback: Option<Callback>,
     /// Fixed and hidden; `null` is NULL.
     pub(in crate::opendyn) constant: Option<Value>,
     pub(in crate::opendyn) default: Option<Value>,
@@ -92,7 +92,21 @@ pub(in crate::opendyn) struct Form {
     /// Values that may be given by name.
     pub(in crate::opendyn) names: Option<Arc<ValueNames>>,
     /// Whether `null` may be given for a pointer that must be given.
-    pub(in crate::opendyn) nullable: bool,
+    pub(in crate::opendyn) null: NullPointer,
+}
+
+/// Functions of ours that a library may call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::opendyn) enum Callback {
+    /// Collects rows: `int (*)(void *, int, char **, char **)`.
+    Rows,
+}
+
+/// Whether a pointer that must be given may be given as `null`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::opendyn) enum NullPointer {
+    Refused,
+    Allowed,
 }
 
 /// Names for whole numbers.

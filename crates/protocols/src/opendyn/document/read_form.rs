@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Number, Value};
 use toolmux_dylib_host::scalar::Scalar;
 
-use super::content::{C_TYPES, Encoding, Form, Kind, LengthFrom, Size, ValueNames};
+use super::content::{C_TYPES, Callback, Encoding, Form, Kind, LengthFrom, NullPointer, Size, ValueNames};
 use super::members::{Members, known};
 use super::read::Reader;
 use crate::documents::fault::{Path, Weight};
@@ -74,13 +74,16 @@ impl<'v> Reader<'v> {
             indirect: c.switch("indirect", &mut self.faults).unwrap_or(false),
             handle: self.handle(&c),
             closes: c.switch("closes", &mut self.faults).unwrap_or(false),
-            collects_rows: self.callback(&c),
+            callback: self.callback(&c),
             constant: members.map.get("const").cloned(),
             default: members.map.get("default").cloned(),
             minimum: self.bound(&members, "minimum"),
             maximum: self.bound(&members, "maximum"),
             names: self.names(&members),
-            nullable: members.switch("nullable", &mut self.faults).unwrap_or(false),
+            null: match members.switch("nullable", &mut self.faults) {
+                Some(true) => NullPointer::Allowed,
+                Some(false) | None => NullPointer::Refused,
+            },
         })
     }
 
@@ -126,14 +129,13 @@ impl<'v> Reader<'v> {
         }
     }
 
-    fn callback(&mut self, c: &Members<'v, '_>) -> bool {
-        match c.text("callback", &mut self.faults).as_deref() {
-            None => false,
-            Some("rows") => true,
-            Some(other) => {
+    fn callback(&mut self, c: &Members<'v, '_>) -> Option<Callback> {
+        match c.text("callback", &mut self.faults)?.as_str() {
+            "rows" => Some(Callback::Rows),
+            other => {
                 let what = format!("there is no callback `{other}`");
                 self.faults.fatal(&c.at.member("callback"), what, "write `rows`");
-                false
+                None
             }
         }
     }

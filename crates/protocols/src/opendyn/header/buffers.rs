@@ -98,7 +98,7 @@ impl Function<'_> {
         if is_bytes || by_pointer {
             let room = if self.is_text(paired.element) { TEXT_ROOM } else { BYTES_ROOM };
             let named = self.size_by_constant(buffer).and_then(|(_, size)| u64::try_from(size).ok());
-            parameter["schema"]["default"] = named.unwrap_or(room).min(self.most(word)).into();
+            parameter["schema"]["default"] = named.unwrap_or(room).min(most(word)).into();
             parameter["required"] = false.into();
         }
         if by_pointer {
@@ -109,10 +109,6 @@ impl Function<'_> {
         }
         guess(&mut parameter, paired.pair.confidence, format!("callers say how much room `{buffer}` gets"));
         parameter
-    }
-
-    fn most(&self, word: &str) -> u64 {
-        if word.contains("short") { 32_767 } else { u64::MAX }
     }
 
     fn content(&self, element: &CType, used: Use) -> Value {
@@ -196,18 +192,12 @@ impl Function<'_> {
             );
             return parameter;
         }
-        if constant && (is_source(name) || self.declares_text(name)) {
+        if constant && (is_source(name) || declares_text(name)) {
             return input(name, text());
         }
         let mut parameter = input(name, bytes());
         ask(&mut parameter, format!("`{name}` points to bytes: how many, and which way?"), byte_proposals());
         parameter
-    }
-
-    fn declares_text(&self, name: &str) -> bool {
-        ["text", "str", "string", "name", "path", "utf8"]
-            .iter()
-            .any(|word| words(name).iter().any(|own| own == word))
     }
 
     /// `crypto_hash_sha256_BYTES` for `out` of `crypto_hash_sha256`.
@@ -252,6 +242,18 @@ impl Function<'_> {
         let has_other = self.names.iter().any(|known| known == other);
         has_other.then(|| (other.to_owned(), if name == "c" { extra } else { -extra }))
     }
+}
+
+/// The largest number of a type that holds a length.
+fn most(word: &str) -> u64 {
+    if word.contains("short") { 32_767 } else { u64::MAX }
+}
+
+/// Whether a name is that of a text.
+fn declares_text(name: &str) -> bool {
+    ["text", "str", "string", "name", "path", "utf8"]
+        .iter()
+        .any(|word| words(name).iter().any(|own| own == word))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -121,7 +121,7 @@ fn short(name: &str) -> String {
         return name.to_owned();
     }
     let digest = Sha256::digest(name.as_bytes());
-    let mark: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let mark = format!("{:08x}", u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]));
     let front: String = name.chars().take(MOST_NAME - mark.len() - 1).collect();
     format!("{front}_{mark}")
 }

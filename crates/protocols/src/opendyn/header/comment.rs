@@ -105,16 +105,13 @@ impl Documentation {
                 push(self.returns.get_or_insert_default(), rest);
                 Part::Returns
             }
-            "brief" | "details" | "short" | "note" | "warning" | "remark" | "remarks" | "attention" => {
+            "brief" | "details" | "short" | "note" | "warning" | "remark" | "remarks" | "attention" | "p"
+            | "c" | "a" | "e" | "b" | "em" | "ref" | "link" => {
                 push(&mut self.text, rest);
                 Part::Text
             }
             "deprecated" => {
                 push(&mut self.text, "Deprecated.");
-                push(&mut self.text, rest);
-                Part::Text
-            }
-            "p" | "c" | "a" | "e" | "b" | "em" | "ref" | "link" => {
                 push(&mut self.text, rest);
                 Part::Text
             }
@@ -154,7 +151,8 @@ fn is_filing(line: &str) -> bool {
 
 /// The name of a source file, or a title of a part of the header.
 fn is_heading(text: &str) -> bool {
-    let is_file = !text.contains(' ') && (text.ends_with(".c") || text.ends_with(".h"));
+    let ending = std::path::Path::new(text).extension();
+    let is_file = !text.contains(' ') && ending.is_some_and(|ending| ending == "c" || ending == "h");
     let is_title = text.len() > 4
         && ["--", "==", "**"].iter().any(|sign| text.starts_with(sign) && text.ends_with(sign));
     is_file || is_title

@@ -82,8 +82,7 @@ fn closers(header: &Header) -> HashMap<&str, usize> {
     let mut found: Vec<(&str, usize, &str, End)> = Vec::new();
     for declaration in &header.declarations {
         let objects = declaration.parameters.iter().enumerate();
-        let Some((index, kind)) = objects.filter_map(|(at, one)| Some((at, object_of(&one.c)?))).last()
-        else {
+        let Some((index, kind)) = objects.rev().find_map(|(at, one)| Some((at, object_of(&one.c)?))) else {
             continue;
         };
         let gives_object = object_of(&declaration.returns).is_some();

@@ -66,7 +66,7 @@ impl Function<'_> {
         let first = first.or_else(|| Some(format!("{}_OK", prefix(mentioned.first()?))));
         let run = first.map(|first| constants.run_from(&first)).unwrap_or_default();
         let known = mentioned.iter().filter(|name| run.iter().any(|(own, _)| own == *name)).count();
-        if mentioned.iter().any(|name| good(name)) || known >= LEAST_STATUS {
+        if mentioned.iter().any(good) || known >= LEAST_STATUS {
             add_names(&mut returned["schema"], &run);
         }
     }

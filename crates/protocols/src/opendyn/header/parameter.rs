@@ -25,15 +25,15 @@ impl Function<'_> {
     }
 
     fn undescribed(&self, index: usize) -> Result<Value, String> {
-        if let Some((buffer, pair)) = self.measured_by(index) {
-            if let Some(paired) = self.paired(buffer, pair) {
-                return Ok(self.paired_length(index, &paired));
-            }
+        if let Some((buffer, pair)) = self.measured_by(index)
+            && let Some(paired) = self.paired(buffer, pair)
+        {
+            return Ok(self.paired_length(index, &paired));
         }
-        if let Some(pair) = &self.pairs[index] {
-            if let Some(paired) = self.paired(index, pair) {
-                return Ok(self.paired_buffer(&paired));
-            }
+        if let Some(pair) = &self.pairs[index]
+            && let Some(paired) = self.paired(index, pair)
+        {
+            return Ok(self.paired_buffer(&paired));
         }
         let (name, c) = (&self.names[index], &self.declaration.parameters[index].c);
         if let Some(schema) = number(&self.facts.header.types, c, false) {

@@ -27,7 +27,7 @@ pub struct HeaderRequest {
     pub packages: Vec<String>,
     /// Where the comments are.
     pub comments: Comments,
-    /// Which functions.
+    /// Which functions are described, and under which names.
     pub selection: Selection,
 }
 

@@ -84,7 +84,11 @@ impl Function<'_> {
                 );
             }
             None => {
-                guess(returned, Confidence::Low, "the text that it returns is taken to stay with the library")
+                guess(
+                    returned,
+                    Confidence::Low,
+                    "the text that it returns is taken to stay with the library",
+                );
             }
         }
     }
@@ -151,7 +155,6 @@ fn words_of(success: &str) -> &'static str {
 
 /// What a comment says about the number that is returned.
 fn documented_success(comment: &str) -> Option<&'static str> {
-    let lower = comment.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
     const ZERO: [&str; 14] = [
         "0 on success",
         "zero on success",
@@ -170,6 +173,7 @@ fn documented_success(comment: &str) -> Option<&'static str> {
     ];
     const NOT_NEGATIVE: [&str; 4] =
         ["negative on error", "negative value on error", "or a negative error", "negative error code"];
+    let lower = comment.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
     if ZERO.iter().any(|text| lower.contains(text)) {
         return Some("==0");
     }

@@ -61,18 +61,23 @@ struct Found {
     /// Whether a line without text is between it and the comment before.
     is_apart: bool,
     after: Option<String>,
-    /// Whether the comment behind it is on the same line.
-    is_beside: bool,
-    /// Whether the comment behind it begins on the next line.
-    is_followed: bool,
+    behind: Behind,
     /// Whether it follows the declaration before it without a line between.
     is_joined: bool,
+}
+
+/// Where the comment behind a declaration begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Behind {
+    SameLine,
+    NextLine,
+    FurtherOn,
 }
 
 /// Where most comments of a header are.
 fn usual_place(found: &[Found]) -> Comments {
     let before = found.iter().filter(|one| one.before.is_some() && !one.is_apart).count();
-    let after = found.iter().filter(|one| one.is_followed && one.is_apart).count();
+    let after = found.iter().filter(|one| one.behind == Behind::NextLine && one.is_apart).count();
     if after > before { Comments::After } else { Comments::Before }
 }
 
@@ -81,9 +86,9 @@ fn documented(found: Vec<Found>, comments: Comments) -> Vec<Declaration> {
     let mut last = Documentation::default();
     let mut declarations = Vec::with_capacity(found.len());
     for one in found {
-        let beside = one.after.as_ref().filter(|_| one.is_beside);
+        let beside = one.after.as_ref().filter(|_| one.behind == Behind::SameLine);
         let own = match comments {
-            Comments::After => one.after.as_ref().filter(|_| one.is_beside || one.is_followed),
+            Comments::After => one.after.as_ref().filter(|_| one.behind != Behind::FurtherOn),
             Comments::Before | Comments::Auto => beside.or(one.before.as_ref()),
         };
         let read = own.and_then(|text| Documentation::read(text));
@@ -279,8 +284,11 @@ impl<'a> Reading<'a> {
             before: self.joined_text(&own),
             is_apart: end.is_none_or(|end| end + 1 < first),
             after: behind.and_then(|next| self.joined_text(&[*next])),
-            is_beside: behind.is_some_and(|next| next.start_position().row == last_row),
-            is_followed: behind.is_some_and(|next| next.start_position().row == last_row + 1),
+            behind: match behind.map(|next| next.start_position().row) {
+                Some(row) if row == last_row => Behind::SameLine,
+                Some(row) if row == last_row + 1 => Behind::NextLine,
+                Some(_) | None => Behind::FurtherOn,
+            },
             is_joined: own.is_empty()
                 && previous.is_some_and(|previous| previous.kind() == "declaration")
                 && previous_end + 1 >= first,

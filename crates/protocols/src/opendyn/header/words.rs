@@ -165,7 +165,6 @@ pub(super) fn is_plural(name: &str) -> bool {
 
 /// Whether a pointer of that name is handed back to callbacks and nothing else.
 pub(super) fn is_user_data(name: &str) -> bool {
-    let joined = words(name).concat();
     const NAMES: [&str; 16] = [
         "userdata",
         "user",
@@ -184,7 +183,7 @@ pub(super) fn is_user_data(name: &str) -> bool {
         "cbdata",
         "pappdata",
     ];
-    NAMES.contains(&joined.as_str())
+    NAMES.contains(&words(name).concat().as_str())
 }
 
 /// Whether a pointer of that name is usually left out.

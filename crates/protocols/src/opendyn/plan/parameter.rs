@@ -8,7 +8,7 @@ use toolmux_dylib_host::value::{put_bytes, put_word};
 use super::returns::join;
 use super::{Feed, Input, Output, Place, Planned, Planner, Role};
 use crate::opendyn::carrier::{Carrier, Element, Range};
-use crate::opendyn::document::{Encoding, Flow, Kind, LengthFrom, Parameter, c_word};
+use crate::opendyn::document::{Callback, Encoding, Flow, Kind, LengthFrom, NullPointer, Parameter, c_word};
 use crate::opendyn::encode::encode_value;
 
 impl Planner<'_> {
@@ -28,7 +28,7 @@ impl Planner<'_> {
         if let Some(tag) = &form.handle {
             return self.handle(parameter, tag, place, planned);
         }
-        if form.collects_rows {
+        if form.callback == Some(Callback::Rows) {
             return self.rows(parameter, place, planned);
         }
         if form.indirect {
@@ -240,7 +240,7 @@ impl Planner<'_> {
         planned.inputs.push(Input {
             name: parameter.name.clone(),
             description: join(parameter.description.as_deref(), parameter.form.description.as_deref()),
-            nullable: pointer && (!parameter.required || parameter.form.nullable),
+            nullable: pointer && (!parameter.required || parameter.form.null == NullPointer::Allowed),
             names: parameter.form.names.clone(),
             closes: parameter.form.handle.is_some() && parameter.form.closes,
             carrier,

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use super::{document, encoded, function, planned, read, refused, scalar, schema};
+use crate::opendyn::plan::check;
 
 fn parameter(schema: Value) -> Value {
     json!({ "name": "x", "schema": schema })
@@ -30,7 +31,7 @@ fn misspelt_members_are_refused_with_the_nearest() {
         assert_eq!(book.expect("a document").unusable.len(), 1, "{expect}");
     }
     let foreign = json!({ "name": "x", "schema": int, "x-isIn": 1, "units": "metres" });
-    assert_eq!(super::super::check(&document(&function(json!([foreign]), Value::Null))), []);
+    assert_eq!(check(&document(&function(json!([foreign]), Value::Null))), []);
 }
 
 #[test]
@@ -38,7 +39,7 @@ fn another_version_of_the_specification_is_a_fault() {
     let text = document(&function(json!([]), Value::Null));
     for (version, count) in [("1.0.0", 0), ("1.2.0", 0), ("9.0.0", 1)] {
         let text = text.replacen(r#""opendyn":"1.0.0""#, &format!(r#""opendyn":"{version}""#), 1);
-        assert_eq!(super::super::check(&text).len(), count, "{version}");
+        assert_eq!(check(&text).len(), count, "{version}");
     }
 }
 
