@@ -65,11 +65,12 @@ fn find(symbols: &impl Symbols, name: &str) -> Result<*mut c_void, Readiness> {
     symbols.find(name).or_else(|| of_c_library(name)).ok_or_else(missing)
 }
 
-/// Memory for structures that the caller of a library provides comes from the C library.
+/// Structures that the caller of a library provides are allocated, freed and read by the C library.
 fn of_c_library(name: &str) -> Option<*mut c_void> {
     match name {
         "calloc" => Some(libc::calloc as *mut c_void),
         "free" => Some(libc::free as *mut c_void),
+        "memcpy" => Some(libc::memcpy as *mut c_void),
         _ => None,
     }
 }

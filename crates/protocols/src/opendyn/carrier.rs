@@ -1,8 +1,10 @@
 //! How one value crosses between JSON and the bytes of a CALL or RESULT, either way.
 
+use std::sync::Arc;
+
 use toolmux_dylib_host::scalar::{Class, Scalar};
 
-use super::document::{Encoding, Form, Kind};
+use super::document::{Encoding, Form, Kind, StructField};
 use super::handles::Slot;
 
 /// What stands for a value among the bytes.
@@ -20,6 +22,8 @@ pub(super) enum Carrier {
     Bytes(Encoding),
     /// An object of the library, which the JSON side knows as `tag#…`, with random bits.
     Handle(String),
+    /// A structure, by its members.
+    Fields(Arc<[StructField]>),
     /// Rows that a callback collected, each an object by the names of its columns.
     Rows,
 }
@@ -55,9 +59,12 @@ impl Carrier {
         match self {
             Carrier::Word(_) => Slot::Word,
             Carrier::Handle(tag) => Slot::Handle(tag.clone()),
-            Carrier::One(_) | Carrier::Many(_) | Carrier::Text | Carrier::Bytes(_) | Carrier::Rows => {
-                Slot::Bytes
-            }
+            Carrier::One(_)
+            | Carrier::Many(_)
+            | Carrier::Text
+            | Carrier::Bytes(_)
+            | Carrier::Rows
+            | Carrier::Fields(_) => Slot::Bytes,
         }
     }
 }

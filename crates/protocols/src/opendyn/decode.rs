@@ -10,8 +10,8 @@ use toolmux_dylib_host::denial::Denial;
 use toolmux_dylib_host::scalar::{Class, Scalar};
 use toolmux_dylib_host::value::{Reader, ValueError};
 
-use super::carrier::{Carrier, Element, JsonForm};
-use super::document::{Encoding, Success};
+use super::carrier::{Carrier, Element, JsonForm, Range, is_letter};
+use super::document::{Encoding, StructField, Success};
 use super::handles::Opened;
 use super::plan::{Output, Planned, Role};
 
@@ -209,8 +209,12 @@ fn write_output(
             }
             return Ok(if word == 0 { Returned::Null } else { Returned::Pointer });
         }
-        carrier
-        @ (Carrier::One(_) | Carrier::Many(_) | Carrier::Text | Carrier::Bytes(_) | Carrier::Rows) => {
+        carrier @ (Carrier::One(_)
+        | Carrier::Many(_)
+        | Carrier::Text
+        | Carrier::Bytes(_)
+        | Carrier::Rows
+        | Carrier::Fields(_)) => {
             let Some(bytes) = reader.bytes()? else {
                 out.extend_from_slice(b"null");
                 return Ok(Returned::Null);
@@ -261,6 +265,7 @@ fn write_buffer(out: &mut Vec<u8>, carrier: &Carrier, bytes: &[u8]) -> Result<()
         }
         Carrier::Bytes(Encoding::Base64) => write_text(out, &STANDARD.encode(bytes)),
         Carrier::Rows => write_rows(out, bytes)?,
+        Carrier::Fields(fields) => write_fields(out, fields, bytes)?,
         Carrier::Text | Carrier::Bytes(Encoding::Utf8) | Carrier::Word(_) | Carrier::Handle(_) => {
             match str::from_utf8(bytes) {
                 Ok(text) => write_text(out, text),
@@ -272,6 +277,30 @@ fn write_buffer(out: &mut Vec<u8>, carrier: &Carrier, bytes: &[u8]) -> Result<()
             }
         }
     }
+    Ok(())
+}
+
+/// The members of a structure as an object.
+fn write_fields(out: &mut Vec<u8>, fields: &[StructField], bytes: &[u8]) -> Result<(), DecodeError> {
+    out.push(b'{');
+    for field in fields {
+        let size = field.scalar.size();
+        let length = size.saturating_mul(field.count.unwrap_or(1));
+        let end = field.offset.saturating_add(length);
+        let content = bytes.get(field.offset..end).ok_or(DecodeError::Elements(bytes.len(), end))?;
+        let form = if field.scalar == Scalar::Bool { JsonForm::Boolean } else { JsonForm::Number };
+        let element = Element { scalar: field.scalar, form, range: Range::Integer(0, 0) };
+        member(out, &field.name);
+        match field.count {
+            None => write_element(out, element, field.scalar.read(content)),
+            Some(_) if is_letter(field.scalar) => {
+                let end = content.iter().position(|byte| *byte == 0).unwrap_or(content.len());
+                write_buffer(out, &Carrier::Text, &content[..end])?;
+            }
+            Some(_) => write_buffer(out, &Carrier::Many(element), content)?,
+        }
+    }
+    out.push(b'}');
     Ok(())
 }
 

@@ -61,7 +61,7 @@ impl CarrierSeed<'_, '_> {
             }
             Carrier::Many(element) => deserializer.deserialize_seq(Many { element: *element, out: self.out }),
             Carrier::Bytes(Encoding::Utf8) => deserializer.deserialize_any(AnyBytes { out: self.out }),
-            Carrier::Text | Carrier::Bytes(_) | Carrier::Handle(_) | Carrier::Rows => {
+            Carrier::Text | Carrier::Bytes(_) | Carrier::Handle(_) | Carrier::Rows | Carrier::Fields(_) => {
                 let text = Text { carrier: self.carrier, handles: self.handles, out: self.out };
                 deserializer.deserialize_str(text)
             }
@@ -80,7 +80,12 @@ impl<'de> Visitor<'de> for CarrierSeed<'_, '_> {
     fn visit_none<E: Error>(self) -> Result<(), E> {
         match self.carrier {
             Carrier::Word(_) | Carrier::Handle(_) => put_word(self.out, 0),
-            Carrier::One(_) | Carrier::Many(_) | Carrier::Text | Carrier::Bytes(_) | Carrier::Rows => {
+            Carrier::One(_)
+            | Carrier::Many(_)
+            | Carrier::Text
+            | Carrier::Bytes(_)
+            | Carrier::Rows
+            | Carrier::Fields(_) => {
                 put_bytes(self.out, None).map_err(E::custom)?;
             }
         }
@@ -159,7 +164,8 @@ impl Visitor<'_> for Text<'_, '_> {
             | Carrier::Word(_)
             | Carrier::One(_)
             | Carrier::Many(_)
-            | Carrier::Rows => f.write_str("a text"),
+            | Carrier::Rows
+            | Carrier::Fields(_) => f.write_str("a text"),
         }
     }
 
@@ -188,7 +194,8 @@ impl Visitor<'_> for Text<'_, '_> {
             | Carrier::Word(_)
             | Carrier::One(_)
             | Carrier::Many(_)
-            | Carrier::Rows => text.as_bytes(),
+            | Carrier::Rows
+            | Carrier::Fields(_) => text.as_bytes(),
         };
         put_bytes(self.out, Some(bytes)).map_err(E::custom)
     }

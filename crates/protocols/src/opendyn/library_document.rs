@@ -97,7 +97,8 @@ async fn retain_present(
 
 /// Structures are allocated only for functions that are there.
 fn retain_used_allocations(ready: &mut Vec<Value>) {
-    let is_allocation = |function: &Value| function["symbol"] == "calloc" || function["symbol"] == "free";
+    let is_allocation =
+        |function: &Value| matches!(function["symbol"].as_str(), Some("calloc" | "free" | "memcpy"));
     let kind_of = |part: &Value| part["schema"]["cType"]["handle"].as_str().map(str::to_owned);
     let parameters = |function: &Value| function["parameters"].as_array().cloned().unwrap_or_default();
     let taken: HashSet<String> = ready

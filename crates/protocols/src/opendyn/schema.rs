@@ -6,8 +6,8 @@ use toolmux_core::tool::{Returns, Tool};
 use toolmux_core::version::Version;
 use toolmux_dylib_host::scalar::Scalar;
 
-use super::carrier::{Carrier, Element, FLOAT_END, JsonForm, Range};
-use super::document::{Encoding, ValueNames};
+use super::carrier::{Carrier, Element, FLOAT_END, JsonForm, Range, is_letter};
+use super::document::{Encoding, StructField, ValueNames};
 use super::plan::{Input, Output, Planned};
 
 /// Floats that JSON has no numbers for.
@@ -145,6 +145,24 @@ fn carried(carrier: &Carrier, side: Side) -> Value {
         }
         Carrier::Bytes(Encoding::Base64) => {
             json!({ "type": "string", "contentEncoding": "base64", "description": "base64" })
+        }
+        Carrier::Fields(fields) => {
+            let listed = |field: &StructField| {
+                let one = match field.scalar.range() {
+                    _ if field.scalar == Scalar::Bool => json!({ "type": "boolean" }),
+                    Some(_) => json!({ "type": "integer" }),
+                    // NaN and the infinities are texts.
+                    None => json!({ "type": ["number", "string"] }),
+                };
+                let schema = match field.count {
+                    None => one,
+                    Some(_) if is_letter(field.scalar) => json!({ "type": ["string", "object"] }),
+                    Some(_) => json!({ "type": "array", "items": one }),
+                };
+                (field.name.clone(), schema)
+            };
+            let members: Map<String, Value> = fields.iter().map(listed).collect();
+            json!({ "type": "object", "properties": members })
         }
         Carrier::Rows => {
             let cell = json!({ "type": ["string", "object", "null"] });

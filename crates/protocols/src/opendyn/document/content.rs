@@ -91,8 +91,21 @@ pub(in crate::opendyn) struct Form {
     pub(in crate::opendyn) maximum: Option<Number>,
     /// Values that may be given by name.
     pub(in crate::opendyn) names: Option<Arc<ValueNames>>,
+    /// Where the members of a structure are.
+    pub(in crate::opendyn) fields: Option<Arc<[StructField]>>,
     /// Whether `null` may be given for a pointer that must be given.
     pub(in crate::opendyn) null: NullPointer,
+}
+
+/// A member of a structure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::opendyn) struct StructField {
+    pub(in crate::opendyn) name: String,
+    /// Bytes in front of it.
+    pub(in crate::opendyn) offset: usize,
+    pub(in crate::opendyn) scalar: Scalar,
+    /// How many of them, where it is an array.
+    pub(in crate::opendyn) count: Option<usize>,
 }
 
 /// Functions of ours that a library may call.

@@ -130,5 +130,7 @@ pub(super) mod known {
         "handle",
         "closes",
         "callback",
+        "fields",
     ];
+    pub(in crate::opendyn::document) const FIELD: &[&str] = &["name", "offset", "type", "count"];
 }

@@ -7,6 +7,6 @@ mod read_form;
 
 pub(super) use self::content::{
     C_TYPES, Callback, Document, Encoding, Flow, Form, Function, Kind, LengthFrom, NullPointer, Parameter,
-    Return, Size, Success, ValueNames, c_word,
+    Return, Size, StructField, Success, ValueNames, c_word,
 };
 pub(super) use self::read::{MOST_FUNCTIONS, Reader};

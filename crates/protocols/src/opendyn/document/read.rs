@@ -243,7 +243,7 @@ impl<'v> Reader<'v> {
         success
     }
 
-    fn items(&mut self, value: &'v Value, at: &Path<'_>) -> Option<&'v Vec<Value>> {
+    pub(super) fn items(&mut self, value: &'v Value, at: &Path<'_>) -> Option<&'v Vec<Value>> {
         let items = value.as_array();
         if items.is_none() {
             self.faults.fatal(at, format!("must be an array, not {}", kind_of(value)), "write `[…]`");

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use serde_json::{Number, Value};
 use toolmux_dylib_host::scalar::Scalar;
 
-use super::content::{C_TYPES, Callback, Encoding, Form, Kind, LengthFrom, NullPointer, Size, ValueNames};
+use super::content::{
+    C_TYPES, Callback, Encoding, Form, Kind, LengthFrom, NullPointer, Size, StructField, ValueNames,
+};
 use super::members::{Members, known};
 use super::read::Reader;
 use crate::documents::fault::{Path, Weight};
@@ -80,6 +82,7 @@ impl<'v> Reader<'v> {
             minimum: self.bound(&members, "minimum"),
             maximum: self.bound(&members, "maximum"),
             names: self.names(&members),
+            fields: self.fields(&c),
             null: match members.switch("nullable", &mut self.faults) {
                 Some(true) => NullPointer::Allowed,
                 Some(false) | None => NullPointer::Refused,
@@ -138,6 +141,31 @@ impl<'v> Reader<'v> {
                 None
             }
         }
+    }
+
+    fn fields(&mut self, c: &Members<'v, '_>) -> Option<Arc<[StructField]>> {
+        let at = c.at.member("fields");
+        let items = self.items(c.get("fields")?, &at)?;
+        let mut fields = Vec::new();
+        for (index, item) in items.iter().enumerate() {
+            fields.push(self.field(item, &at.item(index))?);
+        }
+        Some(fields.into())
+    }
+
+    fn field(&mut self, value: &'v Value, at: &Path<'_>) -> Option<StructField> {
+        let members = Members::of(value, at, &mut self.faults)?;
+        members.check_known(known::FIELD, &mut self.faults);
+        let name = members.needed("name", Weight::Fatal, &mut self.faults);
+        let offset = members.count("offset", &mut self.faults);
+        let count = members.count("count", &mut self.faults).map(|count| count as usize);
+        let scalar = self.c_type(&members).ok()?;
+        let (Some(offset), Some(scalar)) = (offset, scalar) else {
+            let what = "a member of a structure needs an `offset` in bytes and a `type` that is a number";
+            self.faults.fatal(at, what, "write `{\"name\": …, \"offset\": 0, \"type\": \"int\"}`");
+            return None;
+        };
+        Some(StructField { name: name?, offset: offset as usize, scalar, count })
     }
 
     /// The tag goes before a `#` in what a model sees.

@@ -159,6 +159,15 @@ impl Types {
         self.enumerations.get(name).map(Vec::as_slice)
     }
 
+    /// How a structure is written in C.
+    pub(super) fn c_name(&self, kind: &str) -> String {
+        if self.typedefs.contains_key(kind) {
+            return kind.to_owned();
+        }
+        let is_union = self.structure(kind).is_some_and(|fields| fields.is_union);
+        format!("{} {kind}", if is_union { "union" } else { "struct" })
+    }
+
     /// The word of OpenDyn for a number, an enumeration included.
     pub(super) fn number(&self, c: &CType) -> Option<&'static str> {
         match c {

@@ -13,6 +13,7 @@ use super::guess::review;
 use super::pairing::{LengthBy, Pair, pairs};
 use super::preprocess::{HeaderError, Preprocessed, preprocess};
 use super::request::{HeaderRequest, Selection};
+use super::size_check::retain_confirmed;
 use super::syntax::{Declaration, read_header};
 use super::words::ending;
 
@@ -32,7 +33,9 @@ pub struct Described {
 
 /// Describes the functions of headers. Dropping the future ends it.
 pub async fn describe(request: &HeaderRequest) -> Result<Described, HeaderError> {
-    classified(&preprocess(request).await?, request)
+    let mut described = classified(&preprocess(request).await?, request)?;
+    retain_confirmed(&mut described.ready, request).await?;
+    Ok(described)
 }
 
 /// The same from what the preprocessor wrote.

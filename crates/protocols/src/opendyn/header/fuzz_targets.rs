@@ -34,8 +34,9 @@ fn header(data: &[u8]) {
         name.as_str().map(str::to_owned)
     };
     // Allocating and freeing a structure is not in the header.
-    let is_declared =
-        |name: &String| !matches!(name.as_str(), "calloc" | "free") || output.contains(name.as_str());
+    let is_declared = |name: &String| {
+        !matches!(name.as_str(), "calloc" | "free" | "memcpy") || output.contains(name.as_str())
+    };
     let described_ones =
         described.ready.iter().chain(&described.undecided).filter_map(symbol).filter(is_declared);
     let others = described.impossible.iter().map(|(name, _)| name.clone());

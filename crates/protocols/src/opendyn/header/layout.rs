@@ -1,6 +1,6 @@
 //! Sizes and offsets of structures, as the ABI of 64-bit Linux lays them out.
 
-use super::c_type::{CType, Types};
+use super::c_type::{CType, Field, Types};
 use crate::opendyn::document::C_TYPES;
 
 /// How deep structures are followed into each other.
@@ -17,6 +17,29 @@ impl Types {
     /// The layout of a type; nothing when some of it is unknown.
     pub(super) fn layout(&self, c: &CType) -> Option<Layout> {
         self.layout_within(c, 0)
+    }
+
+    /// The members of a structure that are numbers, texts or arrays of them, each with its offset.
+    pub(super) fn readable_fields(&self, kind: &str) -> Vec<(&Field, u64)> {
+        let Some(fields) = self.structure(kind).filter(|fields| !fields.is_union && !fields.is_partial)
+        else {
+            return Vec::new();
+        };
+        let mut readable = Vec::new();
+        let mut at: u64 = 0;
+        for field in &fields.all {
+            let Some(layout) = self.layout(&field.c) else { return Vec::new() };
+            let Some(offset) = at.checked_next_multiple_of(layout.align) else { return Vec::new() };
+            at = offset.saturating_add(layout.size);
+            let element = match &field.c {
+                CType::Array(element, Some(_)) => element,
+                other => other,
+            };
+            if self.number(element).is_some() && !field.name.is_empty() {
+                readable.push((field, offset));
+            }
+        }
+        readable
     }
 
     fn layout_within(&self, c: &CType, depth: usize) -> Option<Layout> {
@@ -59,7 +82,7 @@ impl Types {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::opendyn::header::c_type::{Field, Fields};
+    use crate::opendyn::header::c_type::Fields;
 
     #[test]
     fn fields_are_aligned() {
@@ -73,5 +96,7 @@ mod tests {
         assert_eq!(types.layout(&types.tagged("s")).map(|layout| layout.size), Some(24));
         assert_eq!(types.layout(&types.tagged("u")).map(|layout| layout.size), Some(8));
         assert_eq!(types.layout(&types.tagged("unknown")), None);
+        let offsets: Vec<u64> = types.readable_fields("s").iter().map(|(_, offset)| *offset).collect();
+        assert_eq!(offsets, [0, 8, 16]);
     }
 }

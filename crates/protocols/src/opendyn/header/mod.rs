@@ -21,6 +21,7 @@ mod parameter;
 mod preprocess;
 mod request;
 mod returns;
+mod size_check;
 mod specifier;
 mod syntax;
 mod words;

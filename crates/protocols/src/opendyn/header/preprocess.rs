@@ -64,19 +64,35 @@ pub(super) struct Macro {
 
 /// Dropping the future kills the preprocessor.
 pub(super) async fn preprocess(request: &HeaderRequest) -> Result<Preprocessed, HeaderError> {
-    let flags = package_flags(&request.packages).await?;
-    let folders = request.includes.iter().map(|folder| format!("-I{}", folder.display()));
-    let defines = request.defines.iter().map(|define| format!("-D{define}"));
-    let words = ["cc", "-E", "-C", "-dD", "-xc"].into_iter().chain(EMPTY_MACROS).map(str::to_owned);
-    let argv: Vec<String> =
-        words.chain(folders).chain(flags.iter().cloned()).chain(defines).chain(["-".to_owned()]).collect();
-    let headers: Vec<PathBuf> = request.headers.iter().map(|header| found(header, request, &flags)).collect();
-    let include = |header: &PathBuf| format!("#include \"{}\"\n", header.display());
-    let source: String = headers.iter().map(include).collect();
+    let words: Vec<&str> = ["-E", "-C", "-dD"].into_iter().chain(EMPTY_MACROS).collect();
+    let argv = compiler_words(request, &words).await?;
+    let source = include_lines(request).await?;
     let (text, error) = run("cc", &argv, source.as_bytes()).await?;
     let text = text.ok_or_else(|| HeaderError::Refused(error.trim().to_owned()))?;
+    let flags = package_flags(&request.packages).await?;
+    let headers: Vec<PathBuf> = request.headers.iter().map(|header| found(header, request, &flags)).collect();
     let package = Package::new(&headers, &request.includes);
     Ok(separate(&text, &|file| package.owns(file)))
+}
+
+/// The compiler with its flags for these headers, reading standard input.
+pub(super) async fn compiler_words(
+    request: &HeaderRequest,
+    words: &[&str],
+) -> Result<Vec<String>, HeaderError> {
+    let folders = request.includes.iter().map(|folder| format!("-I{}", folder.display()));
+    let defines = request.defines.iter().map(|define| format!("-D{define}"));
+    let first = ["cc"].iter().chain(words).map(|word| (*word).to_owned());
+    let flags = package_flags(&request.packages).await?;
+    let rest = folders.chain(flags).chain(defines).chain(["-xc".to_owned(), "-".to_owned()]);
+    Ok(first.chain(rest).collect())
+}
+
+/// A source that includes all headers.
+pub(super) async fn include_lines(request: &HeaderRequest) -> Result<String, HeaderError> {
+    let flags = package_flags(&request.packages).await?;
+    let headers = request.headers.iter().map(|header| found(header, request, &flags));
+    Ok(headers.map(|header| format!("#include \"{}\"\n", header.display())).collect())
 }
 
 /// A header that is not a file here is looked for where the compiler would.
@@ -102,7 +118,7 @@ async fn package_flags(packages: &[String]) -> Result<Vec<String>, HeaderError> 
 }
 
 /// What a program wrote, unless it failed, and what it complained about.
-async fn run(
+pub(super) async fn run(
     name: &'static str,
     argv: &[String],
     input: &[u8],

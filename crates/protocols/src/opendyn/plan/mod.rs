@@ -111,7 +111,8 @@ impl Planned {
             | Carrier::Many(_)
             | Carrier::Text
             | Carrier::Bytes(_)
-            | Carrier::Rows => None,
+            | Carrier::Rows
+            | Carrier::Fields(_) => None,
         })
     }
 

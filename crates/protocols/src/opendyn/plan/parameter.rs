@@ -55,6 +55,10 @@ impl Planner<'_> {
     fn buffer(&mut self, parameter: &Parameter, place: Place, planned: &mut Planned) -> Option<Pass> {
         let form = &parameter.form;
         let (element, carrier) = self.pointed(form, place)?;
+        if matches!(carrier, Carrier::Fields(_)) && parameter.flow != Flow::Out {
+            self.reject(place, "a structure with `fields` can only be read", "set `isIn` to false");
+            return None;
+        }
         if let Carrier::One(one) = carrier {
             return self.one(parameter, one, place, planned);
         }
@@ -304,7 +308,12 @@ fn nothing(carrier: &Carrier) -> Vec<u8> {
             put_word(&mut bytes, word);
         }
         Carrier::Handle(_) => put_word(&mut bytes, 0),
-        Carrier::One(_) | Carrier::Many(_) | Carrier::Text | Carrier::Bytes(_) | Carrier::Rows => {
+        Carrier::One(_)
+        | Carrier::Many(_)
+        | Carrier::Text
+        | Carrier::Bytes(_)
+        | Carrier::Rows
+        | Carrier::Fields(_) => {
             // A NULL pointer has no size that could be refused.
             put_bytes(&mut bytes, None).ok();
         }

@@ -1,5 +1,7 @@
 //! What a function returns.
 
+use std::sync::Arc;
+
 use toolmux_dylib_host::plan::{CReturn, Length, Pointee, Size};
 use toolmux_dylib_host::scalar::Scalar;
 
@@ -61,6 +63,9 @@ impl Planner<'_> {
 
     /// The element type behind a pointer, and how it looks in JSON.
     pub(super) fn pointed(&mut self, form: &Form, place: Place) -> Option<(Scalar, Carrier)> {
+        if let (Some(fields), Kind::Object) = (&form.fields, form.kind) {
+            return Some((Scalar::UnsignedChar, Carrier::Fields(Arc::clone(fields))));
+        }
         let Some(scalar) = form.scalar else {
             if form.kind == Kind::String {
                 return Some((Scalar::UnsignedChar, Carrier::Bytes(form.encoding)));

@@ -121,3 +121,24 @@ fn a_returned_number_that_does_not_fit_is_an_error_code() {
     let words = "`f` returned 18446744073709551615: `out` is too small, or this is an error code";
     assert_eq!(bad.failure.as_deref(), Some(words));
 }
+
+#[test]
+fn the_members_of_a_structure_are_an_object() {
+    let fields = json!([
+        { "name": "n", "offset": 0, "type": "int" },
+        { "name": "x", "offset": 8, "type": "double" },
+        { "name": "text", "offset": 16, "type": "char", "count": 4 },
+        { "name": "two", "offset": 20, "type": "short", "count": 2 },
+    ]);
+    let c = json!({ "type": "void", "isPointer": true, "size": 24, "fields": fields });
+    let out = json!({ "name": "it", "isIn": false, "schema": schema("object", c.clone()) });
+    let planned = planned(&function(json!([out]), Value::Null));
+    let bytes = [&7_i32.to_le_bytes()[..], &[0; 4], &1.5_f64.to_le_bytes(), b"ab\0x", &[1, 0, 2, 0]].concat();
+    let result = [&24_u32.to_le_bytes()[..], &bytes].concat();
+    let decoded = planned.decode(&result, None, &HashMap::new()).expect("read");
+    assert_eq!(decoded.json, r#"{"it":{"n":7,"x":1.5,"text":"ab","two":[1,2]}}"#);
+    assert!(planned.decode(b"\x04\0\0\0abcd", None, &HashMap::new()).is_err(), "it is too short");
+    let given = json!({ "name": "it", "schema": schema("object", c) });
+    let faults = check(&document(&function(json!([given]), Value::Null)));
+    assert!(faults.iter().any(|fault| fault.what.contains("can only be read")), "{faults:?}");
+}
