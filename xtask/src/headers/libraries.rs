@@ -190,13 +190,14 @@ pub(super) const LIBRARIES: &[Library] = &[
         package: "libqrencode-dev",
         headers: &["/usr/include/qrencode.h"],
         file: "libqrencode.so.4",
-        core: "encodes; the picture is not readable yet",
+        core: "encodes and tells the size; the dots are behind a pointer",
         story: &[
             keep(
                 "QRcode_encodeString",
                 r#"{"string":"hi","version":0,"level":"QR_ECLEVEL_L","hint":"QR_MODE_8","casesensitive":1}"#,
                 ("result", "code"),
             ),
+            call("QRcode_read", r#"{"QRcode":"$code"}"#),
             call("QRcode_free", r#"{"qrcode":"$code"}"#),
         ],
         ..Library::PLAIN

@@ -187,6 +187,15 @@ async fn idioms_are_described_and_called() {
     ] {
         assert_eq!(libraries.call(&format!("It.{tool}"), arguments).await, Ok(expect), "{tool}");
     }
+    libraries.close().await;
+}
+
+#[tokio::test]
+async fn what_does_not_fit_is_refused_and_the_worker_lives_on() {
+    let (folder, file) = library();
+    let (document, _) = describe(folder.path(), &["--only", "pack_encode", "--only", "pack_flags"]);
+    let libraries = Libraries::new();
+    libraries.add("It", &document, &file, Value::Null).await;
     let small = libraries
         .call("It.pack_encode", json!({ "src": "abc", "dstCapacity": 2 }))
         .await

@@ -92,7 +92,8 @@ pub(super) async fn compiler_words(
 pub(super) async fn include_lines(request: &HeaderRequest) -> Result<String, HeaderError> {
     let flags = package_flags(&request.packages).await?;
     let headers = request.headers.iter().map(|header| found(header, request, &flags));
-    Ok(headers.map(|header| format!("#include \"{}\"\n", header.display())).collect())
+    let lines: Vec<String> = headers.map(|header| format!("#include \"{}\"\n", header.display())).collect();
+    Ok(lines.concat())
 }
 
 /// A header that is not a file here is looked for where the compiler would.

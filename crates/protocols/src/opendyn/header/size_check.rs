@@ -20,9 +20,11 @@ pub(super) async fn retain_confirmed(
         return Ok(());
     }
     let mut source = include_lines(request).await?;
-    for (kind, (name, size)) in &sizes {
-        source.push_str(&format!("_Static_assert(sizeof({name}) == {size}, \"{MARK}{kind};\");\n"));
-    }
+    let assertion = |(kind, (name, size)): (&String, &(String, u64))| {
+        format!("_Static_assert(sizeof({name}) == {size}, \"{MARK}{kind};\");\n")
+    };
+    let assertions: Vec<String> = sizes.iter().map(assertion).collect();
+    source.push_str(&assertions.concat());
     let argv = compiler_words(request, &["-fsyntax-only", "-w"]).await?;
     let (text, error) = run("cc", &argv, source.as_bytes()).await?;
     let is_whole = text.is_some();
