@@ -165,7 +165,9 @@ impl Gateway {
 
     /// Every check of a call; the tool does not run and nothing is recorded.
     pub async fn dry_run(self: &Arc<Self>, caller: &Caller, request: Request) -> Result<(), Refusal> {
-        self.check(0, caller, request).await.map(drop)
+        let mut receipt = self.receipts.begin(ReceiptKind::Call, caller);
+        receipt.discard();
+        self.check(0, caller, request, &mut receipt).await.map(drop)
     }
 
     /// Counts a refusal and logs it.

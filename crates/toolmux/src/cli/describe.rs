@@ -164,7 +164,7 @@ impl Describe {
 fn read_answers(file: Option<&Path>, is_named: bool) -> Result<Value, Failure> {
     let Some(file) = file.filter(|file| is_named || file.is_file()) else { return Ok(Value::Null) };
     let text = match std::fs::read_to_string(file) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Value::Null),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Value::Null),
         text => text.with_context(|| format!("cannot read `{}`", file.display()))?,
     };
     let answers = serde_json::from_str(&text).with_context(|| format!("`{}` is not JSON", file.display()))?;

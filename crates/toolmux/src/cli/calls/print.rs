@@ -4,9 +4,9 @@ use toolmux_core::hex::to_hex;
 use toolmux_core::plural::counted;
 use toolmux_core::receipt::{ContentDigest, Receipt, ReceiptOutcome};
 
-use crate::cli::printable::on_one_line;
 use crate::cli::table::Table;
 use crate::cli::terminal::{Form, Terminal, print_line};
+use crate::printable::on_one_line;
 
 /// A list, newest first.
 pub(super) fn print_receipts(receipts: &[Receipt], form: Form, terminal: &Terminal) {
