@@ -137,7 +137,8 @@ impl CommandTool {
         let named = self.command.iter().flat_map(|word| placeholders(word));
         let mut named = named.chain(self.optional.iter().map(String::as_str));
         if named.any(|parameter| !self.parameters.contains_key(parameter)) {
-            let what = format!("tool `{name}` uses a name in `command` or `optional` that is no parameter");
+            let what =
+                format!("tool `{name}` uses a name in `command` or `optional` that is not a parameter");
             return Err(OpenError::new(what).hint("add `NAME = { type = \"string\" }` to its `parameters`"));
         }
         Ok(())

@@ -124,7 +124,7 @@ impl Parts {
         let known: Vec<&str> = operation.variables.iter().map(|variable| variable.name.as_str()).collect();
         let unknown = self.in_body.iter().find(|parameter| !known.contains(&parameter.argument.as_str()));
         if let Some(BodyParameter { argument: name, .. }) = unknown {
-            let what = format!("parameter `{name}` is no variable of `graphql`");
+            let what = format!("parameter `{name}` is not a variable of `graphql`");
             return Err(match nearest(name, known.iter().copied()) {
                 Some(near) => format!("{what}; did you mean `{near}`?"),
                 None => what,

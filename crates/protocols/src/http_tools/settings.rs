@@ -48,7 +48,7 @@ pub(super) struct HttpTool {
     /// A GraphQL operation, posted to `url` or to the path of `request`. Its variables are the parameters.
     #[serde(default)]
     pub(super) graphql: Option<String>,
-    /// Each parameter: a JSON Schema with the keys below beside it.
+    /// Each parameter: a JSON Schema with the additional keys below.
     #[serde(default)]
     pub(super) parameters: BTreeMap<String, HttpParameter>,
     /// Headers for its requests, in addition to those of the source.

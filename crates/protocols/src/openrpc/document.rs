@@ -44,7 +44,9 @@ fn read_value(document: &Value, faults: &mut Faults) -> Option<OpenRpcDocument> 
     }
     match document.get("openrpc").and_then(Value::as_str) {
         Some(version) if version.starts_with("1.") => {}
-        Some(_) => faults.tolerable(&root.member("openrpc"), "is no version of OpenRPC 1", "write `1.3.2`"),
+        Some(_) => {
+            faults.tolerable(&root.member("openrpc"), "is not a version of OpenRPC 1", "write `1.3.2`")
+        }
         None => faults.missing(
             &root,
             "openrpc",
@@ -157,7 +159,7 @@ mod tests {
         check("{", "1:1: the text is not JSON");
         check("[]", "1:1: an OpenRPC document must be an object at `$`");
         check("{\"openrpc\":\"1.0.0\"}", "`methods` is missing at `$.methods`");
-        check("{\"openrpc\":\"2\",\n \"methods\":[]}", "1:12: is no version of OpenRPC 1 at `$.openrpc`");
+        check("{\"openrpc\":\"2\",\n \"methods\":[]}", "1:12: is not a version of OpenRPC 1 at `$.openrpc`");
         let twice = json!({ "openrpc": "1.3.2", "info": { "version": "1" }, "methods": [
             { "name": "m", "params": [{ "name": "a" }, { "name": "a" }], "paramStructure": "any" }] });
         check(&twice.to_string(), "there are two parameters `a` at `$.methods[0].params[1]`");

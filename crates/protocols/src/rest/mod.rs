@@ -1,6 +1,6 @@
 //! Tools as an HTTP API: a POST for each, described by one OpenAPI document, and a page that shows them.
 
-mod openapi;
+mod api_document;
 mod page;
 mod schemas;
 mod serve;

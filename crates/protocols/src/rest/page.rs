@@ -7,7 +7,7 @@ use toolmux_core::plural::counted;
 use toolmux_http::serve::curl;
 use toolmux_http::serve::page::{Html, document};
 
-use super::openapi::ApiInfo;
+use super::api_document::ApiInfo;
 
 /// The tools of a caller, each with a command line that calls it.
 pub(super) fn overview(catalog: &Catalog, caller: &Caller, info: &ApiInfo) -> String {

@@ -18,7 +18,7 @@ use toolmux_http::serve::{
     tagged, trace,
 };
 
-use super::openapi::{ApiInfo, document};
+use super::api_document::{ApiInfo, document};
 use super::{page, wire};
 
 pub(crate) const SERVED: Served = Served {

@@ -80,7 +80,7 @@ pub(super) fn decode(tool: &str, body: &[u8]) -> Result<Request, Refusal> {
         ArgumentsError::NotRead(_) => malformed(format!("The {error}")),
         ArgumentsError::NotAnObject(kind) => not_an_object(kind),
     })?;
-    Ok(Request::new(ToolRef::either(tool), arguments))
+    Ok(Request { protocol: "rest".into(), ..Request::new(ToolRef::either(tool), arguments) })
 }
 
 fn not_an_object(kind: &str) -> Refusal {

@@ -421,7 +421,7 @@ fn faults_name_the_tool_and_the_key() {
     );
     check(
         &|tool| *tool = json!({ "description": "d", "graphql": "query ($town: ID!) { a }", "parameters": { "twon": {} } }),
-        "parameter `twon` is no variable of `graphql`; did you mean `town`?",
+        "parameter `twon` is not a variable of `graphql`; did you mean `town`?",
     );
     check(
         &|tool| tool["descriptoin"] = "d".into(),

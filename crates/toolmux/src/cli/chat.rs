@@ -52,7 +52,7 @@ pub(super) struct Chat {
     /// The environment variable that has the key of the model.
     #[arg(long, value_name = "NAME")]
     key_env: Option<String>,
-    /// What the model is told before the conversation.
+    /// The system prompt: instructions for the model before the conversation.
     #[arg(long, value_name = "TEXT")]
     system: Option<String>,
     /// The configuration that has the tools.

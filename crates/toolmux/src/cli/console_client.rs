@@ -21,7 +21,7 @@ pub(super) struct ConsoleClient {
 
 impl ConsoleClient {
     pub(super) fn new(url: &str, key: &KeyOptions) -> Result<Self, Failure> {
-        let no_address = || Failure::refused(anyhow::anyhow!("`{url}` is no address of a server"));
+        let no_address = || Failure::refused(anyhow::anyhow!("`{url}` is not the address of a server"));
         if base_of(url).is_none() {
             return Err(no_address().meaning(Some(format!("http://{url}"))));
         }
@@ -62,7 +62,8 @@ impl ConsoleClient {
         query: &[(&str, String)],
         body: String,
     ) -> Result<Answer, Failure> {
-        let no_address = || Failure::refused(anyhow::anyhow!("`{}` is no address of a server", self.url));
+        let no_address =
+            || Failure::refused(anyhow::anyhow!("`{}` is not the address of a server", self.url));
         let base = base_of(&self.url).ok_or_else(no_address)?;
         let mut url = base.join(path).map_err(|_| no_address())?;
         if !query.is_empty() {

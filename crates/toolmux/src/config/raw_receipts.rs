@@ -9,7 +9,7 @@ use toolmux_core::receipt::ReceiptSettings;
 
 use super::duration::some_time;
 
-/// The file beside the configuration in which the key is kept that receipts are signed with.
+/// The file next to the configuration in which the key is kept that receipts are signed with.
 const KEY_FILE: &str = "toolmux.receipts.key";
 
 /// What is kept of each call: who called which tool when, how it ended and how long each step took. Read by
@@ -18,7 +18,7 @@ const KEY_FILE: &str = "toolmux.receipts.key";
 #[serde(deny_unknown_fields)]
 pub(super) struct RawReceipts {
     /// How long receipts are kept in the store, such as `"30d"`. They are hash-chained and signed with the key in
-    /// `toolmux.receipts.key` beside this file, which is created when it is missing. Needs a `store` other than
+    /// `toolmux.receipts.key` in the folder of this file, which is created when it is missing. Needs a `store` other than
     /// `memory`. Default: the last 10,000 are kept in memory.
     #[serde(default, deserialize_with = "some_time")]
     #[schemars(with = "Option<String>")]
