@@ -139,6 +139,8 @@ impl ReceiptWriter {
     /// Ends when the server stops. A write is not interrupted: it is bounded by the patience of the store.
     async fn run(&mut self, gateway: &Arc<Gateway>) {
         let mut pauses = StorePauses::new();
+        // The chain begins before the first call ends: a server that is killed soon is told of too.
+        self.write(gateway).await.ok();
         loop {
             let waiting = async {
                 tokio::select! {

@@ -99,7 +99,8 @@ impl OpenApiSettings {
             url.as_ref().zip(address.as_ref()).is_some_and(|(url, at)| url.origin() == at.origin());
         let document_headers = if same_host { headers.clone() } else { HeaderMap::new() };
         headers.entry(header::ACCEPT).or_insert(ACCEPT);
-        let files = FileAccess::new(self.files.as_ref(), opening.folder).map_err(OpenError::new)?;
+        let files = FileAccess::new(self.files.as_ref(), opening.folder)
+            .map_err(|_| OpenError::new("`files.folders` has a folder that does not exist"))?;
         let servers = ServerRules { url, document: address, allow_private: self.allow_private };
         Ok(ReadySettings {
             place,

@@ -45,7 +45,7 @@ fn read_value(document: &Value, faults: &mut Faults) -> Option<OpenRpcDocument> 
     match document.get("openrpc").and_then(Value::as_str) {
         Some(version) if version.starts_with("1.") => {}
         Some(_) => {
-            faults.tolerable(&root.member("openrpc"), "is not a version of OpenRPC 1", "write `1.3.2`")
+            faults.tolerable(&root.member("openrpc"), "is not a version of OpenRPC 1", "write `1.3.2`");
         }
         None => faults.missing(
             &root,

@@ -87,7 +87,7 @@ Usage: toolmux COMMAND …   (toolmux COMMAND --help has examples)
 const AFTER_HELP: &str = "\
 Options:  --log pretty|json  --color auto|always|never  -h  -V
 Start:    toolmux serve -- npx -y @modelcontextprotocol/server-everything
-Also:     start (OpenTool daemon), health, completions, man, install-extras
+Also:     start, follow, auth, db, health, completions, man, install-extras
 Exit:     0 good, 1 the tool failed, 2 usage or refused. RUST_LOG=debug: more.";
 
 #[derive(Subcommand)]
@@ -101,13 +101,16 @@ enum Command {
     Tools(tools::Tools),
     Call(call::CallTool),
     Calls(calls::Calls),
+    #[command(hide = true)]
     Follow(follow::FollowTask),
     Tasks(tasks::Tasks),
     Run(run::RunWorkflow),
     Chat(chat::Chat),
     Describe(describe::Describe),
+    #[command(hide = true)]
     Auth(auth::Auth),
     Keys(keys::Keys),
+    #[command(hide = true)]
     Db(db::Db),
     Demo(demo::Demo),
     Docs(docs::Docs),

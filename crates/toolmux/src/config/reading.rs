@@ -129,11 +129,11 @@ mod tests {
             "lisen = 1\nlisten = 2\n[limits]\nqueue = 'x'\ndrain = 'soon'\n[toolsets.a]\n[toolsets.b]\ntools = 5\n",
             &[
                 "unknown key `lisen`",
-                "`listen` must be a text",
+                "`listen` must be a string",
                 "`limits.queue` must be a whole number of at least 0",
                 "`limits.drain` must be a time such as \"500ms\", \"5s\" or \"2m\"",
                 "`toolsets.a` needs `tools`",
-                "`toolsets.b.tools` must be a list of texts",
+                "`toolsets.b.tools` must be a list of strings",
             ],
         );
     }

@@ -58,13 +58,13 @@ impl Reader<'_> {
     fn source(&self, name: &str, table: toml::Value) -> Result<SourceConfig, ConfigFault> {
         let fault = |what: String| self.fault(&["sources", name], what);
         let json = serde_json::to_value(table)
-            .map_err(|_| fault(format!("source `{name}` has a value that JSON has no form for")))?;
+            .map_err(|_| fault(format!("source `{name}` has a value that cannot be written as JSON")))?;
         let Value::Object(mut members) = json else { return Err(fault("a source is a table".to_owned())) };
         let mut text = |key: &str| match members.shift_remove(key) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
             Some(_) => {
-                Err(self.fault(&["sources", name, key], format!("`sources.{name}.{key}` must be a text")))
+                Err(self.fault(&["sources", name, key], format!("`sources.{name}.{key}` must be a string")))
             }
         };
         let kind = text("kind")?.ok_or_else(|| {
@@ -104,7 +104,7 @@ impl Reader<'_> {
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None => format!("one of: {}", kinds().join(", ")),
             };
-            let what = format!("source `{name}` is of a kind that is not known");
+            let what = format!("source `{name}` has an unknown kind");
             self.fault(&["sources", name, "kind"], what).hint(hint)
         })
     }

@@ -232,6 +232,7 @@ fn check_kills(store: &str) {
     let mut answered = Vec::new();
     for round in 0..KILLS {
         let serving = Serving::start(folder.path());
+        let before = calls(folder.path(), &["--limit", "10000"]).len();
         std::thread::scope(|scope| {
             let calling: Vec<_> = (0..4)
                 .map(|caller| {
@@ -253,7 +254,7 @@ fn check_kills(store: &str) {
                 })
                 .collect();
             until("some calls", || {
-                (calls(folder.path(), &["--limit", "10000"]).len() > round * 20).then_some(())
+                (calls(folder.path(), &["--limit", "10000"]).len() > before + 20).then_some(())
             });
             serving.signal("KILL");
             answered.extend(calling.into_iter().flat_map(|calling| calling.join().unwrap()));

@@ -34,7 +34,7 @@ const COMMANDS: [&[&str]; 9] = [
     &["chat", "hello", "--model-url", "http://127.0.0.1:9", "--model", "any", "--config", "mute.toml"],
     &["mcp", "mute.toml"],
     &["add", "--name", "Mute", "--", "sh", "script"],
-    &["describe", "TIME.h", "--library", "libm.so.6"],
+    &["describe", "TIME.h", "--library", "libm.so.6", "-D", "MARK=TIME"],
 ];
 
 /// A running command with a child that does not end by itself.

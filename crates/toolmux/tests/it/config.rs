@@ -94,14 +94,14 @@ fn every_fault_of_a_file_is_told_at_once() {
 [sources.A]\nkind = \"mcp\"\ncommand = \"npx -y foo\"\nera = \"old\"\n[sources.B]\nkind = \"mpc\"\n[sources.C]\nkind = \"oxp\"\n";
     let expect = [
         "unknown key `lisen`",
-        "`listen` must be a text",
+        "`listen` must be a string",
         "`limits.queue` must be a whole number",
         "`limits.drain` must be a time such as",
-        "key `ann` needs either `key` or `sha256`",
-        "`keys.bob.toolset` names a toolset that is not there",
-        "`sources.A.command` must be a list of texts",
+        "key `ann` needs one of `key`, `sha256` and `certificate`",
+        "`keys.bob.toolset` names a toolset that does not exist",
+        "`sources.A.command` must be a list of strings",
         "`sources.A.era` must be `auto`, `modern` or `legacy`",
-        "source `B` is of a kind that is not known",
+        "source `B` has an unknown kind",
         "source `C` cannot be opened",
     ];
     check(config, &expect);
@@ -121,7 +121,7 @@ fn the_usual_mistakes_are_told_with_what_to_write() {
     check(&format!("{mcp}command = \"npx\"\nargs = [\"-y\", \"foo\"]\n"), &["unknown key `args`", list]);
     let tool =
         "[sources.A]\nkind = \"command\"\n[sources.A.tools.x]\ndescription = \"x\"\ncommand = \"ls -l\"\n";
-    check(tool, &["`sources.A.tools.x.command` must be a list of texts", list]);
+    check(tool, &["`sources.A.tools.x.command` must be a list of strings", list]);
     let kinds = ["hint: one of: command"];
     check("[sources.A]\nkind = \"graphql\"\n", &kinds);
     let told = |config: &str| stderr(&toolmux(folder(config).path(), &["check"]));

@@ -119,8 +119,17 @@ fn library() -> (tempfile::TempDir, PathBuf) {
 }
 
 fn describe(folder: &Path, more: &[&str]) -> (Value, String) {
-    let base =
-        ["describe", "all.h", "--library", "./libpack.so", "-D", "WIDTH=8", "--out", "it.opendyn.json"];
+    let base = [
+        "describe",
+        "all.h",
+        "--library",
+        "./libpack.so",
+        "-D",
+        "WIDTH=8",
+        "--force",
+        "--out",
+        "it.opendyn.json",
+    ];
     let output = toolmux(folder, &[&base, more].concat());
     assert!(output.status.success(), "{}", stderr(&output));
     let checked = toolmux(folder, &["check", "it.opendyn.json"]);
