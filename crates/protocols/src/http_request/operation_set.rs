@@ -13,7 +13,7 @@ use toolmux_core::outcome::Outcome;
 use toolmux_core::ports::source::SourceError;
 use toolmux_core::requirements::Authorization;
 use toolmux_http::client::{
-    Answer, HttpClient, HttpLimits, Target, credential_headers, redirect_of, remove_credentials,
+    Answer, ClientTls, HttpClient, HttpLimits, Target, credential_headers, redirect_of, remove_credentials,
 };
 use toolmux_http::network_zone::Reach;
 use url::Url;
@@ -53,10 +53,11 @@ struct OutgoingRequest {
 }
 
 impl OperationSet {
-    /// No operations yet.
-    pub(crate) fn new(limits: HttpLimits, files: FileAccess) -> Self {
-        let clients =
-            [Reach::Anywhere, Reach::Public].map(|reach| (reach, HttpClient::reaching(reach, limits)));
+    /// No operations yet. `tls` is for a source all of whose requests go to the address that the configuration names: a
+    /// certificate is shown to no other host.
+    pub(crate) fn new(limits: HttpLimits, files: FileAccess, tls: Option<&ClientTls>) -> Self {
+        let client = |reach| (reach, HttpClient::reaching(reach, limits).with_tls(tls.cloned()));
+        let clients = [Reach::Anywhere, Reach::Public].map(client);
         OperationSet { clients, files, operations: ArcSwap::default() }
     }
 

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::http_request::{FileSettings, OutputCheck, ParameterPlace, ParameterStyle};
 use crate::registry::SecretSetting;
+use crate::tls::TlsSetting;
 
 /// HTTP requests as tools.
 #[derive(Deserialize, JsonSchema)]
@@ -30,6 +31,9 @@ pub(super) struct HttpSettings {
     /// Maximum size of an answer, in bytes, after decompression.
     #[serde(default = "most_answer")]
     pub(super) max_answer: usize,
+    /// TLS of requests to `url`: a private authority, a client certificate.
+    #[serde(default)]
+    pub(super) tls: Option<TlsSetting>,
 }
 
 fn most_answer() -> usize {

@@ -38,7 +38,8 @@ fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
         .map_err(|_| OpenError::new("`files.folders` has a folder that does not exist"))?;
     let headers = Arc::new(opening.headers(&settings.headers)?);
     let limits = HttpLimits { body_bytes: settings.max_answer, ..HttpLimits::default() };
-    let operations = OperationSet::new(limits, files);
+    let tls = opening.tls(settings.tls.as_ref())?;
+    let operations = OperationSet::new(limits, files, tls.as_ref());
     let shared = Shared { base: &base, check: settings.output, files: operations.files() };
     let (mut tools, mut described) = (Vec::new(), Vec::new());
     for (name, tool) in &settings.tools {

@@ -14,6 +14,7 @@ use toolmux_http::client::{HttpClient, HttpLimits};
 use url::Url;
 
 use super::PROTOCOL;
+use super::settings::ReadySettings;
 use crate::documents::MOST_BYTES;
 
 /// How long fetching a document may take.
@@ -83,9 +84,10 @@ pub(super) struct DocumentFetcher {
 
 impl DocumentFetcher {
     /// The configuration names the address, so that it may be anywhere.
-    pub(super) fn new(url: Url, headers: HeaderMap) -> Self {
+    pub(super) fn new(url: Url, settings: &ReadySettings) -> Self {
         let limits = HttpLimits { timeout: FETCH_TIMEOUT, body_bytes: MOST_BYTES, ..HttpLimits::default() };
-        DocumentFetcher { client: HttpClient::new(limits), url, headers }
+        let client = HttpClient::new(limits).with_tls(settings.document_tls.clone());
+        DocumentFetcher { client, url, headers: settings.document_headers.clone() }
     }
 
     /// The document, unless it is still the one that is known.

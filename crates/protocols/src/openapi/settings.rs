@@ -8,6 +8,7 @@ use http::{HeaderMap, HeaderValue, header};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+use toolmux_http::client::ClientTls;
 use url::Url;
 
 use super::operation_tool::ReadingRules;
@@ -15,6 +16,7 @@ use super::servers::ServerRules;
 use crate::documents::read_document;
 use crate::http_request::{FileAccess, FileSettings, OutputCheck};
 use crate::registry::{OpenError, Opening, SecretSetting};
+use crate::tls::TlsSetting;
 
 /// What requests accept: JSON where the server has a choice.
 const ACCEPT: HeaderValue = HeaderValue::from_static("application/json, */*;q=0.8");
@@ -51,6 +53,9 @@ pub(super) struct OpenApiSettings {
     /// Maximum size of an answer, in bytes, after decompression.
     #[serde(default = "most_answer")]
     max_answer: usize,
+    /// TLS of requests to `url`: a private authority, a client certificate.
+    #[serde(default)]
+    tls: Option<TlsSetting>,
 }
 
 fn most_answer() -> usize {
@@ -84,6 +89,10 @@ pub(super) struct ReadySettings {
     /// Headers that fetching the document needs too: it is on the host that `url` names.
     pub(super) document_headers: HeaderMap,
     pub(super) max_answer: usize,
+    /// For `url` alone.
+    pub(super) tls: Option<ClientTls>,
+    /// The same for fetching the document, if it is on the host that `url` names.
+    pub(super) document_tls: Option<ClientTls>,
 }
 
 impl OpenApiSettings {
@@ -101,6 +110,11 @@ impl OpenApiSettings {
         headers.entry(header::ACCEPT).or_insert(ACCEPT);
         let files = FileAccess::new(self.files.as_ref(), opening.folder)
             .map_err(|_| OpenError::new("`files.folders` has a folder that does not exist"))?;
+        let tls = opening.tls(self.tls.as_ref())?;
+        if tls.is_some() && url.is_none() {
+            return Err(OpenError::new("`tls` needs `url`")
+                .hint("a certificate is shown to no server that only a document names"));
+        }
         let servers = ServerRules { url, document: address, allow_private: self.allow_private };
         Ok(ReadySettings {
             place,
@@ -114,6 +128,8 @@ impl OpenApiSettings {
             },
             document_headers,
             max_answer: self.max_answer,
+            document_tls: tls.clone().filter(|_| same_host),
+            tls,
         })
     }
 }

@@ -60,9 +60,7 @@ struct Listed {
 fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
     let settings = opening.settings::<OpenApiSettings>()?.ready(opening)?;
     let fetcher = match &settings.place {
-        ApiDocumentPlace::Address(url) => {
-            Some(DocumentFetcher::new(url.clone(), settings.document_headers.clone()))
-        }
+        ApiDocumentPlace::Address(url) => Some(DocumentFetcher::new(url.clone(), &settings)),
         ApiDocumentPlace::File(file) => {
             // A configuration that names what is not there is told so at once.
             std::fs::metadata(file)
@@ -71,7 +69,7 @@ fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
         }
     };
     let limits = HttpLimits { body_bytes: settings.max_answer, ..HttpLimits::default() };
-    let operations = OperationSet::new(limits, settings.rules.files.clone());
+    let operations = OperationSet::new(limits, settings.rules.files.clone(), settings.tls.as_ref());
     let settings = Arc::new(settings);
     Ok(Arc::new(OpenApi { settings, fetcher, operations, listed: Mutex::default(), recalled: Notify::new() }))
 }

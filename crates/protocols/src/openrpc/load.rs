@@ -54,10 +54,10 @@ pub(super) fn read_file(file: &Path) -> Result<String, String> {
 }
 
 async fn fetched(settings: &RpcSettings, url: &Url) -> Result<String, SourceError> {
-    let client = HttpClient::new(limits());
     // What is for the server is for no other host.
     let is_near = settings.url.as_ref().is_none_or(|server| server.origin() == url.origin());
     let headers = if is_near { settings.headers.clone() } else { HeaderMap::new() };
+    let client = HttpClient::new(limits()).with_tls(settings.tls.clone().filter(|_| is_near));
     let answer = client.send(Method::GET, url, headers, Vec::new()).await?;
     let (status, host) = (answer.status(), answer.host().to_owned());
     if !status.is_success() {
@@ -68,7 +68,8 @@ async fn fetched(settings: &RpcSettings, url: &Url) -> Result<String, SourceErro
 }
 
 async fn discovered(settings: &RpcSettings, url: &Url) -> Result<String, SourceError> {
-    let server = RpcServer::new(HttpClient::new(limits()), url, settings.headers.clone())?;
+    let client = HttpClient::new(limits()).with_tls(settings.tls.clone());
+    let server = RpcServer::new(client, url, settings.headers.clone())?;
     let call =
         RpcCall { method: DISCOVER, params: "[]", id: Some(server.next_id()), headers: HeaderMap::new() };
     let remedy = "`document` can name a file or an address that describes it";

@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use http::HeaderMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use toolmux_http::client::web_address;
+use toolmux_http::client::{ClientTls, web_address};
 use toolmux_http::network_zone::Reach;
 use url::Url;
 
 use crate::http_request::OutputCheck;
 use crate::registry::{OpenError, Opening, SecretSetting};
+use crate::tls::TlsSetting;
 
 /// A JSON-RPC 2.0 server with an OpenRPC document.
 #[derive(Deserialize, JsonSchema)]
@@ -38,6 +39,9 @@ pub(super) struct OpenRpcSettings {
     /// Maximum size of an answer, in bytes, after decompression.
     #[serde(default = "most_answer")]
     max_answer: usize,
+    /// TLS of requests to `url`: a private authority, a client certificate.
+    #[serde(default)]
+    tls: Option<TlsSetting>,
 }
 
 fn most_answer() -> usize {
@@ -54,6 +58,8 @@ pub(super) struct RpcSettings {
     /// Where a server may be that only the document names.
     pub(super) reach: Reach,
     pub(super) max_answer: usize,
+    /// For `url` alone.
+    pub(super) tls: Option<ClientTls>,
 }
 
 /// Where a document is.
@@ -83,6 +89,11 @@ impl OpenRpcSettings {
                     .hint("url = \"http://127.0.0.1:8545\", or document = \"openrpc.json\""));
             }
         };
+        let tls = opening.tls(self.tls.as_ref())?;
+        if tls.is_some() && url.is_none() {
+            return Err(OpenError::new("`tls` needs `url`")
+                .hint("a certificate is shown to no server that only a document names"));
+        }
         Ok(RpcSettings {
             url,
             document,
@@ -90,6 +101,7 @@ impl OpenRpcSettings {
             output: self.output,
             reach: if self.allow_private { Reach::Anywhere } else { Reach::Public },
             max_answer: self.max_answer,
+            tls,
         })
     }
 }

@@ -13,7 +13,6 @@ use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::tool::Returns;
 use toolmux_http::client::{HttpClient, HttpLimits, credential_headers};
-use toolmux_http::network_zone::Reach;
 
 use super::client::{RpcCall, RpcServer, failure};
 use super::detect::address_tables;
@@ -106,11 +105,13 @@ impl OpenRpcServer {
 
     fn server(&self, address: &ServerAddress) -> Result<RpcServer, SourceError> {
         let limits = HttpLimits { body_bytes: self.settings.max_answer, ..HttpLimits::default() };
-        let (url, reach) = match address {
-            ServerAddress::Configured(url) => (url, Reach::Anywhere),
-            ServerAddress::Named(url) => (url, self.settings.reach),
+        let (url, client) = match address {
+            ServerAddress::Configured(url) => {
+                (url, HttpClient::new(limits).with_tls(self.settings.tls.clone()))
+            }
+            ServerAddress::Named(url) => (url, HttpClient::reaching(self.settings.reach, limits)),
         };
-        Ok(RpcServer::new(HttpClient::reaching(reach, limits), url, self.settings.headers.clone())?)
+        Ok(RpcServer::new(client, url, self.settings.headers.clone())?)
     }
 
     fn prepared(&self, method: RpcMethod, server: Arc<RpcServer>) -> PreparedMethod {

@@ -148,7 +148,7 @@ pub fn main() -> ExitCode {
         LogForm::Json => Form::Programs,
     };
     let terminal = Terminal::of_process(cli.color, notes);
-    start_log(cli.log, &terminal);
+    start_log(cli.log, cli.command.logged(), &terminal);
     failure::shown_on(&terminal);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -179,6 +179,14 @@ fn colour_of(arguments: impl Iterator<Item = String>) -> clap::ColorChoice {
 }
 
 impl Command {
+    /// What is logged by default. A command for one call says itself what came of it.
+    fn logged(&self) -> &'static str {
+        match self {
+            Command::Serve(_) | Command::Start(_) | Command::Mcp(_) => LOGGED,
+            _ => "warn,sqlx_core::pool=off",
+        }
+    }
+
     /// The configurations whose sources the command may start.
     fn configurations(&self) -> Vec<PathBuf> {
         match self {
@@ -241,9 +249,9 @@ impl Command {
     }
 }
 
-fn start_log(form: LogForm, terminal: &Terminal) {
+fn start_log(form: LogForm, logged: &str, terminal: &Terminal) {
     use tracing_subscriber::EnvFilter;
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(LOGGED));
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(logged));
     let terminal = *terminal;
     let writer = move || {
         // A line that changes must not end up before one that stays.
