@@ -217,7 +217,10 @@ impl<'d> ArgumentsWriter<'_, 'd> {
 /// Whether a schema says nothing but which properties an object has.
 fn is_list_of_properties(map: &Map<String, Value>) -> bool {
     let is_object = map.get("type").is_none_or(|kind| kind == "object");
-    let has_properties = map.get("properties").and_then(Value::as_object).is_some_and(|all| !all.is_empty());
+    // An object that has none and takes no other is a list too: of nothing.
+    let is_closed = map.get("additionalProperties") == Some(&Value::Bool(false));
+    let has_properties =
+        is_closed || map.get("properties").and_then(Value::as_object).is_some_and(|all| !all.is_empty());
     let others = [
         "allOf",
         "anyOf",

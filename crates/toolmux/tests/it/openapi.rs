@@ -1,12 +1,13 @@
 //! OpenAPI documents on the command line: what `check` says of them, what `tools --why` says of an operation that is not
 //! served, and what `add` offers.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
 
-use crate::process::{folder, stderr, stdout, toolmux};
+use crate::process::{Serving, folder, stderr, stdout, toolmux};
 
 const PETS: &str = "openapi: 3.0.3
 info: {title: Pets, version: 1.0.0}
@@ -135,4 +136,41 @@ fn a_document_that_cannot_be_read_says_where() {
         &["check", "toolmux.toml"],
         &["operation 0 of the patch: there is nothing at `/nowhere`"],
     );
+}
+
+/// The names and schemas of the tools that a server describes.
+fn described(server: &Serving) -> BTreeMap<String, Value> {
+    let (_, text) = server.get("/rest/openapi.json", "");
+    let document: Value = serde_json::from_str(&text).expect("JSON");
+    let paths = document["paths"].as_object().expect("paths").iter();
+    let body = |operation: &Value| {
+        let mut schema = operation["post"]["requestBody"]["content"]["application/json"]["schema"].clone();
+        // Requiring nothing is the same as not requiring.
+        schema.as_object_mut().expect("an object").retain(|_, value| *value != Value::Array(Vec::new()));
+        schema
+    };
+    paths.map(|(path, operation)| (path.clone(), body(operation))).collect()
+}
+
+#[test]
+fn our_own_api_read_as_a_source_gives_the_same_tools() {
+    let tools = "[sources.Kit]\nkind = \"command\"\n[sources.Kit.tools.join]\ndescription = \"Joins\"\n\
+                 command = [\"echo\", \"{left}\", \"{count}\"]\nparameters.left = { type = \"string\", minLength = 1 }\n\
+                 parameters.count = { type = \"integer\", required = false }\n\
+                 [sources.Kit.tools.now]\ndescription = \"Nothing to say\"\ncommand = [\"echo\", \"now\"]\n";
+    let upstream_folder = folder(tools);
+    let upstream = Serving::start(upstream_folder.path());
+    let here = folder(&format!(
+        "[sources.Kit]\nkind = \"openapi\"\nnames = \"bare\"\nurl = \"http://{0}/rest\"\n\
+         document = \"http://{0}/rest/openapi.json\"\n",
+        upstream.address
+    ));
+    let relay = Serving::start(here.path());
+    assert_eq!(described(&relay), described(&upstream));
+    for (tool, arguments) in
+        [("Kit_join", r#"{"left":"a","count":2}"#), ("Kit_now", "{}"), ("Kit_join", "{}")]
+    {
+        let asked = |server: &Serving| server.post(&format!("/rest/{tool}"), "", arguments.as_bytes());
+        assert_eq!(asked(&relay), asked(&upstream), "{tool} {arguments}");
+    }
 }

@@ -236,14 +236,17 @@ fn a_source_trusts_its_own_authority_and_shows_its_certificate() {
     clients.write(upstream_folder.path(), "clients");
     let upstream = serving(upstream_folder.path());
     let tls = "tls = { ca = \"ca.pem\", cert = \"client.pem\", key = { file = \"client.key\" } }";
-    for (kind, path, tool) in [
-        ("mcp", "/mcp", "Far_Shell_echo"),
-        ("oxp", "", "Far_echo"),
-        ("opentool", "", "Far_Shell_echo"),
-        ("ats", "", "Far_Shell_echo"),
+    let request = "[sources.Far.tools.echo]\ndescription = \"\"\nrequest = \"POST /Shell_echo\"\n\
+                   parameters.text = { type = \"string\" }\n";
+    for (kind, path, tool, more) in [
+        ("mcp", "/mcp", "Far_Shell_echo", ""),
+        ("oxp", "", "Far_echo", ""),
+        ("opentool", "", "Far_Shell_echo", ""),
+        ("ats", "", "Far_Shell_echo", ""),
+        ("http", "/rest", "Far_echo", request),
     ] {
         let config = format!(
-            "[sources.Far]\nkind = \"{kind}\"\nurl = \"https://localhost:{}{path}\"\n{tls}\n",
+            "[sources.Far]\nkind = \"{kind}\"\nurl = \"https://localhost:{}{path}\"\n{tls}\n{more}",
             upstream.address.rsplit(':').next().unwrap()
         );
         let here = crate::process::folder(&config);
