@@ -220,7 +220,7 @@ fn progress_of_a_tool_is_shown_while_it_runs() {
 #[test]
 fn completions_and_the_manual_are_printed() {
     check(&["completions", "bash"], 0, "_toolmux()", "");
-    check(&["--help"], 0, "Also:     start (OpenTool daemon), health, completions, man, install-extras", "");
+    check(&["--help"], 0, "Also:     start, follow, auth, db, health, completions, man, install-extras", "");
     check(&["man"], 0, ".TH toolmux", "");
 }
 
