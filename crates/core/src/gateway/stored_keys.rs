@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 
 use super::admit::ApiKey;
 use super::{Gateway, Settings};
-use crate::ports::store::{Store, StoredKey};
+use crate::ports::store::{Store, StoreError, StoredKey};
 
 /// How often keys are looked at although nothing was notified: a notification can get lost with a connection.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -111,13 +111,19 @@ impl StoredKeys {
 }
 
 impl Gateway {
-    /// Lets callers in by the keys of the store as well, from now on.
-    pub async fn follow_keys(self: &Arc<Self>) {
-        self.read_keys().await;
+    /// Lets callers in by the keys of the store as well, from now on. Fails if they cannot be read: a server that does not
+    /// know whether there are keys must not admit callers without one.
+    pub async fn follow_keys(self: &Arc<Self>) -> Result<(), StoreError> {
+        self.take_keys(self.store.key_list().await?);
         let gateway = Arc::clone(self);
         self.background.spawn(async move {
             gateway.background.stop().run_until_cancelled(gateway.keep_reading_keys()).await;
         });
+        Ok(())
+    }
+
+    fn take_keys(&self, stored: Vec<StoredKey>) {
+        self.stored_keys.with_stored(stored, &self.settings, |settings| self.take_rules(settings));
     }
 
     /// The store, for whoever manages the keys in it.
@@ -134,9 +140,7 @@ impl Gateway {
     /// Reads the keys of the store now. While the store is away, those that were read last hold.
     pub async fn read_keys(&self) {
         match self.store.key_list().await {
-            Ok(stored) => {
-                self.stored_keys.with_stored(stored, &self.settings, |settings| self.take_rules(settings));
-            }
+            Ok(stored) => self.take_keys(stored),
             Err(error) => tracing::debug!(developer = error.message.developer, "keys cannot be read now"),
         }
     }

@@ -14,6 +14,7 @@ use toolmux_core::sources::{SourceReport, SourceStatus, UnusedSetting};
 use super::announce::{announce, tell_found};
 use super::assembling::assembled_with;
 use super::connecting::connected;
+use super::db::failed;
 use super::detect::{Certainty, Found};
 use super::failure::{Failure, whole};
 use super::missing_program::missing_program;
@@ -172,10 +173,9 @@ pub(super) async fn serve(
 
 /// What the store has to do with calls besides recording them. Before anybody is listened to: where the store has keys,
 /// nobody is let in without one.
-async fn follow_store(config: &Config, gateway: &Arc<Gateway>) -> anyhow::Result<()> {
+async fn follow_store(config: &Config, gateway: &Arc<Gateway>) -> Result<(), Failure> {
     keep_receipts(config, gateway)?;
-    gateway.follow_keys().await;
-    Ok(())
+    gateway.follow_keys().await.map_err(failed)
 }
 
 /// Whether the server ends because of a signal.

@@ -12,6 +12,7 @@ use futures_util::stream::unfold;
 use http::StatusCode;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
+use toolmux_core::call::Caller;
 use toolmux_core::gateway::ReceiptBacklog;
 use toolmux_core::ports::store::StoreError;
 use toolmux_core::receipt::{Receipt, ReceiptFilter, ReceiptId, list_kept};
@@ -30,12 +31,13 @@ const TOGETHER: usize = 500;
 
 pub(super) async fn list(State(web): State<Arc<Web>>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
-    if let Err(refused) = operator(&web, &parts) {
-        return *refused;
-    }
+    let caller = match operator(&web, &parts) {
+        Ok(caller) => caller,
+        Err(refused) => return *refused,
+    };
     match CallsQuery::read(&parts.uri) {
         Err(what) => message(StatusCode::BAD_REQUEST, &what),
-        Ok(query) if query.follow => follow(web, query.filter),
+        Ok(query) if query.follow => follow(web, caller, query.filter),
         Ok(query) => match listed(&web, &query).await {
             Ok(calls) => {
                 let kept = if web.gateway.kept_receipts().is_some() { "store" } else { "memory" };
@@ -87,6 +89,7 @@ pub(super) async fn show(
 /// What a follower has been given.
 struct Followed {
     web: Arc<Web>,
+    caller: Caller,
     filter: ReceiptFilter,
     position: u64,
     heard: Instant,
@@ -94,13 +97,13 @@ struct Followed {
 
 /// Calls that end here from now on, one event each. Nobody is told of them by the calls themselves: the log is looked at
 /// from time to time, so that a call costs the same whoever follows.
-fn follow(web: Arc<Web>, filter: ReceiptFilter) -> Response {
+fn follow(web: Arc<Web>, caller: Caller, filter: ReceiptFilter) -> Response {
     let position = web.gateway.receipts().position();
-    let followed = Followed { web, filter, position, heard: Instant::now() };
+    let followed = Followed { web, caller, filter, position, heard: Instant::now() };
     let events = unfold(followed, |mut followed| async {
         let web = Arc::clone(&followed.web);
         tokio::select! {
-            events = followed.next() => Some((Ok::<_, Infallible>(events), followed)),
+            events = followed.next() => Some((Ok::<_, Infallible>(events?), followed)),
             () = web.gateway.background().closing() => None,
         }
     });
@@ -108,8 +111,12 @@ fn follow(web: Arc<Web>, filter: ReceiptFilter) -> Response {
 }
 
 impl Followed {
-    async fn next(&mut self) -> Bytes {
+    /// None once the caller is not an operator any more. A key that is gone ends the stream as it does every other.
+    async fn next(&mut self) -> Option<Bytes> {
         loop {
+            if !self.web.gateway.admission().is_operator(&self.caller) {
+                return None;
+            }
             let logged = self.web.gateway.receipts().after(self.position, TOGETHER);
             self.position = logged.next;
             let mut events = Vec::new();
@@ -125,7 +132,7 @@ impl Followed {
             }
             if !events.is_empty() {
                 self.heard = Instant::now();
-                return events.into();
+                return Some(events.into());
             }
             sleep(FOLLOW_EVERY).await;
         }

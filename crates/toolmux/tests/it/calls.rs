@@ -225,6 +225,24 @@ fn a_killed_server_is_reported_at_the_next_start() {
     assert!(stderr(&listed).contains("which was killed"), "{}", stderr(&listed));
 }
 
+/// A key that stays but is no operator's any more is the same caller: its streams do not end by that.
+#[test]
+fn whoever_is_no_operator_any_more_follows_no_calls() {
+    let config = format!("store = \"memory\"\n{KEYS}{SHELL}");
+    let folder = folder(&config);
+    let serving = Serving::start(folder.path());
+    let mut stream = std::net::TcpStream::connect(&serving.address).unwrap();
+    stream.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
+    let follow = request("GET /console/api/calls?follow=true", &bearer("ops"), b"");
+    stream.write_all(&follow).unwrap();
+    let mut head = [0; 12];
+    std::io::Read::read_exact(&mut stream, &mut head).unwrap();
+    assert_eq!(&head, b"HTTP/1.1 200");
+    std::fs::write(folder.path().join("toolmux.toml"), config.replace("operator = true", "operator = false"))
+        .unwrap();
+    std::io::Read::read_to_end(&mut stream, &mut Vec::new()).expect("the stream ends");
+}
+
 /// Kills servers while they are called: no call has two receipts, every chain is good, and each killed server is told of.
 fn check_kills(store: &str) {
     const KILLS: usize = 5;
