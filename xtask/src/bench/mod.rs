@@ -167,9 +167,9 @@ fn warn_when_busy() {
     }
 }
 
-/// The same command line by an xtask that is built in release mode.
+/// The same command line by an xtask that is built with the profile `dist`.
 pub(crate) fn run_optimised(workspace: &Workspace) -> anyhow::Result<ExitCode> {
-    println!("building xtask in release mode");
+    println!("building xtask with the profile dist");
     let binary = Program::XTASK.build(workspace)?;
     let status =
         Command::new(binary).args(env::args_os().skip(1)).status().context("cannot start the built xtask")?;
