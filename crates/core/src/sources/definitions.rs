@@ -74,7 +74,7 @@ impl Sources {
         });
     }
 
-    /// Writes what a source listed, for the next start. Dropping the future may leave it unwritten.
+    /// Writes what a source listed, for the next start.
     pub(super) async fn keep_definitions(&self, mount: &Arc<Mount>, text: Option<String>) {
         let (Some(key), Some(text)) = (&mount.definitions, text) else { return };
         let most = self.rules.load().limits.definitions_bytes;

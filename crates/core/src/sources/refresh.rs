@@ -81,7 +81,12 @@ impl Sources {
             sources.serve(&placed, listing, &offered);
             text
         });
-        self.keep_definitions(mount, preparing.await.ok().flatten()).await;
+        let (sources, placed) = (Arc::clone(self), Arc::clone(mount));
+        // Of its own: what was served is written also when the server stops right after, for its next start.
+        let keeping = self.background.spawn(async move {
+            sources.keep_definitions(&placed, preparing.await.ok().flatten()).await;
+        });
+        keeping.await.ok();
     }
 
     /// Whether a source said the same the last time, and that need not be written to the store again. Compared
