@@ -134,17 +134,21 @@ impl<'a> Table<'a> {
         }
         let kind = shape["type"].as_str().or_else(|| shape["type"][0].as_str());
         match kind {
-            Some("array") => format!("list of {}", self.kind(self.shape(&shape["items"]))),
+            Some("array") => format!("array of {}", several(self.kind(self.shape(&shape["items"])))),
             Some("object") if shape["properties"].is_object() => "table".to_owned(),
             Some("object") => match &shape["additionalProperties"] {
-                inner @ Value::Object(_) => format!("table of {}", self.kind(self.shape(inner))),
+                inner @ Value::Object(_) => format!("table of {}", several(self.kind(self.shape(inner)))),
                 _ => "table".to_owned(),
             },
-            Some("string") => "text".to_owned(),
             Some(other) => other.to_owned(),
-            None => "anything".to_owned(),
+            None => "any".to_owned(),
         }
     }
+}
+
+/// The plural of a type that is one word.
+fn several(kind: String) -> String {
+    if kind.chars().all(char::is_alphabetic) { kind + "s" } else { kind }
 }
 
 fn default(member: &Value) -> String {
@@ -179,8 +183,8 @@ mod tests {
         } });
         let page = "before\n<!-- reference: file -->\nold\n<!-- /reference -->\nafter\n";
         let expect = "before\n<!-- reference: file -->\n| key | value | meaning |\n|---|---|---|\n\
-                      | `listen` | text | **Required.** Where. |\n| `box` | `off` or table | How. |\n\
-                      | `box.read` | list of text | What. |\n| `keys` | table of table | Who. |\n\
+                      | `listen` | string | **Required.** Where. |\n| `box` | `off` or table | How. |\n\
+                      | `box.read` | array of strings | What. |\n| `keys` | table of tables | Who. |\n\
                       | `keys.NAME.sort` | `a`, `b` | Which. Default `\"a\"`. |\n<!-- /reference -->\nafter\n";
         assert_eq!(renewed(page, &schemas).unwrap(), expect);
         assert!(renewed("<!-- reference: none --><!-- /reference -->", &schemas).is_err());

@@ -13,18 +13,19 @@ fn every_step_is_made_and_answers_as_expected() {
     assert_eq!(output.status.code(), Some(0), "{walk}\n{told}");
     assert!(told.contains("toolmux 0.1.0 serves 6 tools on http://127.0.0.1:"), "{told}");
     for (title, answer) in [
-        ("1/9 OpenTool", r#""result":{"result":1024.0}"#),
-        ("2/9 OXP", r#""success":true,"value":{"result":1024.0}"#),
-        ("3/9 OXP", r#""parameter_errors":{"x":"must be a number"#),
-        ("4/9 OXP", r#""call_id":"order-2""#),
-        ("5/9 ATS", r#"data:{"status":"completed""#),
-        ("6/9 MCP", r#""protocolVersion":"2025-11-25""#),
-        ("7/9 MCP", r#""resultType":"complete""#),
-        ("8/9 Model", r#""role":"tool""#),
-        ("9/9 A crash", r#""success":false"#),
+        ("1/10 OpenTool", r#""result":{"result":1024.0}"#),
+        ("2/10 OXP", r#""success":true,"value":{"result":1024.0}"#),
+        ("3/10 OXP", r#""parameter_errors":{"x":"must be a number"#),
+        ("4/10 OXP", r#""call_id":"order-2""#),
+        ("5/10 ATS", r#"data:{"status":"completed""#),
+        ("6/10 MCP", r#""protocolVersion":"2025-11-25""#),
+        ("7/10 MCP", r#""resultType":"complete""#),
+        ("8/10 REST", r#"{"result":9.0}"#),
+        ("9/10 Model", r#""role":"tool""#),
+        ("10/10 A crash", r#""success":false"#),
     ] {
         let step = walk.split_once(title).unwrap_or_else(|| panic!("no {title}: {walk}")).1;
-        let step = step.split("/9 ").next().unwrap_or_default();
+        let step = step.split("/10 ").next().unwrap_or_default();
         assert!(
             step.contains("$ curl -s") && step.contains(answer) && step.contains("\n→ "),
             "{title}: {step}"

@@ -72,6 +72,7 @@ pub(super) fn steps() -> Vec<DemoStep> {
         ats(),
         mcp_handshake(),
         mcp_stateless(),
+        rest(),
         model(),
         crash(),
     ]
@@ -161,6 +162,14 @@ fn mcp_stateless() -> DemoStep {
                 .header("mcp-name", "Text_count_words"),
         ],
         look_at: "There is no session: every request carries all that the server needs.",
+    }
+}
+
+fn rest() -> DemoStep {
+    DemoStep {
+        title: "REST: the arguments are the body, the answer is the value",
+        requests: vec![DemoRequest::post("/rest/Math_sqrt", json!({ "x": 81 }), r#"{"result":9.0}"#)],
+        look_at: "`/rest/openapi.json` is an OpenAPI document of every tool, for clients that read one.",
     }
 }
 
