@@ -41,7 +41,7 @@ const COPIES: f64 = 5.0;
 const AFTERWARDS: f64 = 250.0;
 
 async fn run(place: &Place) -> anyhow::Result<Report> {
-    let (clients, limit) = place.pick((20, 24), (50, LIMIT));
+    let (clients, limit) = place.pick((16, 40), (50, LIMIT));
     let upstream = Upstream::start(Script::default()).await?;
     let config = format!("store = \"memory\"\n{}[limits]\nmemory = \"{limit}MiB\"\n", upstream.source());
     let server = Toolmux::start_ready(place, "server", &config).await?;
