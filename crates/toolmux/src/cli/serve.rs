@@ -1,5 +1,6 @@
 //! `toolmux serve`: every source behind every protocol, on one port.
 
+use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -26,6 +27,7 @@ use crate::listener::ListenTls;
 use crate::receipt_signing::keep_receipts;
 use crate::reload::{self, File, Flags, Follower};
 use crate::server::{ListenOn, Running};
+use crate::service_manager::{self, ServiceState};
 use crate::signals::{self, EndSignals};
 
 /// How long the start waits to hear of every source before it says what it serves.
@@ -165,10 +167,19 @@ pub(super) async fn serve(
         ended = serving => (ended, FirstSignal::Awaited),
         () = signals.next() => (Ok(()), FirstSignal::Seen),
         () = stop.cancelled() => (Ok(()), FirstSignal::Awaited),
+        never = report_ready(&gateway) => match never {},
     };
+    service_manager::notify(ServiceState::Stopping);
     tracing::info!("stopping");
     running.stop_or(second_signal(&mut signals, first)).await;
     ended.map(|()| ExitCode::SUCCESS)
+}
+
+/// Reports to the service manager that the server is ready, when `/health` says so too. Never ends.
+async fn report_ready(gateway: &Gateway) -> Infallible {
+    gateway.sources().until_ready().await;
+    service_manager::notify(ServiceState::Ready);
+    std::future::pending().await
 }
 
 /// What the store has to do with calls besides recording them. Before anybody is listened to: where the store has keys,

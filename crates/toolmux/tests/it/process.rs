@@ -65,6 +65,12 @@ impl Serving {
         Serving::told_by(command.env("RUST_LOG", "toolmux=debug"), "listening on http://")
     }
 
+    /// The same with a variable in its environment.
+    pub(crate) fn listening_with(folder: &Path, name: &str, value: &str) -> Self {
+        let mut command = Serving::command(folder, &["serve", "toolmux.toml", "--listen", "127.0.0.1:0"]);
+        Serving::told_by(command.env("RUST_LOG", "toolmux=debug").env(name, value), "listening on http://")
+    }
+
     /// Starts by a command line of its own.
     pub(crate) fn by(folder: &Path, arguments: &[&str]) -> Self {
         Serving::told_by(&mut Serving::command(folder, arguments), "tools on http://")
