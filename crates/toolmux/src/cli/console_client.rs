@@ -28,8 +28,11 @@ impl ConsoleClient {
         let mut headers = HeaderMap::new();
         if let Some(key) = key.key()? {
             let value = sensitive(&format!("Bearer {}", key.expose()));
-            let unfit =
-                || Failure::refused(anyhow::anyhow!("the key of the server cannot stand in a header"));
+            let unfit = || {
+                Failure::refused(anyhow::anyhow!(
+                    "the key of the server has characters that a header cannot carry"
+                ))
+            };
             headers.insert(header::AUTHORIZATION, value.ok_or_else(unfit)?);
         }
         Ok(ConsoleClient { url: url.to_owned(), headers })

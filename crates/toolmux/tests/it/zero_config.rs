@@ -194,7 +194,7 @@ fn what_cannot_be_served_is_told_with_the_remedy() {
         ],
     );
     refused(path, &["toolmux.toml", "libz.so.1"], &["cannot be combined", "hint: `toolmux add X"]);
-    refused(path, &["--", "false"], &["source `false`", "hint: does it run on its own?"]);
+    refused(path, &["--", "false"], &["source `false`", "hint: run it by hand to see why it fails"]);
     refused(
         path,
         &["http://127.0.0.1:1"],
