@@ -40,7 +40,7 @@ async fn announced(gateway: &Gateway, patience: Duration) {
     if !awaited.is_empty() {
         note(&format!("waiting for {}, at most {} s", awaited.join(", "), patience.as_secs()));
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 /// Waits for a tool and, when it is a workflow, for the tools that it calls; for each until every source has

@@ -159,7 +159,7 @@ impl Place {
                 new.check(&known).map_err(|what| Failure::refused(anyhow::anyhow!(what)))?;
                 let taken = || {
                     Failure::refused(anyhow::anyhow!("there is already a key `{}`", new.name))
-                        .hint("choose another name; `toolmux keys list` shows all keys")
+                        .hint("choose another name, or revoke that key first: `toolmux keys revoke`")
                 };
                 new.add(&**store, "").await?.ok_or_else(taken)
             }

@@ -81,7 +81,7 @@ fn a_library_is_described_by_the_header_beside_it() {
     assert!(cc.status().expect("cc runs").success());
     let serving = Serving::by(path, &[&LISTEN[..], &["libtwice.so"]].concat());
     let told = serving.told("For Python");
-    assert!(told.contains("twice.h` 1 function can be called"), "{told}");
+    assert!(told.contains("1 function of its header `"), "{told}");
     assert!(serving.call("twice", &json!({ "number": 21 })).contains("42"));
     check(path, &["twice.h"], &["twice"]);
 }
