@@ -56,9 +56,8 @@ pub(crate) fn run(workspace: &Workspace, options: &BareOptions) -> anyhow::Resul
     let install = format!("apt-get update && {}", with_yes(&section.install));
     must(&mut shell, &install).context("not done: Debian's packages")?;
     report(&format!("ran `{}`", section.install));
-    must(&mut shell, "apt-get install --yes curl ca-certificates").context("not done: curl")?;
     must(&mut shell, RUSTUP).context("not done: Rust")?;
-    report("installed Rust by the command of rustup.rs, which needs curl and ca-certificates too");
+    report("installed Rust by the command of rustup.rs");
     if options.only_install {
         report("not done: the commands that compile, as --only-install says");
         return Ok(());

@@ -38,9 +38,10 @@ const SETTLE_FOUND: Duration = Duration::from_mins(1);
 
 /// Serve tools over every protocol.
 ///
-/// Name a configuration; or, without any, an OpenDyn or OpenTool document, a C library with its header in the
-/// same folder, the address of an MCP, OpenTool, OXP or ATS server, the file of an MCP client (Claude Desktop, Cursor,
-/// VS Code, Codex), or an MCP command behind `--`. Several at once are fine, and records are then kept in memory.
+/// Serves a configuration. It can also serve tools without one: an OpenDyn, OpenTool or OpenAPI document, a C library with
+/// its header in the same folder, the address of an MCP, OpenTool, OXP or ATS server, the file of an MCP client (Claude
+/// Desktop, Cursor, VS Code, Codex), or the command of an MCP server after `--`. Several can be combined; records are
+/// then kept in memory.
 ///
 /// Example: toolmux serve toolmux.toml
 ///
@@ -221,10 +222,10 @@ fn log_unused_settings(gateway: &Gateway) {
     for unused in gateway.sources().unused_settings() {
         match unused {
             UnusedSetting::Pattern(pattern) => {
-                tracing::warn!("[tools.\"{}\"] fits no tool", pattern.as_str());
+                tracing::warn!("[tools.\"{}\"] matches no tool", pattern.as_str());
             }
             UnusedSetting::Argument(pattern, argument) => tracing::warn!(
-                "`arguments.{argument}` of [tools.\"{}\"] is not a parameter of any tool that it fits",
+                "`arguments.{argument}` of [tools.\"{}\"] is not a parameter of any tool that it matches",
                 pattern.as_str()
             ),
         }
@@ -253,5 +254,5 @@ fn refuse_silence(gateway: &Gateway, found: &[Found]) -> Result<(), Failure> {
     }
     let why = found.iter().flat_map(|found| &found.sources).find_map(missing_program);
     Err(Failure::refused(anyhow::anyhow!(failures.join("\n")))
-        .hint(why.unwrap_or("does it run on its own? RUST_LOG=debug shows more")))
+        .hint(why.unwrap_or("run it by hand to see why it fails; RUST_LOG=debug shows more")))
 }

@@ -14,7 +14,7 @@ fn describe(header: &str, library: &str, more: &[&str]) -> (Value, Vec<usize>, S
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(stdout(&output), "", "the document goes to the file");
     let checked = toolmux(folder.path(), &["check", "it.json"]);
-    assert_eq!(stdout(&checked), "it.json: a good OpenDyn document\n");
+    assert_eq!(stdout(&checked), "it.json: valid OpenDyn document\n");
     let document = std::fs::read_to_string(folder.path().join("it.json")).expect("it is there");
     let told = stderr(&output);
     let first = told.lines().next().expect("it is there");

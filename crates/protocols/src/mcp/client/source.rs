@@ -203,7 +203,8 @@ impl Upstream {
             self.read_all(connection, Some(&credentials)).await
         };
         let mut listed = self.unless_refused(read.await, call.tool_name(), call.grants())?;
-        let text = format!("Access was given: {} can be called now.", counted(listed.0.tools.len(), "tool"));
+        let text =
+            format!("Access was granted: {} can be called now.", counted(listed.0.tools.len(), "tool"));
         if !is_kept {
             listed.0.tools.iter_mut().for_each(|tool| authorization.require(tool));
             self.listed.store(Some(Arc::new(listed)));

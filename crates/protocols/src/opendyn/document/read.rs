@@ -204,7 +204,7 @@ impl<'v> Reader<'v> {
         let inner = members.get("schema").and_then(|schema| schema.get("cType")?.get("isIn")?.as_bool());
         let taken = members.switch("isIn", &mut self.faults).or_else(|| {
             let what = "`isIn` belongs to the parameter, not to its `cType`";
-            inner.inspect(|_| self.faults.warning(members.at, what, "move it beside `schema`"))
+            inner.inspect(|_| self.faults.warning(members.at, what, "move it next to `schema`"))
         });
         let given = members.switch("isOut", &mut self.faults);
         match (taken.unwrap_or(true), given) {
