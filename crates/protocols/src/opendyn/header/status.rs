@@ -74,7 +74,7 @@ impl Function<'_> {
         words(&self.declaration.name).iter().any(|word| AMOUNTS.contains(&word.as_str()))
     }
 
-    /// `char **errmsg`
+    /// Whether it writes a text such as `char **errmsg`.
     fn gives_error_text(&self) -> bool {
         self.declaration.parameters.iter().any(|one| {
             let is_text = matches!(&one.c, CType::Pointer { to, .. }
