@@ -9,6 +9,8 @@ use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::backoff::Backoff;
+
 /// The pause before a store that was away is asked again; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// The longest such pause.
@@ -78,19 +80,17 @@ impl Background {
 
 /// The pauses of a loop that writes to a store which was away. Without a pause the loop would keep a processor and the
 /// database busy; without an end of the pause at the stop of the server it would delay that stop.
-pub(crate) struct StorePauses(Duration);
+pub(crate) struct StorePauses(Backoff);
 
 impl StorePauses {
     pub(crate) fn new() -> Self {
-        StorePauses(FIRST_PAUSE)
+        StorePauses(Backoff::new(FIRST_PAUSE, LONGEST_PAUSE))
     }
 
     /// Waits, each time twice as long as the time before. False when the server stops, after which nobody should try
     /// again.
     pub(crate) async fn wait(&mut self, background: &Background) -> bool {
-        let pause = self.0;
-        self.0 = (pause * 2).min(LONGEST_PAUSE);
-        background.stop().run_until_cancelled(sleep(pause)).await.is_some()
+        background.stop().run_until_cancelled(sleep(self.0.next_pause())).await.is_some()
     }
 }
 

@@ -31,6 +31,7 @@ use crate::mcp::client::input_rounds::{self, MOST_ROUNDS};
 use crate::mcp::client::legacy_listen;
 use crate::mcp::client::settings::ServerAddress;
 use crate::mcp::client::transport::{Broken, Following, OutgoingParams};
+use crate::mcp::methods::TOOLS_CALL;
 use crate::mcp::wire::{Capabilities, Params};
 use crate::mcp::{LISTEN, MCP};
 
@@ -257,7 +258,7 @@ impl Upstream {
             .with("arguments", call.arguments().text().get());
         let following = Following::new(progress, params.capabilities(), call.caller().shared_name());
         let upstream_call = UpstreamCall {
-            method: "tools/call",
+            method: TOOLS_CALL,
             name: Some(call.tool_name().to_owned()),
             schema: Some((call.entry().tool.input.value(), call.arguments())),
             credentials,
