@@ -80,9 +80,9 @@ async fn sqlite_is_described_with_its_objects() {
     assert!(failed.starts_with(&format!("`sqlite3_exec` returned 1: SQLITE_ERROR; {reason}")), "{failed}");
     assert_eq!(named(&document, "sqlite3_step")["return"]["success"], "==0|27|28|100|101");
     assert_eq!(named(&document, "sqlite3_keyword_count")["return"].get("success"), None);
-    let unmade = libraries.call("Db.sqlite3_prepare_v2", json!({ "db": db, "zSql": "select nothing" })).await;
+    let unmade = libraries.call("Db.sqlite3_prepare_v2", json!({ "db": db, "zSql": "select absent" })).await;
     let unmade = unmade.expect_err("there is no such column");
-    assert!(unmade.contains("SQLITE_ERROR; no such column: nothing"), "{unmade}");
+    assert!(unmade.contains("SQLITE_ERROR; no such column: absent"), "{unmade}");
     let prepare = json!({ "db": db, "zSql": "select a from t" });
     let prepared = libraries.call("Db.sqlite3_prepare_v2", prepare).await.expect("prepared");
     let statement = json!({ "sqlite3_stmt": prepared["ppStmt"] });

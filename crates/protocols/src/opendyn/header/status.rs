@@ -71,7 +71,9 @@ impl Function<'_> {
             "format",
             "filter",
         ];
-        words(&self.declaration.name).iter().any(|word| AMOUNTS.contains(&word.as_str()))
+        let is_named = words(&self.declaration.name).iter().any(|word| AMOUNTS.contains(&word.as_str()));
+        // Like `snprintf`; a comment about codes may belong to the function declared before it.
+        is_named || self.writes_sized_text()
     }
 
     /// Whether it writes a text such as `char **errmsg`.
