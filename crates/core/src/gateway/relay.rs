@@ -220,6 +220,10 @@ impl Relaying<'_> {
                 breaker.failed(since, limits);
                 Err(unavailable(error.message()))
             }
+            SourceError::LostWithRetryAfter { message, retry_after } => {
+                breaker.failed(since, limits);
+                Err(Refusal::Unavailable { message, retry_after: Some(retry_after) })
+            }
         }
     }
 
