@@ -9,7 +9,7 @@ use toolmux_core::answer_memory::answer_takes;
 use toolmux_core::json_text::{RawJson, to_raw};
 use toolmux_core::secret::Secret;
 use toolmux_http::client::{Answer, ClientTls, HttpClient, HttpError, HttpLimits, StatusAnswer, sensitive};
-use toolmux_http::sse::Decoder;
+use toolmux_http::sse::{Decoder, EVENT_STREAM};
 use url::Url;
 
 use super::client_wire::{self, FunctionCall, RawCall, ServerEvent, ToolReturn};
@@ -137,7 +137,7 @@ impl Client {
 
     /// The same, followed.
     pub(super) async fn stream_raw(&self, call: RawCall<'_>) -> Result<RawEvents, ClientError> {
-        let headers = self.headers_of(&call, "text/event-stream");
+        let headers = self.headers_of(&call, EVENT_STREAM);
         let answer = self.send(Method::POST, "/streamCall", headers, call.body()).await?;
         let told = StatusAnswer::of(&answer);
         if !told.status.is_success() {

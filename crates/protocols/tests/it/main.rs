@@ -56,6 +56,7 @@ mod oxp_ledger;
 mod oxp_server;
 mod positional;
 mod rest;
+mod rest_round_trip;
 mod scripted_peer;
 mod scripted_source;
 mod starting;

@@ -188,7 +188,7 @@ impl Function<'_> {
             guess(
                 &mut parameter,
                 Confidence::Low,
-                format!("`{name}` is taken to have {plus:+} bytes beside those of `{like}`"),
+                format!("`{name}` is taken to have {plus:+} bytes in addition to those of `{like}`"),
             );
             return parameter;
         }

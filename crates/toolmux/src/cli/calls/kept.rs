@@ -32,7 +32,7 @@ const USUAL_KEEP: Duration = Duration::from_hours(24 * 30);
 pub(super) struct KeptCalls {
     store: ReadOnlyStore,
     keep: Duration,
-    /// The key that signed them, when its file is beside the configuration.
+    /// The key that signed them, if its file is next to the configuration.
     trusted: Option<Vec<u8>>,
 }
 
@@ -47,7 +47,7 @@ impl KeptCalls {
             }
         };
         if url.expose() == "memory" {
-            return Err(Failure::refused(anyhow::anyhow!("calls in memory are seen by their server alone"))
+            return Err(Failure::refused(anyhow::anyhow!("the store is `memory`, which only the running server can read"))
                 .hint("--url http://127.0.0.1:9627 asks a running server; `[receipts] keep` with a store keeps them"));
         }
         Ok(KeptCalls { store: look(&url).await?, keep, trusted })
@@ -58,7 +58,7 @@ impl KeptCalls {
         tell_events(&kept.events);
         if kept.receipts.is_empty() && self.store.receipts().receipt_heads().await.map_err(failed)?.is_empty()
         {
-            note("no server has kept receipts in this store: `[receipts] keep = \"30d\"` does");
+            note("there are no receipts in this store; `[receipts] keep = \"30d\"` keeps them");
         }
         Ok(kept.receipts)
     }
@@ -67,7 +67,7 @@ impl KeptCalls {
         let found = self.store.receipts().receipt_find(id).await.map_err(failed)?;
         let receipt = found.and_then(|body| serde_json::from_str(&body).ok());
         receipt.ok_or_else(|| {
-            Failure::refused(anyhow::anyhow!("there is no receipt `{id}`, or not any more"))
+            Failure::refused(anyhow::anyhow!("there is no receipt `{id}`; it may have expired"))
                 .hint("`toolmux calls` lists them")
         })
     }
@@ -99,7 +99,9 @@ impl KeptCalls {
         let check = |head: &ReceiptHead| check_head(head, self.trusted.as_deref());
         let reports = verify(self.store.receipts(), &check, self.keep).await.map_err(failed)?;
         if self.trusted.is_none() && !reports.is_empty() {
-            note("no signing key is beside the configuration: any key that signed a chain is accepted");
+            note(
+                "there is no signing key next to the configuration: any key that signed a chain is accepted",
+            );
         }
         for report in &reports {
             print_line(&match form {
