@@ -59,11 +59,7 @@ impl Misbehaviour {
 
     /// Whether it counts as a failure of the source: not what is refused, what can be read, or what takes too long.
     pub(crate) fn counts_as_failure(self) -> bool {
-        match self {
-            Self::Reset | Self::CutAnswer | Self::Status500 | Self::Status503 | Self::Huge => true,
-            Self::Garbage | Self::WrongId | Self::Empty | Self::Redirect => true,
-            Self::Hang | Self::SlowDrip | Self::Status429 | Self::Status404 | Self::WrongType => false,
-        }
+        !matches!(self, Self::Hang | Self::SlowDrip | Self::Status429 | Self::Status404 | Self::WrongType)
     }
 
     /// Whether the tool runs first: the worst that the answer leaves possible. Only two answers rule it out, too many
