@@ -101,17 +101,24 @@ impl<'d> ToolReader<'_, 'd> {
             credentials: security.credentials,
             response: ResponseRule { form: ResponseForm::Body, check: self.rules.output, schema },
         };
+        let mut tool = self.tool(found, name, Schema::new(arguments.schema));
+        (tool.returns, tool.requires) = (returns, security.requires);
+        Ok((tool, operation))
+    }
+
+    /// The tool without what it returns and requires. A tool of another toolmux keeps its description, version and hints.
+    fn tool(&self, found: &FoundOperation<'d>, name: &str, arguments: Schema) -> Tool {
+        let own = toolmux_operation(found.operation);
         let description = match own {
             Some(_) => text_of(found.operation, "description").unwrap_or_default().to_owned(),
             None => description(found),
         };
-        let mut tool = Tool::new(name, description, Schema::new(arguments.schema));
-        (tool.version, tool.returns, tool.requires) = (self.version, returns, security.requires);
-        tool.hints = hints_of(&found.method);
+        let mut tool = Tool::new(name, description, arguments);
+        (tool.version, tool.hints) = (self.version, hints_of(&found.method));
         if let Some(own) = own {
             (tool.version, tool.hints) = (own.version, own.hints);
         }
-        Ok((tool, operation))
+        tool
     }
 
     /// The arguments of a tool of another toolmux.
