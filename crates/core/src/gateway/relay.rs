@@ -210,9 +210,7 @@ impl Relaying<'_> {
                 return Err(refusal);
             }
             Ok(Ok(Ok(Err(error)))) => error,
-            Ok(Err(_panic)) => {
-                return Err(Refusal::Internal(Message::public("The source failed unexpectedly")));
-            }
+            Ok(Err(_panic)) => return Err(panicked()),
             // As for calls, a time limit that passed is no failure of the source.
             Err(_elapsed) => return Err(timed_out(limits.call_timeout)),
         };
@@ -233,6 +231,10 @@ impl Relaying<'_> {
             SourceError::NotReached(_) | SourceError::Lost(_) => {
                 breaker.failed(since, limits);
                 Err(unavailable(error.message()))
+            }
+            SourceError::LostWithRetryAfter { message, retry_after } => {
+                breaker.failed(since, limits);
+                Err(Refusal::Unavailable { message, retry_after: Some(retry_after) })
             }
         }
     }
@@ -261,4 +263,8 @@ fn timed_out(limit: Duration) -> Refusal {
 fn no_memory() -> Refusal {
     let text = "The server is busy: the answer of the source did not fit into `limits.memory`";
     Refusal::Busy { message: Message::public(text).caused_by(&NoMemory), retry_after: RETRY_AFTER }
+}
+
+fn panicked() -> Refusal {
+    Refusal::Internal(Message::public("The source failed unexpectedly"))
 }

@@ -141,9 +141,10 @@ impl Client {
         let answer = self.send(Method::POST, "/streamCall", headers, call.body()).await?;
         let told = StatusAnswer::of(&answer);
         if !told.status.is_success() {
-            return Err(client_wire::answer(told, call.id, &answer.body().await?)
+            let body = answer.body().await?;
+            return Err(client_wire::answer(told, call.id, &body)
                 .err()
-                .unwrap_or(ClientError::NoAccess { cause: None }));
+                .unwrap_or_else(|| client_wire::status_error(told, &body)));
         }
         Ok(RawEvents {
             answer,
@@ -200,9 +201,7 @@ impl Client {
         let answer = self.http.send(method, &url, headers, body).await?;
         match answer.status() {
             StatusCode::UNAUTHORIZED => Err(ClientError::Unauthorized),
-            StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => {
-                Err(ClientError::NoAccess { cause: None })
-            }
+            StatusCode::NOT_FOUND => Err(ClientError::NoAccess { cause: None }),
             _ => Ok(answer),
         }
     }

@@ -10,6 +10,8 @@ mod auth_provider;
 mod body_memory;
 mod did_not_run;
 mod did_not_run_children;
+mod did_not_run_statuses;
+mod did_not_run_streams;
 mod grid;
 mod grid_broker;
 mod grid_columns;

@@ -25,8 +25,8 @@ pub(super) struct RawLimits {
     /// Calls of one tool that may wait beyond that; more are refused as busy. Default 1024.
     queue: Option<usize>,
     /// Consecutive failures to reach a source before its circuit breaker opens and calls are refused at once.
-    /// Calls that fail together count once; timeouts do not count. Each command and Rust function has its own
-    /// breaker. Default 5.
+    /// Calls that fail together count once; timeouts do not count. Each command, Rust function and tool of an
+    /// `openapi` or `http` source has its own breaker. Default 5.
     breaker_failures: Option<u32>,
     /// How long the circuit breaker stays open before one call probes the source. Default `5s`.
     #[serde(default, deserialize_with = "duration")]

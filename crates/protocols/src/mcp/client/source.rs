@@ -174,7 +174,8 @@ impl Upstream {
         credentials: Option<&HeaderMap>,
     ) -> Result<(Listing, Passthrough), Broken> {
         match listing::everything(&connection, credentials).await {
-            Err(Broken::SessionGone) => {
+            // A list runs nothing, so it may be asked for again also where the status alone suggests it.
+            Err(broken) if broken.suggests_new_session() => {
                 self.connecting.forget(&connection);
                 let anew = match credentials {
                     Some(credentials) => connected(&self.connecting, credentials).await?,
