@@ -17,7 +17,7 @@ use super::responses::{AnswerForm, AnswerSchemas};
 use super::schema_writer::{Direction, SchemaWriter};
 use super::security::{self, Carried, OperationSecurity};
 use super::servers::{ApiAddress, ServerRules};
-use super::toolmux_operation::toolmux_operation;
+use super::toolmux_operation::{ToolmuxOperation, toolmux_operation};
 use super::{body, parameters};
 use crate::http_request::{
     FileAccess, NamedBy, Operation, OperationParameter, OutputCheck, RequestBody, ResponseForm, ResponseRule,
@@ -101,16 +101,10 @@ impl<'d> ToolReader<'_, 'd> {
             credentials: security.credentials,
             response: ResponseRule { form: ResponseForm::Body, check: self.rules.output, schema },
         };
-        let description = match own {
-            Some(_) => text_of(found.operation, "description").unwrap_or_default().to_owned(),
-            None => description(found),
-        };
-        let mut tool = Tool::new(name, description, Schema::new(arguments.schema));
-        (tool.version, tool.returns, tool.requires) = (self.version, returns, security.requires);
-        tool.hints = hints_of(&found.method);
-        if let Some(own) = own {
-            (tool.version, tool.hints) = (own.version, own.hints);
-        }
+        let mut tool = Tool::new(name, described(found, own), Schema::new(arguments.schema));
+        (tool.version, tool.hints) =
+            own.map_or((self.version, hints_of(&found.method)), |own| (own.version, own.hints));
+        (tool.returns, tool.requires) = (returns, security.requires);
         Ok((tool, operation))
     }
 
@@ -160,6 +154,14 @@ fn not_sent(base: &Url) -> String {
 
 fn is_sent(wire: &OperationParameter, headers: &HeaderMap) -> bool {
     wire.place == crate::http_request::ParameterPlace::Header && headers.contains_key(&wire.name)
+}
+
+/// The description of a tool; that of another toolmux as it is.
+fn described(found: &FoundOperation<'_>, own: Option<ToolmuxOperation>) -> String {
+    match own {
+        Some(_) => text_of(found.operation, "description").unwrap_or_default().to_owned(),
+        None => description(found),
+    }
 }
 
 /// Summary, description and tags; the request itself where there are none.
