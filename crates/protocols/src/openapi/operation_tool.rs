@@ -17,7 +17,7 @@ use super::responses::{AnswerForm, AnswerSchemas};
 use super::schema_writer::{Direction, SchemaWriter};
 use super::security::{self, Carried, OperationSecurity};
 use super::servers::{ApiAddress, ServerRules};
-use super::toolmux_operation::toolmux_operation;
+use super::toolmux_operation::{ToolmuxOperation, toolmux_operation};
 use super::{body, parameters};
 use crate::http_request::{
     FileAccess, NamedBy, Operation, OperationParameter, OutputCheck, RequestBody, ResponseForm, ResponseRule,
@@ -167,6 +167,14 @@ fn not_sent(base: &Url) -> String {
 
 fn is_sent(wire: &OperationParameter, headers: &HeaderMap) -> bool {
     wire.place == crate::http_request::ParameterPlace::Header && headers.contains_key(&wire.name)
+}
+
+/// The description of a tool; that of another toolmux as it is.
+fn described(found: &FoundOperation<'_>, own: Option<ToolmuxOperation>) -> String {
+    match own {
+        Some(_) => text_of(found.operation, "description").unwrap_or_default().to_owned(),
+        None => description(found),
+    }
 }
 
 /// Summary, description and tags; the request itself where there are none.
