@@ -169,10 +169,15 @@ pub(super) async fn serve(
         () = stop.cancelled() => (Ok(()), FirstSignal::Awaited),
         never = report_ready(&gateway) => match never {},
     };
-    service_manager::notify(ServiceState::Stopping);
-    tracing::info!("stopping");
+    report_stopping();
     running.stop_or(second_signal(&mut signals, first)).await;
     ended.map(|()| ExitCode::SUCCESS)
+}
+
+/// Reports to the service manager and the log that the server stops.
+fn report_stopping() {
+    service_manager::notify(ServiceState::Stopping);
+    tracing::info!("stopping");
 }
 
 /// Reports to the service manager that the server is ready, when `/health` says so too. Never ends.
