@@ -169,14 +169,6 @@ fn is_sent(wire: &OperationParameter, headers: &HeaderMap) -> bool {
     wire.place == crate::http_request::ParameterPlace::Header && headers.contains_key(&wire.name)
 }
 
-/// The description of a tool; that of another toolmux as it is.
-fn described(found: &FoundOperation<'_>, own: Option<ToolmuxOperation>) -> String {
-    match own {
-        Some(_) => text_of(found.operation, "description").unwrap_or_default().to_owned(),
-        None => description(found),
-    }
-}
-
 /// Summary, description and tags; the request itself where there are none.
 fn description(found: &FoundOperation<'_>) -> String {
     let summary = text_of(found.operation, "summary").or_else(|| text_of(found.item, "summary"));
