@@ -29,6 +29,7 @@ mod reload;
 mod rust_tool;
 mod secret_files;
 mod server;
+mod service_manager;
 mod signals;
 pub mod source;
 mod toolkit;

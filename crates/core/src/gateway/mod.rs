@@ -57,7 +57,7 @@ use crate::metrics::Metrics;
 use crate::names::ToolRef;
 use crate::outcome::Outcome;
 use crate::ports::broker::Broker;
-use crate::ports::store::Store;
+use crate::ports::store::{Store, StoreError};
 use crate::progress::Progress;
 use crate::receipt::{CallStep, ReceiptDraft, ReceiptKind, ReceiptLog};
 use crate::refusal::Refusal;
@@ -234,6 +234,11 @@ impl Gateway {
     /// Who keeps tokens of users.
     pub fn broker(&self) -> Option<Arc<dyn Broker>> {
         self.settings.load().broker.clone()
+    }
+
+    /// Why the store records nothing any more until the server is restarted, when that is so.
+    pub fn store_fault(&self) -> Option<StoreError> {
+        self.store.fault()
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn Store> {

@@ -37,7 +37,7 @@ pub(super) struct KeptCalls {
     store: ReadOnlyStore,
     keep: Duration,
     keys: KnownKeys,
-    /// What servers noted outside of the store.
+    /// The last heads that servers wrote outside the store.
     anchors: Vec<SeenChain>,
 }
 
@@ -52,7 +52,7 @@ impl KeptCalls {
             }
         };
         if url.expose() == "memory" {
-            return Err(Failure::refused(anyhow::anyhow!("calls in memory are seen by their server alone"))
+            return Err(Failure::refused(anyhow::anyhow!("the store is `memory`, which only the running server can read"))
                 .hint("--url http://127.0.0.1:9627 asks a running server; `[receipts] keep` with a store keeps them"));
         }
         Ok(KeptCalls { store: look(&url).await?, keep, keys, anchors })
@@ -63,7 +63,7 @@ impl KeptCalls {
         tell_events(&kept.events);
         if kept.receipts.is_empty() && self.store.receipts().receipt_heads().await.map_err(failed)?.is_empty()
         {
-            note("no server has kept receipts in this store: `[receipts] keep = \"30d\"` does");
+            note("there are no receipts in this store; `[receipts] keep = \"30d\"` keeps them");
         }
         Ok(kept.receipts)
     }
@@ -72,7 +72,7 @@ impl KeptCalls {
         let found = self.store.receipts().receipt_find(id).await.map_err(failed)?;
         let receipt = found.and_then(|body| serde_json::from_str(&body).ok());
         receipt.ok_or_else(|| {
-            Failure::refused(anyhow::anyhow!("there is no receipt `{id}`, or not any more"))
+            Failure::refused(anyhow::anyhow!("there is no receipt `{id}`; it may have expired"))
                 .hint("`toolmux calls` lists them")
         })
     }
@@ -106,7 +106,7 @@ impl KeptCalls {
         let reports = verify(self.store.receipts(), &verification).await.map_err(failed)?;
         if self.anchors.is_empty() && !reports.is_empty() {
             note(
-                "no server noted its last head here: a store that was taken back as a whole is not found out",
+                "there are no anchors next to the configuration: a store that was reset to an earlier state is not detected",
             );
         }
         self.print_keys(&reports);
