@@ -22,6 +22,7 @@ pub mod listener;
 mod machine_memory;
 mod printable;
 mod process_hardening;
+mod receipt_anchors;
 mod receipt_signing;
 mod redacted_log;
 mod reload;
