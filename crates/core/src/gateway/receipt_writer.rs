@@ -110,7 +110,6 @@ pub(super) struct ReceiptWriter {
     anchored: Option<(Instant, u64)>,
 }
 
-/// One transaction.
 pub(super) struct Batch {
     write: BatchWrite,
     head: ReceiptHead,

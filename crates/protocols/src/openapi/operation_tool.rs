@@ -17,7 +17,7 @@ use super::responses::{AnswerForm, AnswerSchemas};
 use super::schema_writer::{Direction, SchemaWriter};
 use super::security::{self, Carried, OperationSecurity};
 use super::servers::{ApiAddress, ServerRules};
-use super::toolmux_operation::{ToolmuxOperation, toolmux_operation};
+use super::toolmux_operation::toolmux_operation;
 use super::{body, parameters};
 use crate::http_request::{
     FileAccess, NamedBy, Operation, OperationParameter, OutputCheck, RequestBody, ResponseForm, ResponseRule,
