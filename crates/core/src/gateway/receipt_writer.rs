@@ -194,9 +194,14 @@ impl ReceiptWriter {
         self.write(gateway).await.ok();
         loop {
             if self.has_started && peers_at.is_none_or(|at| at.elapsed() >= PEERS_EVERY) {
-                peers_at = Some(Instant::now());
-                if let Err(error) = self.look_after(gateway).await {
-                    tracing::debug!(developer = error.message.developer, "receipts were not looked after");
+                match self.look_after(gateway).await {
+                    Ok(()) => peers_at = Some(Instant::now()),
+                    Err(error) => {
+                        tracing::debug!(
+                            developer = error.message.developer,
+                            "chains of receipts were not read"
+                        )
+                    }
                 }
             }
             let waiting = async {
