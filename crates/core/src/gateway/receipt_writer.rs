@@ -200,7 +200,7 @@ impl ReceiptWriter {
                         tracing::debug!(
                             developer = error.message.developer,
                             "chains of receipts were not read"
-                        )
+                        );
                     }
                 }
             }

@@ -129,8 +129,8 @@ impl<'d> ToolReader<'_, 'd> {
         ArgumentsWriter { document: self.document, writer, names, files }.write_unchanged(body)
     }
 
-    /// The headers and credentials of a request. A server that only the document names gets neither; an operation there that
-    /// needs them is not served.
+    /// The headers and credentials of a request. A server that only a document at an address names gets neither; an operation
+    /// there that needs them is not served.
     fn credentials(
         &self,
         found: &FoundOperation<'d>,
@@ -139,22 +139,20 @@ impl<'d> ToolReader<'_, 'd> {
         let headers = &self.rules.headers;
         let of_operation =
             |headers, url| security::of_operation(self.document, found, Carried { headers, url });
-        match address.named_by {
-            NamedBy::Configuration => {
-                let security = of_operation(&headers.configured, self.rules.servers.url.as_ref())?;
-                Ok((Arc::clone(&headers.configured), security))
+        // A file belongs to the configuration; what is behind an address can change at any time.
+        let is_file = self.rules.servers.document.is_none();
+        if is_file || address.named_by == NamedBy::Configuration {
+            let security = of_operation(&headers.configured, self.rules.servers.url.as_ref())?;
+            return Ok((Arc::clone(&headers.configured), security));
+        }
+        if headers.are_configured {
+            return Err(format!("`headers` are {}", not_sent(&address.base)));
+        }
+        match of_operation(&headers.plain, None)?.requires {
+            requires if requires.can_be_empty() => {
+                Ok((Arc::clone(&headers.plain), OperationSecurity::default()))
             }
-            NamedBy::Document(_) if headers.are_configured => {
-                Err(format!("`headers` are {}", not_sent(&address.base)))
-            }
-            NamedBy::Document(_) => match of_operation(&headers.plain, None)?.requires {
-                requires if requires.can_be_empty() => {
-                    Ok((Arc::clone(&headers.plain), OperationSecurity::default()))
-                }
-                requires => {
-                    Err(format!("it needs {}; that is {}", requires.in_words(), not_sent(&address.base)))
-                }
-            },
+            requires => Err(format!("it needs {}; that is {}", requires.in_words(), not_sent(&address.base))),
         }
     }
 }

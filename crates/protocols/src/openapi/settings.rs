@@ -43,8 +43,8 @@ pub(super) struct OpenApiSettings {
     /// Allows a server that only the document names to be at a loopback or private address.
     #[serde(default)]
     allow_private: bool,
-    /// Headers for every request to `url`, or to the origin of the document's own address; also for the document, if it is
-    /// at the same host as `url` or if there is no `url`. The caller's own credentials are never among them.
+    /// Headers for every request to `url`, to the servers that a document in a file names, or to the origin of the document's
+    /// own address; also for the document, if it is at the same host as `url` or if there is no `url`. The caller's own credentials are never among them.
     #[serde(default)]
     headers: BTreeMap<String, SecretSetting>,
     /// Lets calls send files of this machine by their path.
