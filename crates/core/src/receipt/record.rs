@@ -12,6 +12,7 @@ use uuid::{NoContext, Timestamp, Uuid};
 
 use super::timestamp::millis;
 use crate::hex::{from_hex, to_hex};
+use crate::trace_context::CallSpan;
 
 /// The id of a receipt. Ids sort by the time at which their calls began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -207,6 +208,9 @@ pub struct Receipt {
     /// The caller's trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Box<str>>,
+    /// The span of the call, where calls are traced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span: Option<CallSpan>,
     /// The arguments without secrets, where the configuration wants them kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub argument_values: Option<Box<str>>,
@@ -234,7 +238,7 @@ mod tests {
         r#""outcome":"failed","repeated":true,"attempts":2,"errors":["not_reached"],"us":12,"steps":[{"step":"run","us":9}],"#,
         r#""arguments":{"sha256":"00000000000000000000000000000000000000000000000000000000000000ff","bytes":2},"#,
         r#""result":{"sha256":"00000000000000000000000000000000000000000000000000000000000000ff","bytes":3},"#,
-        r#""trace":"00-1-2-01","argument_values":"{}"}"#,
+        r#""trace":"00-1-2-01","span":{"context":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},"argument_values":"{}"}"#,
     );
 
     const SHORT: &str = concat!(
