@@ -48,8 +48,8 @@ pub(crate) enum Task {
     Picture,
     /// Follow the start of README.md in a fresh Debian that debootstrap makes
     ///
-    /// Run by hand, as root and with a network: it installs packages and Rust, and builds the release. It says what it
-    /// did, and what it could not do.
+    /// Run by hand, as root and with a network: it installs packages and Rust, follows the page, and runs every test. It
+    /// says what it did, and what it could not do.
     Bare(bare::BareOptions),
     /// Write the tables of settings in docs/ again, from the doc comments in the code
     Reference,

@@ -1,5 +1,8 @@
 //! The right to renew a token: one server has it at a time. A refresh token is often good once, and a provider
 //! that sees it twice may take back all that came of it.
+//!
+//! Who has the lease reads the token again before it renews it: another server may have renewed it between the moment
+//! the token was found to be old and the moment the lease was free.
 
 use std::time::Duration;
 
@@ -36,7 +39,8 @@ impl Lease {
         kept.store.sealed_swap(&self.place, None, Some(ours)).await
     }
 
-    /// Lets others have it. If that fails, it ends by itself.
+    /// Lets others have it. If that fails, it ends by itself. Called after the new token is stored: whoever takes the
+    /// lease next must find that token, not the one that was used up.
     pub(crate) async fn give_back(&self, kept: &SealedRecords) {
         if let Err(error) = kept.store.sealed_swap(&self.place, Some(self.mark.as_bytes()), None).await {
             tracing::debug!(

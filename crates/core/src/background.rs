@@ -9,6 +9,8 @@ use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::backoff::Backoff;
+
 /// The pause before a store that was away is asked again; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// The longest such pause.
@@ -33,8 +35,15 @@ impl Background {
         self.0.running.spawn(work)
     }
 
-    /// The same from a `drop`, which may come when the runtime has gone; then the work is dropped too.
-    pub(crate) fn spawn_from_drop<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) {
+    /// Work that is of no use to a server that ends, such as a timeout: it is dropped when the server does.
+    pub fn spawn_until_stop(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let work = self.0.stop.clone().run_until_cancelled_owned(work);
+        self.0.running.spawn(work);
+    }
+
+    /// Work that begins in a `drop`, which may come when the runtime has gone; then the work is dropped too. A server
+    /// that ends waits for it.
+    pub fn spawn_from_drop<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) {
         if let Ok(runtime) = Handle::try_current() {
             self.0.running.spawn_on(work, &runtime);
         }
@@ -71,18 +80,41 @@ impl Background {
 
 /// The pauses of a loop that writes to a store which was away. Without a pause the loop would keep a processor and the
 /// database busy; without an end of the pause at the stop of the server it would delay that stop.
-pub(crate) struct StorePauses(Duration);
+pub(crate) struct StorePauses(Backoff);
 
 impl StorePauses {
     pub(crate) fn new() -> Self {
-        StorePauses(FIRST_PAUSE)
+        StorePauses(Backoff::new(FIRST_PAUSE, LONGEST_PAUSE))
     }
 
     /// Waits, each time twice as long as the time before. False when the server stops, after which nobody should try
     /// again.
     pub(crate) async fn wait(&mut self, background: &Background) -> bool {
-        let pause = self.0;
-        self.0 = (pause * 2).min(LONGEST_PAUSE);
-        background.stop().run_until_cancelled(sleep(pause)).await.is_some()
+        background.stop().run_until_cancelled(sleep(self.0.next_pause())).await.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_drops_timeouts_and_waits_for_other_work() {
+        let (background, done) = (Background::default(), Arc::new(AtomicBool::new(false)));
+        background.spawn_until_stop(pending());
+        let finished = Arc::clone(&done);
+        background.spawn_from_drop(async move {
+            sleep(Duration::from_secs(1)).await;
+            finished.store(true, Ordering::Relaxed);
+        });
+        let (began, patience) = (Instant::now(), Duration::from_mins(1));
+        background.end(began + patience).await;
+        assert!(done.load(Ordering::Relaxed));
+        assert!(background.0.running.is_empty());
+        assert!(began.elapsed() < patience);
     }
 }

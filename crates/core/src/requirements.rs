@@ -54,6 +54,11 @@ impl Requirements {
         self.authorization.is_empty() && self.secrets.is_empty() && !self.user_id
     }
 
+    /// True when this set or one of its alternatives needs nothing.
+    pub fn can_be_empty(&self) -> bool {
+        self.is_empty() || self.alternatives.iter().any(Requirements::is_empty)
+    }
+
     /// The first of this set and its alternatives that a configuration names; this set where callers can be asked for the
     /// rest. The error says what the configuration would have to name.
     pub fn chosen(&self, named: &GrantAllowlist) -> Result<Requirements, String> {
@@ -68,9 +73,14 @@ impl Requirements {
             Requirements { asked_by, alternatives: Vec::new(), ..set.clone() }
         };
         named.map(alone).ok_or_else(|| {
-            let wanted: Vec<String> = sets().map(|set| set.names().join(" and ")).collect();
-            format!("it needs {}, and configuration does not name that for this source", wanted.join(", or "))
+            format!("it needs {}, and configuration does not name that for this source", self.in_words())
         })
+    }
+
+    /// This set and its alternatives, in words.
+    pub fn in_words(&self) -> String {
+        let sets = std::iter::once(self).chain(&self.alternatives);
+        sets.map(|set| set.names().join(" and ")).collect::<Vec<_>>().join(", or ")
     }
 
     /// What is needed, in words.

@@ -183,6 +183,7 @@ fn plan(library: &Path) -> Plan {
         parameters,
         returns: CReturn::Value(Scalar::Int),
         fixed_parameters: None,
+        explanation: None,
         errno: false,
     };
     let greet = vec![

@@ -77,11 +77,6 @@ impl CallFault {
         }
     }
 
-    /// Whether the function ran before the fault was found.
-    pub const fn after_call(self) -> bool {
-        matches!(self, Self::TooLong | Self::BadLength | Self::MemorySmashed)
-    }
-
     pub(crate) fn because(self, text: impl Into<String>) -> CallError {
         CallError { fault: self, text: text.into() }
     }

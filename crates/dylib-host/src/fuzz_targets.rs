@@ -153,6 +153,7 @@ fn plan() -> Plan {
         parameters,
         returns,
         fixed_parameters: None,
+        explanation: None,
         errno: false,
     };
     let as_many = Size::Of { measure: Measure::Count(0), times: 1.0, plus: 0 };

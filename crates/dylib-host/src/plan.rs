@@ -32,6 +32,43 @@ pub struct CFunction {
     pub fixed_parameters: Option<usize>,
     /// Ends every RESULT with the `errno` that the call left behind, and with what the sandbox refused meanwhile.
     pub errno: bool,
+    /// What gives the reason of a failure. RESULT then ends with its text, NULL after a success.
+    pub explanation: Option<Explanation>,
+}
+
+/// A function of the library that gives the reason of the last failure as a text (`sqlite3_errmsg`). It is called
+/// right after the function that failed: a call of somebody else between the two could replace the reason.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Explanation {
+    pub symbol: String,
+    pub of: ExplanationOf,
+    /// It returns a pointer to a structure that begins with a pointer to the text (`git_error_last`).
+    pub indirect: bool,
+    pub success: Condition,
+}
+
+/// What the function that explains a failure takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExplanationOf {
+    Nothing,
+    /// A scalar, a handle, or a handle that the call made.
+    Parameter(usize),
+    /// The value that the failed function returned.
+    Return,
+}
+
+/// Which returned values mean success.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Condition {
+    OneOf(Vec<i64>),
+    IsNot(i64),
+    Above(i64),
+    AtLeast(i64),
+    NonNull,
+    /// The value fits every output whose length is [`Length::ReturnIfFits`].
+    Fits,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -177,6 +214,7 @@ impl CFunction {
             CReturn::Void | CReturn::Value(_) | CReturn::Handle { .. } => None,
         };
         let frees = indirect.chain(returned).filter_map(|pointee| pointee.free.as_deref());
-        frees.chain([self.symbol.as_str()])
+        let explains = self.explanation.as_ref().map(|explanation| explanation.symbol.as_str());
+        frees.chain(explains).chain([self.symbol.as_str()])
     }
 }

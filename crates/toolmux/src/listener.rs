@@ -265,6 +265,8 @@ impl Accepting {
         let (shared, entered) = (self.shared.clone(), self.open.enter());
         self.connections.spawn(async move {
             connection::serve(stream, &shared, &entered).await;
+            // After the socket is closed, which `serve` owns: a place that is free early would let one more in than
+            // there are descriptors.
             drop((place, counted, entered));
         });
     }
@@ -275,6 +277,8 @@ impl Accepting {
         while let Some(accepted) = accept(&self.tcp, &self.places).now_or_never() {
             self.begin(accepted);
         }
+        // Closed before the connections are told: a client that is sent away comes back at once, and must not end up in
+        // a queue that nobody accepts from.
         drop(self.tcp);
         self.shared.last.cancel();
         while self.connections.join_next().await.is_some() {}
@@ -287,6 +291,7 @@ type Accepted = (TcpStream, SocketAddr, OwnedSemaphorePermit);
 async fn accept(tcp: &TcpListener, places: &Arc<Semaphore>) -> Accepted {
     let mut told = false;
     loop {
+        // The place comes first: without one, connections wait in the system's queue instead of in our memory.
         let place = Arc::clone(places).acquire_owned().await.expect("the semaphore is never closed");
         match tcp.accept().await {
             Ok((stream, address)) => return (stream, address, place),

@@ -25,7 +25,7 @@ use crate::assembly::store;
 use crate::config::LISTEN;
 use crate::host_rules::HostRules;
 use crate::listener::{Front, ListenLimits, ListenTls, Stop, listen, reachable, served};
-use crate::machine_memory::quarter_of_memory;
+use crate::machine_memory::default_for_requests;
 use crate::signals::EndSignals;
 use crate::toolkit::Toolkit;
 
@@ -135,7 +135,7 @@ impl Server {
             "`{address}` is not a loopback address, and no key is given"
         );
         let admission = Admission { keys: self.keys, jwt: None };
-        let limits = Limits { memory: self.limits.memory.or_else(quarter_of_memory), ..self.limits };
+        let limits = Limits { memory: self.limits.memory.or_else(default_for_requests), ..self.limits };
         let settings = Settings { admission, limits, ..Settings::default() };
         let drain = settings.limits.drain;
         let gateway = Gateway::new(settings, store(&Secret::new(self.store), Retention::default()).await?);

@@ -2,12 +2,6 @@
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Ends when the process is told to end, from now on.
-pub(crate) fn told_to_end() -> impl Future<Output = ()> {
-    let mut signals = EndSignals::new();
-    async move { signals.next().await }
-}
-
 /// Signals that tell the process to end: SIGTERM, or SIGINT from a terminal. None is missed from here on.
 pub(crate) struct EndSignals {
     term: Option<Signal>,

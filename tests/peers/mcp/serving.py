@@ -29,7 +29,7 @@ def toolmux(sources, name="toolmux", more=""):
         seen = []
         for line in server.stderr:
             seen.append(line)
-            found = re.search(r"serves \d+ tools on (http://\S+)", line)
+            found = re.search(r"serves \d+ tools? on (http://\S+)", line)
             if found:
                 break
         else:

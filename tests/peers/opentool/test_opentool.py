@@ -124,9 +124,9 @@ def toolmux(url, **environment):
     try:
         for line in child.stderr:
             told.append(line)
-            if " tools on http://" in line:
+            if " serves " in line and " on http://" in line:
                 break
-        yield line.split(" tools on ")[1].strip()
+        yield line.split(" on ")[1].strip()
     finally:
         child.terminate()
         child.communicate(timeout=30)

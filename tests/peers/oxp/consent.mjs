@@ -85,7 +85,7 @@ deliver = [{ token = "quick", env = "TOKEN" }]
   const base = await new Promise((resolve, reject) => {
     createInterface(child.stderr).on('line', (line) => {
       log.push(line);
-      const found = line.match(/serves \d+ tools on (http:\/\/\S+)/);
+      const found = line.match(/serves \d+ tools? on (http:\/\/\S+)/);
       if (found) resolve(found[1]);
     });
     child.once('exit', () => reject(new Error(`toolmux ended:\n${log.join('\n')}`)));

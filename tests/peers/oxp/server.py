@@ -21,7 +21,7 @@ def serving(config, env=None):
         try:
             for line in server.stderr:
                 log.write(line)
-                found = re.search(r"serves \d+ tools on (http://\S+)", line)
+                found = re.search(r"serves \d+ tools? on (http://\S+)", line)
                 if found:
                     yield found.group(1)
                     break

@@ -53,7 +53,7 @@ def serving(config):
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "NO_COLOR": "1"})
     try:
         for line in server.stderr:
-            found = re.search(r"serves \d+ tools on (http://\S+)", line)
+            found = re.search(r"serves \d+ tools? on (http://\S+)", line)
             if found:
                 yield found.group(1)
                 break

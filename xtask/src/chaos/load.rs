@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::answer::{Answer, NOTHING_LISTENS};
-use super::client::HttpClient;
+use super::client::{ANSWER_TIMEOUT, Broken, HttpClient};
 use super::ledger::Ledger;
 use super::protocol::{CallRequest, Protocol};
 use crate::bench::percentile;
@@ -18,8 +18,9 @@ use crate::bench::percentile;
 /// How long a client waits before it sends again, after no answer or a refusal: outages are not spun through.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// How long an id is sent again while it gets no answer.
-const RESEND_FOR: Duration = Duration::from_mins(1);
+/// How long an id is sent again while it gets no answer: several times what one answer may take, so that one timeout
+/// does not end it.
+const RESEND_FOR: Duration = ANSWER_TIMEOUT.saturating_mul(3);
 
 /// Servers that clients take in turn, leaving out those marked unready.
 pub(crate) struct Targets {
@@ -99,8 +100,24 @@ struct Shared {
     samples: Mutex<Vec<Sample>>,
     stop: AtomicBool,
     count: AtomicU64,
-    short_lists: AtomicU64,
-    lists: AtomicU64,
+    lists: Lists,
+    refused_connects: AtomicU64,
+}
+
+#[derive(Default)]
+struct Lists {
+    all: AtomicU64,
+    short: AtomicU64,
+    broken: AtomicU64,
+}
+
+/// What became of the lists that were asked for.
+pub(crate) struct ListCounts {
+    pub(crate) all: u64,
+    /// Shorter or longer than it must be.
+    pub(crate) short: u64,
+    /// Whose answer did not come, or only half of it.
+    pub(crate) broken: u64,
 }
 
 impl Load {
@@ -113,8 +130,8 @@ impl Load {
             samples: Mutex::default(),
             stop: AtomicBool::new(false),
             count: AtomicU64::new(0),
-            short_lists: AtomicU64::new(0),
-            lists: AtomicU64::new(0),
+            lists: Lists::default(),
+            refused_connects: AtomicU64::new(0),
         });
         let mut running = Running { shared, clients: JoinSet::new() };
         for _ in 0..clients {
@@ -153,12 +170,15 @@ impl Running {
         good.map(|sample| sample.sent + sample.took).min()
     }
 
-    pub(crate) fn lists(&self) -> u64 {
-        self.shared.lists.load(Ordering::Relaxed)
+    pub(crate) fn lists(&self) -> ListCounts {
+        let Lists { all, short, broken } = &self.shared.lists;
+        let [all, short, broken] = [all, short, broken].map(|count| count.load(Ordering::Relaxed));
+        ListCounts { all, short, broken }
     }
 
-    pub(crate) fn short_lists(&self) -> u64 {
-        self.shared.short_lists.load(Ordering::Relaxed)
+    /// How often nothing listened at the address that was next, and the one after it was asked instead.
+    pub(crate) fn refused_connects(&self) -> u64 {
+        self.shared.refused_connects.load(Ordering::Relaxed)
     }
 }
 
@@ -187,6 +207,7 @@ impl Shared {
             let call = CallRequest { tool: self.load.tool, id, arguments, key: self.load.key };
             // A server that is not there was not asked: the next one is, as a load balancer does.
             let Ok(answer) = protocol.call(http, &self.targets.pick(), &call).await else {
+                self.refused_connects.fetch_add(1, Ordering::Relaxed);
                 sleep(PAUSE / 4).await;
                 if first.elapsed() > RESEND_FOR {
                     return self.ledger.answered(id, Answer::Unanswered(NOTHING_LISTENS.to_owned()));
@@ -195,6 +216,10 @@ impl Shared {
             };
             let good = answer == Answer::Good;
             let unanswered = matches!(answer, Answer::Unanswered(_));
+            // Of a task that was accepted by a server which has left since. Sent again, the id finds the task.
+            if matches!(&answer, Answer::Unanswered(why) if why == NOTHING_LISTENS) {
+                self.refused_connects.fetch_add(1, Ordering::Relaxed);
+            }
             let sample = Sample { sent, took: sent.elapsed(), good };
             self.samples.lock().expect("no holder of this lock panics").push(sample);
             self.ledger.answered(id, answer);
@@ -208,10 +233,20 @@ impl Shared {
     }
 
     async fn list(&self, http: &HttpClient, protocol: Protocol, expected: usize) {
-        if let Ok(found) = protocol.list(http, &self.targets.pick()).await {
-            self.lists.fetch_add(1, Ordering::Relaxed);
-            self.short_lists.fetch_add(u64::from(found != expected), Ordering::Relaxed);
-        }
+        let first = Instant::now();
+        self.lists.all.fetch_add(1, Ordering::Relaxed);
+        let count = loop {
+            match protocol.list(http, &self.targets.pick(), self.load.key).await {
+                Ok(found) if found == expected => return,
+                Ok(_) => break &self.lists.short,
+                Err(Broken::Unreachable) if first.elapsed() < RESEND_FOR => {
+                    self.refused_connects.fetch_add(1, Ordering::Relaxed);
+                    sleep(PAUSE / 4).await;
+                }
+                Err(_) => break &self.lists.broken,
+            }
+        };
+        count.fetch_add(1, Ordering::Relaxed);
     }
 }
 

@@ -57,9 +57,15 @@ impl Misbehaviour {
         self == Self::WrongType
     }
 
-    /// Whether the tool runs first: the worst that the answer leaves possible.
+    /// Whether it counts as a failure of the source: not what is refused, what can be read, or what takes too long.
+    pub(crate) fn counts_as_failure(self) -> bool {
+        !matches!(self, Self::Hang | Self::SlowDrip | Self::Status429 | Self::Status404 | Self::WrongType)
+    }
+
+    /// Whether the tool runs first: the worst that the answer leaves possible. Only two answers rule it out, too many
+    /// requests and, in MCP, not found.
     pub(crate) fn runs(self) -> bool {
-        !matches!(self, Self::Status429 | Self::Status404 | Self::Redirect)
+        !matches!(self, Self::Status429 | Self::Status404)
     }
 }
 

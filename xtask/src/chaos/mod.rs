@@ -208,6 +208,7 @@ mod tests {
     #[test]
     fn the_short_runs_fit_into_the_test_command() {
         let total: u64 = SCENARIOS.iter().filter_map(|scenario| scenario.short).sum();
+        assert!(SCENARIOS.iter().all(|scenario| scenario.short.is_some()), "each scenario has a short run");
         assert!(total <= 150, "with starts and ends, {total} s of load take too long");
     }
 }

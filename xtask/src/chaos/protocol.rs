@@ -62,16 +62,19 @@ impl Protocol {
     }
 
     /// How many tools the list shows.
-    pub(crate) async fn list(self, client: &HttpClient, base: &str) -> Result<usize, Broken> {
-        let reply = match self {
-            Self::Oxp => client.get(&format!("{base}/tools")).await?,
-            Self::OpenTool => client.get(&format!("{base}/opentool/load")).await?,
-            Self::Ats => client.get(&format!("{base}/get_tool")).await?,
-            Self::Mcp => {
-                let body = mcp("tools/list", json!({})).to_string();
-                client.send(post(&format!("{base}/mcp"), None), body).await?
-            }
+    pub(crate) async fn list(
+        self,
+        client: &HttpClient,
+        base: &str,
+        key: Option<&str>,
+    ) -> Result<usize, Broken> {
+        let (request, body) = match self {
+            Self::Oxp => (get(&format!("{base}/tools"), key), String::new()),
+            Self::OpenTool => (get(&format!("{base}/opentool/load"), key), String::new()),
+            Self::Ats => (get(&format!("{base}/get_tool"), key), String::new()),
+            Self::Mcp => (post(&format!("{base}/mcp"), key), mcp("tools/list", json!({})).to_string()),
         };
+        let reply = client.send(request, body).await?;
         let found = document(&reply);
         let places = ["/tools", "/items", "/functions", "/result/tools", ""];
         let tools = places.iter().find_map(|place| found.pointer(place)?.as_array());
@@ -120,11 +123,7 @@ async fn follow(client: &HttpClient, base: &str, accepted: &Reply, key: Option<&
 
 /// What became of a task, asked for until somebody can say it.
 pub(crate) async fn task_end(client: &HttpClient, base: &str, task: &str, key: Option<&str>) -> Answer {
-    let mut request = Request::get(format!("{base}/callback/{task}")).header("accept", "application/json");
-    if let Some(key) = key {
-        request = request.header("authorization", format!("Bearer {key}"));
-    }
-    let reply = match client.send(request, "").await {
+    let reply = match client.send(get(&format!("{base}/callback/{task}"), key), "").await {
         Ok(reply) => reply,
         Err(Broken::Unreachable) => return Answer::Unanswered(NOTHING_LISTENS.to_owned()),
         Err(Broken::Unanswered(why)) => return Answer::Unanswered(why),
@@ -139,9 +138,17 @@ pub(crate) async fn task_end(client: &HttpClient, base: &str, task: &str, key: O
     }
 }
 
+fn get(url: &str, key: Option<&str>) -> Builder {
+    authorized(Request::get(url).header("accept", "application/json"), key)
+}
+
 fn post(url: &str, key: Option<&str>) -> Builder {
     let accept = "application/json, text/event-stream";
     let request = Request::post(url).header("content-type", "application/json").header("accept", accept);
+    authorized(request, key)
+}
+
+fn authorized(request: Builder, key: Option<&str>) -> Builder {
     match key {
         Some(key) => request.header("authorization", format!("Bearer {key}")),
         None => request,

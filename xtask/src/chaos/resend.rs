@@ -24,7 +24,11 @@ const RESEND_TIMEOUT: Duration = Duration::from_secs(15);
 const ATTEMPTS: usize = 40;
 
 /// The runs are judged by the ledger afterwards; what is said here is for the notes.
-pub(crate) async fn resend(base: &str, tool: &'static str, ledger: &Arc<Ledger>) -> String {
+pub(crate) async fn resend(
+    base: &str,
+    (tool, key): (&'static str, Option<&'static str>),
+    ledger: &Arc<Ledger>,
+) -> String {
     let mut ids = ledger.good();
     // Ids end with a counter: the longer, the newer. The newest are those that a fault is most likely to have cost.
     ids.sort_by(|one, other| (other.len(), other).cmp(&(one.len(), one)));
@@ -36,7 +40,7 @@ pub(crate) async fn resend(base: &str, tool: &'static str, ledger: &Arc<Ledger>)
             let (http, mut sent) = (HttpClient::new(), 0);
             for id in part {
                 // A store that cannot answer for one id does not answer for the next either.
-                let Some(answer) = again(&http, &base, tool, &id).await else { break };
+                let Some(answer) = again(&http, &base, (tool, key), &id).await else { break };
                 ledger.answered(&id, answer);
                 sent += 1;
             }
@@ -54,9 +58,9 @@ pub(crate) async fn resend(base: &str, tool: &'static str, ledger: &Arc<Ledger>)
     format!("{sent} good ids sent again")
 }
 
-async fn again(http: &HttpClient, base: &str, tool: &str, id: &str) -> Option<Answer> {
+async fn again(http: &HttpClient, base: &str, (tool, key): (&str, Option<&str>), id: &str) -> Option<Answer> {
     for _ in 0..ATTEMPTS {
-        let call = CallRequest { tool, id, arguments: json!({ "id": id }), key: None };
+        let call = CallRequest { tool, id, arguments: json!({ "id": id }), key };
         match Protocol::Oxp.call(http, base, &call).await {
             Ok(answer @ (Answer::Good | Answer::MayHaveRun)) => return Some(answer),
             _ => sleep(Duration::from_millis(50)).await,

@@ -23,6 +23,8 @@ pub(crate) struct Toolmux {
     folder: PathBuf,
     name: &'static str,
     pub(crate) environment: Vec<(&'static str, String)>,
+    /// What lists are asked for with.
+    pub(crate) key: Option<&'static str>,
     pub(crate) address: SocketAddr,
     process: Option<Owned>,
 }
@@ -37,6 +39,7 @@ impl Toolmux {
             folder,
             name,
             environment: Vec::new(),
+            key: None,
             address,
             process: None,
         };
@@ -105,7 +108,7 @@ impl Toolmux {
     pub(crate) async fn until_listed(&self, tools: usize) -> anyhow::Result<()> {
         let (client, start) = (HttpClient::new(), Instant::now());
         while start.elapsed() < START_TIMEOUT {
-            let listed = Protocol::Ats.list(&client, &self.base()).await;
+            let listed = Protocol::Ats.list(&client, &self.base(), self.key).await;
             if listed.is_ok_and(|listed| listed >= tools) {
                 return Ok(());
             }

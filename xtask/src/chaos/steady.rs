@@ -62,6 +62,7 @@ impl Steady {
         for name in &NAMES[..setup.replicas] {
             let mut server = Toolmux::new(place, name, &config)?;
             server.environment.clone_from(&setup.environment);
+            server.key = setup.load.key;
             servers.push(server.ready().await?);
         }
         let before = Held::by(servers[0].pid()?)?;
@@ -94,7 +95,7 @@ impl Steady {
         let samples = self.running.take_samples();
         let [p50, p99, slowest] = latencies(&samples);
         report.note(format!("p50 {p50:.0} ms, p99 {p99:.0} ms, slowest {slowest:.0} ms"));
-        report.note(resend(&self.servers[0].base(), self.load.tool, &self.ledger).await);
+        report.note(resend(&self.servers[0].base(), (self.load.tool, self.load.key), &self.ledger).await);
         report.counts = self.ledger.count(&self.upstream.runs());
         let unanswered = report.counts.unanswered;
         report.demand(unanswered == 0, format!("{unanswered} ids were never answered"));

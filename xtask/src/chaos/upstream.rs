@@ -3,7 +3,7 @@
 //! half an answer is what no HTTP library will write.
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -37,17 +37,20 @@ pub(crate) struct Upstream {
     _server: JoinSet<()>,
 }
 
+#[derive(Default)]
 struct Shared {
     script: Script,
     runs: Mutex<Runs>,
     calls: AtomicU64,
+    /// It answers as it should, whatever the address says.
+    recovered: AtomicBool,
 }
 
 impl Upstream {
     pub(crate) async fn start(script: Script) -> anyhow::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared { script, runs: Mutex::default(), calls: AtomicU64::new(0) });
+        let shared = Arc::new(Shared { script, ..Shared::default() });
         let mut server = JoinSet::new();
         server.spawn(accept(listener, Arc::clone(&shared)));
         Ok(Self { address, shared, _server: server })
@@ -64,6 +67,11 @@ impl Upstream {
 
     pub(crate) fn runs(&self) -> Runs {
         self.shared.runs.lock().expect("no holder of this lock panics").clone()
+    }
+
+    /// Ends every misbehaviour.
+    pub(crate) fn recover(&self) {
+        self.shared.recovered.store(true, Ordering::Relaxed);
     }
 
     /// How many calls arrived, whether or not their tool ran.
@@ -105,7 +113,8 @@ async fn respond(stream: &mut TcpStream, head: &str, body: &[u8], shared: &Share
         }
         Reaction::Run { id, result } => {
             shared.calls.fetch_add(1, Ordering::Relaxed);
-            let misbehaviour = path.rsplit('/').next().and_then(Misbehaviour::named);
+            let named = path.rsplit('/').next().and_then(Misbehaviour::named);
+            let misbehaviour = named.filter(|_| !shared.recovered.load(Ordering::Relaxed));
             if misbehaviour.is_none_or(Misbehaviour::runs) {
                 *shared.runs.lock().expect("no holder of this lock panics").entry(id).or_default() += 1;
             }

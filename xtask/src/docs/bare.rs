@@ -19,6 +19,8 @@ use crate::workspace::Workspace;
 
 /// For one command; the first `cargo run` compiles everything.
 const COMMAND_TIMEOUT: Duration = Duration::from_mins(40);
+/// What every test together may take on such a machine.
+const TESTS_PROMISED: Duration = Duration::from_mins(25);
 const PAGE: &str = "README.md";
 const SECTION: &str = "## Start";
 /// As https://rustup.rs says, without questions. Which toolchain is needed stands in the project.
@@ -33,6 +35,9 @@ pub(crate) struct BareOptions {
     /// Stop when everything is installed, before the commands that compile
     #[arg(long)]
     only_install: bool,
+    /// Leave out the command that runs every test
+    #[arg(long)]
+    without_tests: bool,
 }
 
 pub(crate) fn run(workspace: &Workspace, options: &BareOptions) -> anyhow::Result<()> {
@@ -51,9 +56,8 @@ pub(crate) fn run(workspace: &Workspace, options: &BareOptions) -> anyhow::Resul
     let install = format!("apt-get update && {}", with_yes(&section.install));
     must(&mut shell, &install).context("not done: Debian's packages")?;
     report(&format!("ran `{}`", section.install));
-    must(&mut shell, "apt-get install --yes curl ca-certificates").context("not done: curl")?;
     must(&mut shell, RUSTUP).context("not done: Rust")?;
-    report("installed Rust by the command of rustup.rs, which needs curl and ca-certificates too");
+    report("installed Rust by the command of rustup.rs");
     if options.only_install {
         report("not done: the commands that compile, as --only-install says");
         return Ok(());
@@ -61,6 +65,18 @@ pub(crate) fn run(workspace: &Workspace, options: &BareOptions) -> anyhow::Resul
     for step in &section.steps {
         follow(step, &mut shell).with_context(|| format!("{PAGE}: `{}`", step.command))?;
         report(&format!("ran `{}`: it prints what {PAGE} says", step.command));
+    }
+    if options.without_tests {
+        report(&format!("not done: `{}`, as --without-tests says", section.test));
+        return Ok(());
+    }
+    report(&format!("runs `{}`", section.test));
+    let began = Instant::now();
+    must(&mut shell, &section.test)?;
+    let minutes = began.elapsed().as_secs_f64() / 60.0;
+    report(&format!("ran `{}` in {minutes:.1} minutes", section.test));
+    if began.elapsed() > TESTS_PROMISED {
+        bail!("`{}` took longer than {TESTS_PROMISED:?}", section.test);
     }
     Ok(())
 }
@@ -92,19 +108,24 @@ struct StartSection {
     /// The command that installs what is needed.
     install: String,
     steps: Vec<TranscriptStep>,
+    /// The command that runs every test.
+    test: String,
 }
 
 fn section(page: &str) -> anyhow::Result<StartSection> {
     let (_, rest) = page.split_once(SECTION).with_context(|| format!("{PAGE} has no section `{SECTION}`"))?;
     let section = rest.split("\n## ").next().unwrap_or_default();
-    let codes = section.split('`').skip(1).step_by(2);
-    let install = codes.into_iter().find(|code| code.starts_with("apt-get install "));
-    let install = install.with_context(|| format!("{PAGE} does not say what to install"))?.to_owned();
+    let named = |start: &str| {
+        let mut codes = section.split('`').skip(1).step_by(2);
+        let found = codes.find(|code| code.starts_with(start)).map(ToOwned::to_owned);
+        found.with_context(|| format!("{PAGE} names no command `{start}…` under `{SECTION}`"))
+    };
+    let (install, test) = (named("apt-get install ")?, named("cargo xtask test")?);
     let mut steps = Vec::new();
     for block in blocks(section)?.iter().filter(|block| block.language == "console") {
         steps.extend(block.transcript()?);
     }
-    Ok(StartSection { install, steps })
+    Ok(StartSection { install, steps, test })
 }
 
 /// Nobody is there to answer apt's question.
@@ -145,6 +166,7 @@ mod tests {
         let commands: Vec<&str> = section.steps.iter().map(|step| step.command.as_str()).collect();
         assert!(commands.iter().all(|command| command.starts_with("cargo run ")), "{commands:?}");
         assert_eq!(commands.len(), 2);
+        assert_eq!(section.test, "cargo xtask test");
         assert!(super::goes_on(commands[0]), "{}", commands[0]);
     }
 

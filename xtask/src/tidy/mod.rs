@@ -80,7 +80,7 @@ pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<()> {
     }
     match findings.len() {
         0 => Ok(()),
-        count => bail!("{count} to mend; `cargo xtask tidy --help` tells the rules"),
+        count => bail!("{count} to fix; `cargo xtask tidy --help` explains the rules"),
     }
 }
 

@@ -54,11 +54,7 @@ pub(crate) fn page(file: &Tracked) -> Vec<Finding> {
         }
         let text: String = line.split('`').step_by(2).collect::<Vec<_>>().join("`");
         let words = words(&text);
-        let retired = RETIRED.iter().filter(|(word, _)| !ORDINARY.contains(word));
-        for (word, _) in retired.filter(|(word, _)| words.iter().any(|each| each == word)) {
-            let what = format!("`{word}` is a retired word");
-            findings.push(Finding::new(&file.path, number, what, "write the term of the field"));
-        }
+        findings.extend(retired(&file.path, number, &words));
         findings.extend(phrases(&file.path, number, &words));
     }
     findings
@@ -76,10 +72,31 @@ pub(crate) fn messages(file: &RustFile, test_code: &TestCode) -> Vec<Finding> {
         let is_text =
             token.text.starts_with('"') || token.text.starts_with("r\"") || token.text.starts_with("r#");
         if is_text && (helps || !is_doc) && !test_code.contains(file, token.line) {
-            findings.extend(phrases(&file.path, token.line, &words(&token.text)));
+            let words = words(&without_placeholders(&token.text));
+            // A single word is a name or a value, such as a member of JSON, and not a message.
+            let is_sentence = words.len() > 1;
+            findings.extend(retired(&file.path, token.line, &words).into_iter().filter(|_| is_sentence));
+            findings.extend(phrases(&file.path, token.line, &words));
         }
     }
     findings
+}
+
+/// A message without `{name}`, which is replaced when it is written.
+fn without_placeholders(text: &str) -> String {
+    let mut parts = text.split('{');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |kept, part| kept + " " + part.split_once('}').map_or(part, |(_, rest)| rest))
+}
+
+fn retired(path: &str, line: usize, words: &[String]) -> Vec<Finding> {
+    let found = RETIRED.iter().filter(|(word, _)| !ORDINARY.contains(word));
+    found
+        .filter(|(word, _)| words.iter().any(|each| each == word))
+        .map(|(word, _)| {
+            Finding::new(path, line, format!("`{word}` is a retired word"), "write the term of the field")
+        })
+        .collect()
 }
 
 fn phrases(path: &str, line: usize, words: &[String]) -> Vec<Finding> {
@@ -143,6 +160,11 @@ mod tests {
             "crates/toolmux/src/cli/b.rs",
             "/// It hears.\nstruct A;",
             &["1: `hears` is hard to read"],
+        );
+        check_code(
+            "crates/a/src/b.rs",
+            "const A: &str = \"the caller was told\"; const B: &str = \"told\"; const C: &str = \"it says {told}\";",
+            &["1: `told` is a retired word"],
         );
         check_code("crates/a/tests/b.rs", "const A: &str = \"is no store\";", &[]);
     }

@@ -15,6 +15,7 @@ mod nested;
 mod offers;
 mod permit;
 mod readmit;
+mod receipt_peers;
 mod receipt_writer;
 mod receipts;
 mod record;
@@ -42,7 +43,7 @@ pub use self::admit::{Admission, ApiKey, Credential, JwtRules, TokenToolset};
 pub(crate) use self::digest::digest;
 pub(crate) use self::dispatch::dispatch;
 pub use self::offers::Offer;
-pub use self::receipt_writer::{ReceiptBacklog, ReceiptKeeping, ReceiptSigner};
+pub use self::receipt_writer::{ChainAnchor, ReceiptBacklog, ReceiptKeeping, ReceiptSigner};
 pub(crate) use self::record::{RecordedCall, record, recorded_as};
 pub use self::relays::Relays;
 pub use self::settings::Settings;
@@ -56,7 +57,7 @@ use crate::metrics::Metrics;
 use crate::names::ToolRef;
 use crate::outcome::Outcome;
 use crate::ports::broker::Broker;
-use crate::ports::store::Store;
+use crate::ports::store::{Store, StoreError};
 use crate::progress::Progress;
 use crate::receipt::{CallStep, ReceiptDraft, ReceiptKind, ReceiptLog};
 use crate::refusal::Refusal;
@@ -234,6 +235,11 @@ impl Gateway {
     /// Who keeps tokens of users.
     pub fn broker(&self) -> Option<Arc<dyn Broker>> {
         self.settings.load().broker.clone()
+    }
+
+    /// Why the store records nothing any more until the server is restarted, when that is so.
+    pub fn store_fault(&self) -> Option<StoreError> {
+        self.store.fault()
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn Store> {

@@ -1,17 +1,18 @@
 //! Receipts on their way to the store: written in the background as links of a hash chain whose head is signed, so that
-//! no call waits for them. What the store does not take in time is counted, logged, and noted in the chain.
+//! no call waits for them. What the store does not take in time is counted, logged, and noted in the chain. What is written
+//! of other servers is in `receipt_peers.rs`.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use tokio::time::{Instant, sleep};
 
 use super::Gateway;
+use super::receipt_peers::Peers;
 use crate::background::StorePauses;
-use crate::plural::counted;
-use crate::ports::store::{ReceiptHead, StoreError};
-use crate::receipt::{ChainChange, ChainHead, ChainState, SeenChain, millis, rfc3339};
+use crate::ports::store::{ReceiptHead, ReceiptLink, ReceiptReader, ReceiptStore, StoreError};
+use crate::receipt::{ChainChange, ChainState, SeenChain, millis};
 
 /// How long receipts gather before they are written.
 const GATHER: Duration = Duration::from_millis(100);
@@ -21,12 +22,10 @@ const TOGETHER: usize = 512;
 const HEAD_EVERY: Duration = Duration::from_secs(1);
 /// How often it is written at least: whoever finds it older takes the server for dead.
 const HEARTBEAT: Duration = Duration::from_secs(5);
-/// How old the head of a server on another machine is when that server is dead.
-const DEAD_AFTER: Duration = Duration::from_secs(30);
-/// How often receipts that are too old are removed, and dead servers are looked for.
-const PRUNE_EVERY: Duration = Duration::from_mins(1);
-/// How many chains of others a chain names when it begins.
-const MOST_SEEN: usize = 1_000;
+/// How often receipts that are too old are removed, and the chains of other servers are looked at.
+const PEERS_EVERY: Duration = Duration::from_mins(1);
+/// How often the last head is noted outside of the store at most.
+const ANCHOR_EVERY: Duration = Duration::from_secs(1);
 
 /// Signs the heads of chains.
 pub trait ReceiptSigner: Send + Sync {
@@ -37,6 +36,16 @@ pub trait ReceiptSigner: Send + Sync {
     fn sign(&self, text: &[u8]) -> Vec<u8>;
 }
 
+/// Keeps the last head of this server's chain outside of the store, so that going back to an earlier state of the store
+/// shows. It may wait for a disk.
+pub trait ChainAnchor: Send + Sync {
+    /// Notes the last head that the store has confirmed.
+    fn keep(&self, head: &SeenChain);
+
+    /// Forgets heads that were written before, in milliseconds since 1970: their chains may be gone.
+    fn forget_before(&self, at: u64);
+}
+
 /// How receipts are kept in the store.
 pub struct ReceiptKeeping {
     /// For how long.
@@ -45,6 +54,8 @@ pub struct ReceiptKeeping {
     pub host: String,
     /// Who signs them.
     pub signer: Arc<dyn ReceiptSigner>,
+    /// Where the last head is noted besides; absent where there is no place for it.
+    pub anchor: Option<Arc<dyn ChainAnchor>>,
 }
 
 /// How far the writing of receipts is.
@@ -62,12 +73,18 @@ pub(super) struct WriterSlot {
     open: AtomicBool,
     written: AtomicU64,
     lost: AtomicU64,
+    store: OnceLock<Arc<dyn ReceiptStore>>,
     writer: Mutex<Option<ReceiptWriter>>,
 }
 
 impl WriterSlot {
-    pub(super) fn is_open(&self) -> bool {
+    fn is_open(&self) -> bool {
         self.open.load(Ordering::Acquire)
+    }
+
+    /// Where receipts are kept.
+    pub(super) fn reader(&self) -> Option<Arc<dyn ReceiptReader>> {
+        self.store.get().map(|store| Arc::clone(store) as Arc<dyn ReceiptReader>)
     }
 
     fn writer<T>(&self, change: impl FnOnce(&mut Option<ReceiptWriter>) -> T) -> T {
@@ -75,34 +92,54 @@ impl WriterSlot {
     }
 }
 
-struct ReceiptWriter {
-    keeping: ReceiptKeeping,
-    chain: ChainState,
+/// Writes one chain. One write at a time: the next is made when the store has confirmed the one before it.
+pub(super) struct ReceiptWriter {
+    pub(super) keeping: ReceiptKeeping,
+    pub(super) store: Arc<dyn ReceiptStore>,
+    /// As the store has confirmed it.
+    pub(super) chain: ChainState,
+    /// What was sent and not confirmed. The store may have it, so that exactly this is sent again before anything else:
+    /// with other receipts under the same numbers, the chain would not be what its head says.
+    unconfirmed: Option<Batch>,
     /// The position in the log of what comes next.
     position: u64,
     accounted: u64,
     has_started: bool,
     head_written: Instant,
-    pruned: Instant,
+    pub(super) peers: Peers,
+    anchored: Option<(Instant, u64)>,
+}
+
+pub(super) struct Batch {
+    write: BatchWrite,
+    head: ReceiptHead,
+    /// How the writer stands when it is written.
+    chain: ChainState,
+    position: u64,
+    accounted: u64,
+    lost: u64,
+}
+
+pub(super) enum BatchWrite {
+    Add(Vec<ReceiptLink>),
+    Killed { server: String, link: ReceiptLink },
+    Prune { up_to: u64 },
 }
 
 impl Gateway {
     /// Keeps the receipts of all calls from now on in the store.
     pub fn keep_receipts(self: &Arc<Self>, keeping: ReceiptKeeping) {
+        self.keep_receipts_in(keeping, Arc::clone(&self.store) as Arc<dyn ReceiptStore>);
+    }
+
+    /// The same in a store of their own.
+    pub fn keep_receipts_in(self: &Arc<Self>, keeping: ReceiptKeeping, store: Arc<dyn ReceiptStore>) {
         if self.receipt_writer.open.swap(true, Ordering::AcqRel) {
             return;
         }
+        self.receipt_writer.store.set(Arc::clone(&store)).ok();
         self.receipts.note_written(0);
-        let (chain, now) = (ChainState::new(&keeping.host), Instant::now());
-        let mut writer = ReceiptWriter {
-            keeping,
-            chain,
-            position: 0,
-            accounted: 0,
-            has_started: false,
-            head_written: now,
-            pruned: now,
-        };
+        let mut writer = ReceiptWriter::new(keeping, store);
         let gateway = Arc::clone(self);
         self.background.spawn(async move {
             writer.run(&gateway).await;
@@ -124,8 +161,7 @@ impl Gateway {
     /// Writes what is left, and that this was the end.
     pub(super) async fn finish_receipts(&self) {
         let Some(mut writer) = self.receipt_writer.writer(Option::take) else { return };
-        writer.chain.stop();
-        if let Err(error) = writer.write(self).await {
+        if let Err(error) = writer.finish(self).await {
             let waiting = self.receipt_backlog().waiting;
             tracing::warn!(
                 developer = error.message.developer,
@@ -136,12 +172,33 @@ impl Gateway {
 }
 
 impl ReceiptWriter {
+    fn new(keeping: ReceiptKeeping, store: Arc<dyn ReceiptStore>) -> Self {
+        ReceiptWriter {
+            chain: ChainState::new(&keeping.host),
+            keeping,
+            store,
+            unconfirmed: None,
+            position: 0,
+            accounted: 0,
+            has_started: false,
+            head_written: Instant::now(),
+            peers: Peers::default(),
+            anchored: None,
+        }
+    }
+
     /// Ends when the server stops. A write is not interrupted: it is bounded by the patience of the store.
     async fn run(&mut self, gateway: &Arc<Gateway>) {
-        let mut pauses = StorePauses::new();
-        // The chain begins before the first call ends: a server that is killed soon is told of too.
+        let (mut pauses, mut peers_at) = (StorePauses::new(), None::<Instant>);
+        // The chain begins before the first call ends: a server that is killed soon is reported too.
         self.write(gateway).await.ok();
         loop {
+            if self.has_started && peers_at.is_none_or(|at| at.elapsed() >= PEERS_EVERY) {
+                peers_at = Some(Instant::now());
+                if let Err(error) = self.look_after(gateway).await {
+                    tracing::debug!(developer = error.message.developer, "receipts were not looked after");
+                }
+            }
             let waiting = async {
                 tokio::select! {
                     () = sleep(GATHER) => {}
@@ -160,25 +217,35 @@ impl ReceiptWriter {
                     }
                 }
             }
-            if self.pruned.elapsed() >= PRUNE_EVERY {
-                self.pruned = Instant::now();
-                if let Err(error) = self.prune(gateway).await {
-                    tracing::debug!(developer = error.message.developer, "old receipts were not removed");
-                }
+            if self.anchored.is_none_or(|(at, _)| at.elapsed() >= ANCHOR_EVERY) {
+                self.anchor().await;
             }
         }
     }
 
-    /// Writes what has ended. The chain moves on only when the store took it: a write whose answer was lost is made again
-    /// with the same numbers, and finds itself there.
+    /// The last write of this server.
+    async fn finish(&mut self, gateway: &Gateway) -> Result<(), StoreError> {
+        self.confirm(gateway).await?;
+        self.chain.stop();
+        self.write(gateway).await?;
+        self.anchor().await;
+        Ok(())
+    }
+
+    /// Writes what has ended. The chain moves on only when the store has confirmed it.
     async fn write(&mut self, gateway: &Gateway) -> Result<(), StoreError> {
+        self.confirm(gateway).await?;
         if !self.has_started {
-            self.start(gateway).await?;
+            let seen = self.first_look().await?;
+            let mut chain = self.chain.clone();
+            let started = chain.add_event(ChainChange::Started { seen });
+            self.send(gateway, chain, BatchWrite::Add(vec![started])).await?;
         }
         loop {
             let (begun, _) = gateway.receipts.counts();
             let logged = gateway.receipts.after(self.position, TOGETHER);
-            let (mut chain, mut links) = (self.chain.clone(), Vec::with_capacity(logged.receipts.len() + 1));
+            let mut chain = self.chain.clone();
+            let mut links = Vec::with_capacity(logged.receipts.len() + 1);
             if logged.missed > 0 {
                 links.push(chain.add_event(ChainChange::Lost { receipts: logged.missed }));
             }
@@ -188,13 +255,10 @@ impl ReceiptWriter {
                 return Ok(());
             }
             chain.account(begun, accounted);
-            let head = self.signed(&mut chain);
-            gateway.store.receipt_add(&links, &head).await?;
-            (self.chain, self.position, self.accounted) = (chain, logged.next, accounted);
-            self.head_written = Instant::now();
-            gateway.receipt_writer.written.store(self.position, Ordering::Relaxed);
-            gateway.receipts.note_written(self.position);
-            note_lost(gateway, logged.missed);
+            let mut batch = self.batch(chain, BatchWrite::Add(links));
+            (batch.position, batch.accounted, batch.lost) = (logged.next, accounted, logged.missed);
+            self.unconfirmed = Some(batch);
+            self.confirm(gateway).await?;
             if logged.receipts.len() < TOGETHER {
                 return Ok(());
             }
@@ -206,88 +270,72 @@ impl ReceiptWriter {
         head.stopped || age >= HEARTBEAT || (age >= HEAD_EVERY && head.begun != begun)
     }
 
-    fn signed(&self, chain: &mut ChainState) -> ReceiptHead {
+    fn batch(&self, mut chain: ChainState, write: BatchWrite) -> Batch {
         let signer = &self.keeping.signer;
-        chain.sign(|text| signer.sign(text), signer.public_key())
+        let head = chain.sign(|text| signer.sign(text), signer.public_key());
+        Batch { write, head, chain, position: self.position, accounted: self.accounted, lost: 0 }
     }
 
-    /// The first link names the chains of others, so that none of them can be cut or removed unseen.
-    async fn start(&mut self, gateway: &Gateway) -> Result<(), StoreError> {
-        let heads = read_heads(gateway).await?;
-        let newest = heads.iter().rev().take(MOST_SEEN);
-        let seen = newest.map(|head| SeenChain {
-            server: head.server.clone(),
-            seq: head.seq,
-            hash: head.hash.clone(),
-            at: head.at,
-        });
-        let mut chain = self.chain.clone();
-        let started = chain.add_event(ChainChange::Started { seen: seen.collect() });
-        let head = self.signed(&mut chain);
-        gateway.store.receipt_add(&[started], &head).await?;
-        (self.chain, self.has_started) = (chain, true);
-        self.tell_killed(gateway, &heads).await
+    /// Sends one transaction; false when another server had done the same.
+    pub(super) async fn send(
+        &mut self,
+        gateway: &Gateway,
+        chain: ChainState,
+        write: BatchWrite,
+    ) -> Result<bool, StoreError> {
+        self.confirm(gateway).await?;
+        self.unconfirmed = Some(self.batch(chain, write));
+        self.confirm(gateway).await
     }
 
-    /// Says once of each server that was killed how many of its calls may lack a receipt.
-    async fn tell_killed(&mut self, gateway: &Gateway, heads: &[ChainHead]) -> Result<(), StoreError> {
-        for head in heads {
-            let is_killed = !head.stopped && self.is_dead(head);
-            if !is_killed || !gateway.store.receipt_tell_killed(&head.server).await? {
-                continue;
+    /// Sends what is not confirmed, if anything is, and takes it for written when the store says so.
+    async fn confirm(&mut self, gateway: &Gateway) -> Result<bool, StoreError> {
+        let Some(batch) = &self.unconfirmed else { return Ok(true) };
+        let written = match &batch.write {
+            BatchWrite::Add(links) => self.store.receipt_add(links, &batch.head).await.map(|()| true),
+            BatchWrite::Prune { up_to } => self.store.receipt_prune(*up_to, &batch.head).await.map(|()| true),
+            BatchWrite::Killed { server, link } => {
+                self.store.receipt_report_killed(server, link, &batch.head).await
             }
-            let (calls, last) = (head.unaccounted(), SystemTime::UNIX_EPOCH + Duration::from_millis(head.at));
-            tracing::warn!(
-                server = head.server,
-                host = head.host,
-                pid = head.pid,
-                "a server ended without a clean stop: {} may lack a receipt, and those that began after {}",
-                calls_in_words(calls),
-                rfc3339(last)
-            );
-            let mut chain = self.chain.clone();
-            let killed = chain.add_event(ChainChange::Killed { server: head.server.clone(), calls });
-            let signed = self.signed(&mut chain);
-            gateway.store.receipt_add(&[killed], &signed).await?;
-            self.chain = chain;
-        }
-        Ok(())
+        }?;
+        let Some(batch) = self.unconfirmed.take().filter(|_| written) else { return Ok(false) };
+        (self.chain, self.position, self.accounted) = (batch.chain, batch.position, batch.accounted);
+        (self.has_started, self.head_written) = (true, Instant::now());
+        gateway.receipt_writer.written.store(self.position, Ordering::Relaxed);
+        gateway.receipts.note_written(self.position);
+        note_lost(gateway, batch.lost);
+        Ok(true)
     }
 
-    /// On this machine a process that is gone is dead; elsewhere one whose head is old. A process that has our own number
-    /// was in another container, or before a restart of the machine.
-    fn is_dead(&self, head: &ChainHead) -> bool {
-        if head.server == self.chain.head().server {
-            return false;
-        }
-        let processes = std::path::Path::new("/proc");
-        let is_gone = || head.pid == std::process::id() || !processes.join(head.pid.to_string()).exists();
-        let is_old = millis(SystemTime::now()).saturating_sub(head.at) > millis_of(DEAD_AFTER);
-        is_old || (head.host == self.keeping.host && processes.join("self").exists() && is_gone())
+    /// Notes the last head outside of the store, when it is another than before.
+    async fn anchor(&mut self) {
+        let head = self.chain.head();
+        let is_new = self.anchored.is_none_or(|(_, seq)| seq != head.seq);
+        let Some(anchor) = self.keeping.anchor.clone().filter(|_| self.has_started && is_new) else { return };
+        self.anchored = Some((Instant::now(), head.seq));
+        let seen = head.seen(self.keeping.signer.public_key());
+        tokio::task::spawn_blocking(move || anchor.keep(&seen)).await.ok();
     }
 
-    /// Removes what is too old: from the beginning of our own chain, and chains of others that have ended. The head says up
-    /// to where, so that nobody else can remove more unseen.
-    async fn prune(&mut self, gateway: &Gateway) -> Result<(), StoreError> {
-        let cutoff = SystemTime::now() - self.keeping.keep;
+    /// Removes what is too old from the beginning of our own chain. The head says up to where, so that nobody else can
+    /// remove more unseen.
+    pub(super) async fn prune(&mut self, gateway: &Gateway, cutoff: SystemTime) -> Result<(), StoreError> {
         loop {
+            self.confirm(gateway).await?;
             let (server, pruned) = (self.chain.head().server.clone(), self.chain.head().pruned);
-            let links = gateway.store.receipt_chain(&server, pruned, TOGETHER).await?;
+            let links = self.store.receipt_chain(&server, pruned, TOGETHER).await?;
             let old = links.iter().take_while(|link| link.id.at() < cutoff).count();
             let Some(last) = old.checked_sub(1).map(|last| &links[last]) else { break };
             let mut chain = self.chain.clone();
             chain.prune_to(last.seq, last.hash);
-            let head = self.signed(&mut chain);
-            gateway.store.receipt_prune(last.seq, &head).await?;
-            self.chain = chain;
+            self.send(gateway, chain, BatchWrite::Prune { up_to: last.seq }).await?;
             if old < links.len() {
                 break;
             }
         }
-        let heads = read_heads(gateway).await?;
-        self.tell_killed(gateway, &heads).await?;
-        for head in heads.iter().filter(|head| head.at < millis(cutoff) && self.is_dead(head)) {
-            gateway.store.receipt_forget(&head.server).await?;
+        if let Some(anchor) = self.keeping.anchor.clone() {
+            let before = millis(cutoff);
+            tokio::task::spawn_blocking(move || anchor.forget_before(before)).await.ok();
         }
         Ok(())
     }
@@ -299,19 +347,4 @@ fn note_lost(gateway: &Gateway, lost: u64) {
         gateway.receipt_writer.lost.fetch_add(lost, Ordering::Relaxed);
         tracing::warn!(lost, "receipts were lost: more calls ended than wait for the record store at a time");
     }
-}
-
-async fn read_heads(gateway: &Gateway) -> Result<Vec<ChainHead>, StoreError> {
-    let heads = gateway.store.receipt_heads().await?;
-    let mut heads: Vec<ChainHead> = heads.iter().filter_map(|head| ChainHead::read(&head.body)).collect();
-    heads.sort_by_key(|head| head.at);
-    Ok(heads)
-}
-
-fn calls_in_words(calls: u64) -> String {
-    counted(usize::try_from(calls).unwrap_or(usize::MAX), "call")
-}
-
-fn millis_of(span: Duration) -> u64 {
-    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }

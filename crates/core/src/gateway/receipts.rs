@@ -21,7 +21,7 @@ impl Gateway {
 
     /// The receipts that the store keeps, of all servers that share it; none when they are kept in memory.
     pub fn kept_receipts(&self) -> Option<Arc<dyn ReceiptReader>> {
-        self.receipt_writer.is_open().then(|| Arc::clone(&self.store) as Arc<dyn ReceiptReader>)
+        self.receipt_writer.reader()
     }
 
     /// Notes which tool is meant, and the arguments where the configuration wants them.

@@ -60,6 +60,7 @@ async fn answer(
     // failed in a way worth retrying. Of many who begin anew the store lets one run.
     loop {
         let begun = begin(Arc::clone(gateway), key.clone(), Arc::clone(recorded), progress.clone());
+        // The claim and the run are one future: dropped between the two, it would leave a claim that nobody runs.
         let begun = Unstoppable { running: Some(Box::pin(begun)), background: gateway.background.clone() };
         // On the heap: most calls are run by nobody else.
         let elsewhere = match begun.await? {
@@ -139,6 +140,7 @@ async fn note_surely(
 ) -> Result<Stands, Refusal> {
     match note(&gateway, &key, &answer).await {
         Ok(true) => {}
+        // Our answer is dropped: the other server's is in the ledger, and two callers of one id must not get two answers.
         Ok(false) => return Ok(Stands::Elsewhere),
         Err(error) => {
             // The caller has its answer meanwhile. Until it is written, the id is ours and running: whoever asks again
@@ -161,6 +163,7 @@ impl<T: Send + 'static> Future for Unstoppable<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        // Nobody polls again after the answer; `Pending` instead of a panic costs nothing.
         let Some(running) = &mut self.running else { return Poll::Pending };
         let answer = ready!(running.as_mut().poll(context));
         self.running = None;

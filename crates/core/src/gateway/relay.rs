@@ -35,19 +35,7 @@ impl Relays<'_> {
         relay: &Relay,
         progress: &Progress,
     ) -> Result<Relayed, Refusal> {
-        let gateway = self.0;
-        let receipt = gateway.relay_receipt(caller, source, relay);
-        let answer = async {
-            // Whoever is let in no more while the request waits is refused before the source is asked.
-            let admissions = gateway.admission().generation();
-            let mount = gateway.permitted_source(caller, source, &relay.item)?;
-            gateway.wait_for_mount(&mount).await?;
-            receipt.mark(CallStep::Resolve);
-            let _in_flight = mount.calls.token();
-            let relaying = Relaying { gateway, caller, mount: &mount, relay, admissions, receipt: &receipt };
-            relaying.counted(relaying.limited(progress)).await
-        };
-        gateway.relayed(&receipt, answer.await)
+        self.pass_on(caller, (source, relay), progress, Lasting::No).await
     }
 
     /// The same for what lasts, such as following a resource. It has no time limit and takes no turn: it would keep the
@@ -60,15 +48,34 @@ impl Relays<'_> {
         relay: &Relay,
         progress: &Progress,
     ) -> Result<Relayed, Refusal> {
+        self.pass_on(caller, (source, relay), progress, Lasting::Yes).await
+    }
+
+    async fn pass_on(
+        self,
+        caller: &Caller,
+        (source, relay): (&str, &Relay),
+        progress: &Progress,
+        lasting: Lasting,
+    ) -> Result<Relayed, Refusal> {
         let gateway = self.0;
         let receipt = gateway.relay_receipt(caller, source, relay);
         let answer = async {
+            // Read before the caller is permitted: a change of the rules that comes while the request waits is noticed,
+            // and whoever is no longer admitted is refused before the source is asked.
             let admissions = gateway.admission().generation();
             let mount = gateway.permitted_source(caller, source, &relay.item)?;
             gateway.wait_for_mount(&mount).await?;
             receipt.mark(CallStep::Resolve);
             let relaying = Relaying { gateway, caller, mount: &mount, relay, admissions, receipt: &receipt };
-            relaying.counted(relaying.unlimited(progress)).await
+            match lasting {
+                Lasting::No => {
+                    // A source is closed only after this token is dropped.
+                    let _in_flight = mount.calls.token();
+                    relaying.counted(relaying.limited(progress)).await
+                }
+                Lasting::Yes => relaying.counted(relaying.unlimited(progress)).await,
+            }
         };
         gateway.relayed(&receipt, answer.await)
     }
@@ -109,6 +116,13 @@ impl Gateway {
     fn audit_item(self: &Arc<Self>, caller: &Caller, mount: &Mount, item: &str, refusal: &Refusal) {
         self.audit_refusal(caller, &format!("{}.{item}", mount.toolkit), refusal);
     }
+}
+
+/// Whether a request lasts until its caller leaves.
+#[derive(Clone, Copy)]
+enum Lasting {
+    No,
+    Yes,
 }
 
 /// One request on its way to a source.
@@ -197,9 +211,7 @@ impl Relaying<'_> {
                 return Err(refusal);
             }
             Ok(Ok(Ok(Err(error)))) => error,
-            Ok(Err(_panic)) => {
-                return Err(Refusal::Internal(Message::public("The source failed unexpectedly")));
-            }
+            Ok(Err(_panic)) => return Err(panicked()),
             // As for calls, a time limit that passed is no failure of the source.
             Err(_elapsed) => return Err(timed_out(limits.call_timeout)),
         };
@@ -220,6 +232,10 @@ impl Relaying<'_> {
             SourceError::NotReached(_) | SourceError::Lost(_) => {
                 breaker.failed(since, limits);
                 Err(unavailable(error.message()))
+            }
+            SourceError::LostWithRetryAfter { message, retry_after } => {
+                breaker.failed(since, limits);
+                Err(Refusal::Unavailable { message, retry_after: Some(retry_after) })
             }
         }
     }
@@ -249,4 +265,8 @@ fn timed_out(limit: Duration) -> Refusal {
 fn no_memory() -> Refusal {
     let text = "The server is busy: the answer of the source did not fit into `limits.memory`";
     Refusal::Busy { message: Message::public(text).caused_by(&NoMemory), retry_after: RETRY_AFTER }
+}
+
+fn panicked() -> Refusal {
+    Refusal::Internal(Message::public("The source failed unexpectedly"))
 }

@@ -12,7 +12,7 @@ use crate::catalog::Entry;
 use crate::delivery::fill;
 use crate::limits::Limits;
 use crate::message::Message;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Retry, ToolError};
 use crate::ports::source::{FailureScope, SourceError};
 use crate::refusal::Refusal;
 use crate::requirements::Authorization;
@@ -22,8 +22,8 @@ use crate::sources::{Counted, Since};
 const ATTEMPTS: u32 = 3;
 /// The pause before the second try; it doubles.
 const PAUSE: Duration = Duration::from_millis(50);
-/// The longest time that a call waits because its source says that it is busy; then it is sent once more. A
-/// longer one is for the caller to wait.
+/// The longest time that a call waits because its source says that it is busy, or asks to wait; then it is sent once
+/// more. A longer one is for the caller to wait.
 const LONGEST_BUSY_WAIT: Duration = Duration::from_secs(2);
 
 /// The attempts of one call.
@@ -77,7 +77,7 @@ impl<'a> Retries<'a> {
         self.breakers.count(&error, &self.gateway.settings.load().limits);
         match self.prepare(&error).await {
             Ok(Next::Again) => {
-                if matches!(error, SourceError::Lost(_)) {
+                if matches!(error, SourceError::Lost(_) | SourceError::LostWithRetryAfter { .. }) {
                     self.lost = Some(Box::new(error));
                 }
                 None
@@ -97,6 +97,13 @@ impl<'a> Retries<'a> {
             SourceError::Refused(Refusal::Busy { retry_after, .. })
                 if !self.was_busy && *retry_after <= LONGEST_BUSY_WAIT =>
             {
+                self.was_busy = true;
+                PAUSE.max(*retry_after)
+            }
+            SourceError::LostWithRetryAfter { retry_after, .. } => {
+                if self.was_busy || *retry_after > LONGEST_BUSY_WAIT || !self.may_repeat(error) {
+                    return Ok(Next::GiveUp);
+                }
                 self.was_busy = true;
                 PAUSE.max(*retry_after)
             }
@@ -137,7 +144,9 @@ impl<'a> Retries<'a> {
     fn may_repeat(&self, error: &SourceError) -> bool {
         match error {
             SourceError::NotReached(_) => true,
-            SourceError::Lost(_) => self.call.entry.hints.repeatable(),
+            SourceError::Lost(_) | SourceError::LostWithRetryAfter { .. } => {
+                self.call.entry.hints.repeatable()
+            }
             SourceError::Refused(_) | SourceError::WantsToken(_) => false,
         }
     }
@@ -152,12 +161,19 @@ impl<'a> Retries<'a> {
                 Err(Refusal::Unavailable { message, retry_after: None })
             }
             SourceError::Refused(refusal) => Err(refusal),
-            SourceError::Lost(Message { public, developer }) => {
-                let public = format!("{public}; the tool may have run");
-                Ok(Outcome::Failed(Message { public, developer }.into()))
+            SourceError::Lost(message) => Ok(Outcome::Failed(may_have_run(message))),
+            SourceError::LostWithRetryAfter { message, retry_after } => {
+                // Whoever is told when to try again does so, which only some tools allow.
+                let is_repeatable = self.call.entry.hints.repeatable();
+                let retry = if is_repeatable { Retry::After(retry_after) } else { Retry::Never };
+                Ok(Outcome::Failed(may_have_run(message).retry(retry)))
             }
         }
     }
+}
+
+fn may_have_run(Message { public, developer }: Message) -> ToolError {
+    Message { public: format!("{public}; the tool may have run"), developer }.into()
 }
 
 /// The circuit breakers of a call: that of its source, and that of its tool. Which one counts a failure is the

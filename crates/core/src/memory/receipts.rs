@@ -12,7 +12,7 @@ pub(super) struct Receipts {
     links: BTreeMap<(String, u64), ReceiptLink>,
     by_id: BTreeMap<ReceiptId, (String, u64)>,
     heads: BTreeMap<String, ReceiptHead>,
-    told_killed: HashSet<String>,
+    reported_killed: HashSet<String>,
 }
 
 impl Receipts {
@@ -23,6 +23,16 @@ impl Receipts {
             self.links.entry(key).or_insert_with(|| link.clone());
         }
         self.heads.insert(head.server.clone(), head.clone());
+        self.reported_killed.remove(&head.server);
+    }
+
+    fn report_killed(&mut self, killed: &str, link: &ReceiptLink, head: &ReceiptHead) -> bool {
+        let is_there = self.links.get(&(link.server.clone(), link.seq)).is_some_and(|there| there == link);
+        let reports = self.heads.contains_key(killed) && self.reported_killed.insert(killed.to_owned());
+        if reports {
+            self.add(std::slice::from_ref(link), head);
+        }
+        reports || is_there
     }
 
     fn remove(&mut self, server: &str, up_to: u64) {
@@ -95,15 +105,17 @@ impl ReceiptStore for MemoryStore {
         self.records(|kept| {
             kept.receipts.remove(server, u64::MAX);
             kept.receipts.heads.remove(server);
-            kept.receipts.told_killed.remove(server);
+            kept.receipts.reported_killed.remove(server);
         });
         ready(())
     }
 
-    fn receipt_tell_killed<'a>(&'a self, server: &'a str) -> StoreFuture<'a, bool> {
-        ready(self.records(|kept| {
-            let known = kept.receipts.heads.contains_key(server);
-            known && kept.receipts.told_killed.insert(server.to_owned())
-        }))
+    fn receipt_report_killed<'a>(
+        &'a self,
+        killed: &'a str,
+        link: &'a ReceiptLink,
+        head: &'a ReceiptHead,
+    ) -> StoreFuture<'a, bool> {
+        ready(self.records(|kept| kept.receipts.report_killed(killed, link, head)))
     }
 }

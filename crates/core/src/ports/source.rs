@@ -1,6 +1,7 @@
 //! The port that tools come in by.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -153,6 +154,8 @@ pub enum SourceError {
     NotReached(Message),
     /// The tool may have run.
     Lost(Message),
+    /// The tool may have run, and the other side asks to wait this long before it is asked again.
+    LostWithRetryAfter { message: Message, retry_after: Duration },
     /// The other side answered that it did not run the tool.
     Refused(Refusal),
     /// The other side did not run the tool: it wants another token of the user, such as this.
@@ -163,7 +166,9 @@ impl SourceError {
     /// The words for it.
     pub fn message(&self) -> Message {
         match self {
-            SourceError::NotReached(message) | SourceError::Lost(message) => message.clone(),
+            SourceError::NotReached(message)
+            | SourceError::Lost(message)
+            | SourceError::LostWithRetryAfter { message, .. } => message.clone(),
             SourceError::Refused(refusal) => refusal.message(),
             SourceError::WantsToken(_) => Message::public("The server does not accept the user's token"),
         }

@@ -1,11 +1,13 @@
 //! The hash chain of one server's receipts: each link has the hash of the one before it, and the head is signed. Whoever
-//! edits, removes, reorders or truncates links has to sign another head, which takes the key of the server.
+//! edits, removes, reorders or truncates links has to sign another head, which takes the key of the server. An old head
+//! that was signed once is no way around that: other chains and the anchor of the server name later ones.
 
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::process::ProcessMark;
 use super::record::ReceiptId;
 use super::timestamp::millis;
 use crate::hex::{from_hex, to_hex};
@@ -38,6 +40,11 @@ pub enum ChainChange {
         /// What was seen.
         seen: Vec<SeenChain>,
     },
+    /// What the chains of others had come to since: none of them can go back to an earlier head unseen.
+    Seen {
+        /// What was seen.
+        seen: Vec<SeenChain>,
+    },
     /// So many receipts were not written, because the store did not take them in time.
     Lost {
         /// How many receipts are missing here.
@@ -63,6 +70,9 @@ pub struct SeenChain {
     pub hash: String,
     /// When its head was written, in milliseconds since 1970.
     pub at: u64,
+    /// The public key that signed it, in hexadecimal; empty where an earlier version wrote this.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub key: String,
 }
 
 /// What the head of a chain says. Its JSON text is what is signed.
@@ -74,6 +84,9 @@ pub struct ChainHead {
     pub host: String,
     /// The process there.
     pub pid: u32,
+    /// What tells this process from every other that ever had its number.
+    #[serde(default, skip_serializing_if = "ProcessMark::is_unknown")]
+    pub process: ProcessMark,
     /// The number of the last link.
     pub seq: u64,
     /// Its hash, in hexadecimal.
@@ -102,6 +115,12 @@ impl ChainHead {
     pub fn unaccounted(&self) -> u64 {
         self.begun.saturating_sub(self.accounted)
     }
+
+    /// What others note of it; `key` is the one that signed it.
+    pub fn seen(&self, key: &[u8]) -> SeenChain {
+        let (server, hash) = (self.server.clone(), self.hash.clone());
+        SeenChain { server, seq: self.seq, hash, at: self.at, key: to_hex(key) }
+    }
 }
 
 /// A chain that is being written: what comes next.
@@ -119,6 +138,7 @@ impl ChainState {
             server: ReceiptId::now().to_string(),
             host: host.to_owned(),
             pid: std::process::id(),
+            process: ProcessMark::own(),
             seq: 0,
             hash: String::new(),
             pruned: 0,

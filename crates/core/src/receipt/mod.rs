@@ -7,9 +7,11 @@ mod filter;
 mod listing;
 mod log;
 mod parts;
+mod process;
 mod record;
 mod timestamp;
 mod verify;
+mod walk;
 
 pub use self::chain::{ChainChange, ChainEvent, ChainHead, ChainState, SeenChain, link};
 pub(crate) use self::draft::ReceiptDraft;
@@ -17,10 +19,11 @@ pub use self::filter::ReceiptFilter;
 pub use self::listing::{KeptReceipts, list_kept};
 pub use self::log::{LoggedReceipts, ReceiptLog, ReceiptSettings};
 pub(crate) use self::parts::{AttemptError, CallStep};
+pub use self::process::ProcessMark;
 pub use self::record::{ContentDigest, Receipt, ReceiptId, ReceiptKind, ReceiptOutcome, StepTime};
 pub(crate) use self::timestamp::millis;
 pub use self::timestamp::rfc3339;
-pub use self::verify::{ChainFault, ChainReport, verify};
+pub use self::verify::{ChainFault, ChainReport, Verification, verify};
 
 /// How many receipts are kept in memory: the newest.
 pub const KEPT_IN_MEMORY: usize = 10_000;

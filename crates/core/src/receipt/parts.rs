@@ -49,7 +49,7 @@ impl From<&SourceError> for AttemptError {
     fn from(error: &SourceError) -> Self {
         match error {
             SourceError::NotReached(_) => AttemptError::NotReached,
-            SourceError::Lost(_) => AttemptError::Lost,
+            SourceError::Lost(_) | SourceError::LostWithRetryAfter { .. } => AttemptError::Lost,
             SourceError::Refused(_) => AttemptError::Refused,
             SourceError::WantsToken(_) => AttemptError::WantsToken,
         }

@@ -13,8 +13,7 @@ pub fn rfc3339(time: SystemTime) -> String {
 
 /// Milliseconds since 1970.
 pub(crate) fn millis(time: SystemTime) -> u64 {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    crate::millis::millis(time.duration_since(UNIX_EPOCH).unwrap_or_default())
 }
 
 /// The date that is so many days after 1970-01-01. Counted in eras of 400 years that begin on 1 March, so that a leap

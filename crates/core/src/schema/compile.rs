@@ -225,6 +225,22 @@ mod tests {
     }
 
     #[test]
+    fn a_value_of_null_is_named_once() {
+        let wanted = [
+            (json!({ "enum": ["c"] }), "must be one of \"c\", got null"),
+            (json!({ "const": 1 }), "must be 1, got null"),
+            (json!({ "anyOf": [{ "type": "integer" }] }), "must be an integer, got null"),
+            (json!({ "type": ["integer", "string"] }), "must be an integer or a string, got null"),
+            (json!({ "type": "array", "items": {} }), "must be an array, got null"),
+        ];
+        for (schema, expect) in wanted {
+            check(json!({ "properties": { "x": schema } }), json!({ "x": null }), &[("x", expect)]);
+        }
+        let items = json!({ "properties": { "x": { "items": { "type": "string" } } } });
+        check(items, json!({ "x": [null] }), &[("x[0]", "must be a string, got null")]);
+    }
+
+    #[test]
     fn old_drafts_and_inner_references_work() {
         let schema = json!({ "$schema": "http://json-schema.org/draft-04/schema#", "type": "object",
             "definitions": { "n": { "type": "number", "minimum": 0, "exclusiveMinimum": true } },

@@ -10,6 +10,7 @@ use super::definitions;
 use super::mount::Mount;
 use super::rules::SourceRules;
 use super::slots::{Definitions, SourceSlot, SourceStatus, Sources};
+use crate::backoff::Backoff;
 use crate::catalog::SourceTools;
 use crate::duty_cycle::DutyCycle;
 use crate::message::Message;
@@ -42,24 +43,22 @@ enum Published {
 impl Sources {
     /// Asks for ever. Dropping the future ends it; what was served stays.
     pub(super) async fn refresh(self: &Arc<Self>, mount: &Arc<Mount>) {
-        let mut pause = FIRST_PAUSE;
+        let mut pauses = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
         loop {
             let (limits, asked) = (self.rules().limits, Instant::now());
-            let next = match timeout(limits.list_timeout, mount.source.tools()).await {
+            let (next, failed) = match timeout(limits.list_timeout, mount.source.tools()).await {
                 Ok(Ok(listing)) => {
                     self.listed(mount, listing).await;
-                    pause = FIRST_PAUSE;
-                    limits.refresh
+                    pauses.reset();
+                    (limits.refresh, false)
                 }
                 failed => {
                     self.not_listed(mount, failed.ok().and_then(Result::err), limits.list_timeout);
-                    let now = pause;
-                    pause = (pause * 2).min(LONGEST_PAUSE);
-                    now
+                    (pauses.next_pause(), true)
                 }
             };
             timeout(next, mount.source.changed()).await.ok();
-            if pause != FIRST_PAUSE {
+            if failed {
                 // A source that fails and claims to change must not make us spin.
                 sleep(FIRST_PAUSE).await;
             }

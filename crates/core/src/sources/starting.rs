@@ -50,6 +50,11 @@ impl Sources {
         ready
     }
 
+    /// Ends when [`Sources::is_ready`] becomes true for the first time, whether or not the server is about to end.
+    pub async fn until_ready(&self) {
+        self.wait(None, || self.latest_start(|slot| slot.definitions == Definitions::Unknown)).await;
+    }
+
     /// True when no source is missing in the list of tools. A list made while this is false must not be kept.
     pub fn is_complete(&self) -> bool {
         self.progress.complete.load(Ordering::Acquire)

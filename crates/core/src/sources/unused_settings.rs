@@ -9,7 +9,7 @@ use crate::version::Version;
 /// A setting of `[tools]` that has no effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnusedSetting {
-    /// It fits no tool.
+    /// It matches no tool.
     Pattern(Pattern),
     /// No tool that it fits has the argument that it fixes.
     Argument(Pattern, String),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 use toolmux_core::gateway::{Gateway, Settings};
 use toolmux_core::limits::Limits;
-use toolmux_core::outcome::Outcome;
+use toolmux_core::outcome::{Outcome, Retry};
 use toolmux_core::ports::source::FailureScope;
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::Refusal;
@@ -109,6 +109,33 @@ async fn a_busy_source_is_asked_again_when_it_says_and_not_before() {
     let Err(Refusal::Busy { retry_after, .. }) = answer else { panic!("{answer:?}") };
     assert_eq!(retry_after, Duration::from_secs(7));
     assert_eq!(source.ran(), 3, "too long to wait here");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_call_waits_as_long_as_its_source_asks_for() {
+    let source = Fixture::with(["down_once", "down", "other"].map(tool).into());
+    let hints = Hints { read_only: Some(true), ..Hints::default() };
+    let own = ToolSettings { hints, ..ToolSettings::default() };
+    let settings = Settings { tools: vec![(Pattern::new("Kit.down*"), own)], ..Settings::default() };
+    let gateway = gateway(settings, &source).await;
+    let began = tokio::time::Instant::now();
+    assert_eq!(call(&gateway, "Kit_down_once", json!({})).await, "2");
+    assert!(began.elapsed() >= Duration::from_secs(1), "{:?}", began.elapsed());
+    let answer = gateway.call(&anyone(&gateway), request("Kit_down", json!({})), &Progress::unheard()).await;
+    let Ok(Outcome::Failed(error)) = answer else { panic!("{answer:?}") };
+    assert_eq!(error.message.public, "It is down; the tool may have run");
+    assert_eq!(error.retry, Retry::After(Duration::from_secs(7)), "it is passed on");
+    assert_eq!(source.ran(), 3, "too long to wait here");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_call_that_may_not_be_repeated_is_not_offered_to_be() {
+    let source = Fixture::with(vec![tool("down_once")]);
+    let gateway = gateway(Settings::default(), &source).await;
+    let answer =
+        gateway.call(&anyone(&gateway), request("Kit_down_once", json!({})), &Progress::unheard()).await;
+    let Ok(Outcome::Failed(error)) = answer else { panic!("{answer:?}") };
+    assert_eq!((error.retry, source.ran()), (Retry::Never, 1));
 }
 
 #[tokio::test(start_paused = true)]

@@ -113,6 +113,8 @@ impl Fixture {
             }
             "busy_once" if self.ran() == 1 => return Err(busy(Duration::from_secs(1))),
             "busy" => return Err(busy(Duration::from_secs(7))),
+            "down_once" if self.ran() == 1 => return Err(down(Duration::from_secs(1))),
+            "down" => return Err(down(Duration::from_secs(7))),
             _ => {}
         }
         Ok(Outcome::Returned(Output::value(raw_of(&json!(self.ran())))))
@@ -126,6 +128,10 @@ impl Fixture {
 
 fn busy(retry_after: Duration) -> SourceError {
     SourceError::Refused(Refusal::Busy { message: Message::public("Too many"), retry_after })
+}
+
+fn down(retry_after: Duration) -> SourceError {
+    SourceError::LostWithRetryAfter { message: Message::public("It is down"), retry_after }
 }
 
 impl Source for Fixture {

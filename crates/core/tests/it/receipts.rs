@@ -8,10 +8,14 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 use toolmux_core::gateway::{Gateway, ReceiptKeeping, ReceiptSigner, Settings};
 use toolmux_core::memory::MemoryStore;
-use toolmux_core::ports::store::ReceiptReader;
+use toolmux_core::message::Message;
+use toolmux_core::ports::store::{
+    ReceiptHead, ReceiptLink, ReceiptReader, ReceiptStore, StoreError, StoreFuture,
+};
 use toolmux_core::progress::Progress;
 use toolmux_core::receipt::{
-    ChainHead, Receipt, ReceiptFilter, ReceiptOutcome, ReceiptSettings, list_kept, verify,
+    ChainChange, ChainEvent, ChainHead, ChainReport, ProcessMark, Receipt, ReceiptFilter, ReceiptId,
+    ReceiptOutcome, ReceiptSettings, Verification, list_kept, verify,
 };
 use toolmux_core::sources::{Mount, Naming};
 use toolmux_core::task::{KEPT, TaskId};
@@ -173,7 +177,7 @@ async fn what_the_store_did_not_take_is_noted_in_the_chain() {
     call(&gateway, "Kit.run", json!({})).await;
     gateway.close(LONG).await;
     let lost = gateway.receipt_backlog().lost;
-    let reports = verify(&*store, &|_| Ok(()), LONG).await.expect("a store");
+    let reports = verified(&store).await;
     let kept = list_kept(&*store, &ReceiptFilter::default(), 20_000).await.expect("a store");
     assert_eq!(kept.receipts.len() as u64 + lost, 12_001);
     assert!(lost > 1_000 && reports[0].lost == lost, "{lost}");
@@ -196,7 +200,12 @@ impl ReceiptSigner for NoSignature {
 
 fn keeping(host: &str) -> ReceiptKeeping {
     let keep = Duration::from_hours(24);
-    ReceiptKeeping { keep, host: host.to_owned(), signer: Arc::new(NoSignature) }
+    ReceiptKeeping { keep, host: host.to_owned(), signer: Arc::new(NoSignature), anchor: None }
+}
+
+async fn verified(store: &MemoryStore) -> Vec<ChainReport> {
+    let verification = Verification { check_key: &|_| Ok(()), keep: Duration::from_hours(1), anchors: &[] };
+    verify(store, &verification).await.expect("a store")
 }
 
 async fn heads(store: &MemoryStore) -> Vec<ChainHead> {
@@ -223,11 +232,192 @@ async fn what_ended_before_a_stop_is_in_the_chain() {
     }
     let heads = heads(&store).await;
     assert!(heads.iter().all(|head| head.stopped && head.unaccounted() == 0), "{heads:?}");
-    let reports = verify(&*store, &|_| Ok(()), Duration::from_hours(1)).await.expect("a store");
+    let reports = verified(&store).await;
     assert!(reports.iter().all(|report| report.faults.is_empty() && report.links == 701), "{reports:?}");
     // The second server saw the chain of the first, which nobody can remove unseen.
     let first = reports[0].server.clone();
-    toolmux_core::ports::store::ReceiptStore::receipt_forget(&*store, &first).await.expect("a store");
-    let reports = verify(&*store, &|_| Ok(()), Duration::from_hours(1)).await.expect("a store");
+    store.receipt_forget(&first).await.expect("a store");
+    let reports = verified(&store).await;
     assert!(reports.iter().any(|report| report.server == first && !report.faults.is_empty()), "{reports:?}");
+}
+
+/// Takes every write and reports an error for two of three: the answer was lost.
+struct LostAnswers {
+    kept: Arc<MemoryStore>,
+    writes: std::sync::atomic::AtomicUsize,
+}
+
+impl LostAnswers {
+    fn answer<'a, T: Send + 'a>(&'a self, written: StoreFuture<'a, T>) -> StoreFuture<'a, T> {
+        Box::pin(async move {
+            let written = written.await?;
+            match self.writes.fetch_add(1, std::sync::atomic::Ordering::Relaxed) % 3 {
+                2 => Ok(written),
+                _ => Err(StoreError::new(Message::public("the answer was lost"))),
+            }
+        })
+    }
+}
+
+impl ReceiptReader for LostAnswers {
+    fn receipt_list(
+        &self,
+        from: ReceiptId,
+        before: Option<ReceiptId>,
+        most: usize,
+    ) -> StoreFuture<'_, Vec<(ReceiptId, String)>> {
+        self.kept.receipt_list(from, before, most)
+    }
+
+    fn receipt_find(&self, id: ReceiptId) -> StoreFuture<'_, Option<String>> {
+        self.kept.receipt_find(id)
+    }
+
+    fn receipt_chain<'a>(
+        &'a self,
+        server: &'a str,
+        after: u64,
+        most: usize,
+    ) -> StoreFuture<'a, Vec<ReceiptLink>> {
+        self.kept.receipt_chain(server, after, most)
+    }
+
+    fn receipt_heads(&self) -> StoreFuture<'_, Vec<ReceiptHead>> {
+        self.kept.receipt_heads()
+    }
+}
+
+impl ReceiptStore for LostAnswers {
+    fn receipt_add<'a>(&'a self, links: &'a [ReceiptLink], head: &'a ReceiptHead) -> StoreFuture<'a, ()> {
+        self.answer(self.kept.receipt_add(links, head))
+    }
+
+    fn receipt_prune<'a>(&'a self, up_to: u64, head: &'a ReceiptHead) -> StoreFuture<'a, ()> {
+        self.answer(self.kept.receipt_prune(up_to, head))
+    }
+
+    fn receipt_forget<'a>(&'a self, server: &'a str) -> StoreFuture<'a, ()> {
+        self.kept.receipt_forget(server)
+    }
+
+    fn receipt_report_killed<'a>(
+        &'a self,
+        killed: &'a str,
+        link: &'a ReceiptLink,
+        head: &'a ReceiptHead,
+    ) -> StoreFuture<'a, bool> {
+        self.answer(self.kept.receipt_report_killed(killed, link, head))
+    }
+}
+
+async fn mounted(store: &Arc<MemoryStore>) -> Arc<Gateway> {
+    let gateway = Gateway::new(Settings::default(), store.clone());
+    gateway.sources().mount(Mount::new("Kit", "Kit", Naming::Prefixed, Fixture::with(vec![tool("run")])));
+    gateway.sources().settled(LONG).await;
+    gateway
+}
+
+/// The head of a server that was killed with one call running.
+async fn killed_server(store: &MemoryStore, process: ProcessMark) {
+    let pid = std::process::id();
+    let body = json!({
+        "server": "killed", "host": "here", "pid": pid, "process": process, "seq": 0, "hash": "00".repeat(32),
+        "pruned": 0, "pruned_hash": "00".repeat(32), "at": 1, "begun": 3, "accounted": 2, "stopped": false,
+    });
+    let (public_key, signature) = (b"key".to_vec(), Vec::new());
+    let head = ReceiptHead { server: "killed".to_owned(), body: body.to_string(), public_key, signature };
+    store.receipt_add(&[], &head).await.expect("a store");
+}
+
+/// More calls end between a write whose answer was lost and the next: the same rows must be sent again, not others under
+/// the same numbers.
+#[tokio::test(start_paused = true)]
+async fn a_write_whose_answer_was_lost_is_made_again_as_it_was() {
+    let store = Arc::new(MemoryStore::default());
+    let own = heads_of_a_stopped_server(&store).await.process.clone();
+    killed_server(&store, ProcessMark { started: own.started - 1, ..own }).await;
+    let lossy = Arc::new(LostAnswers { kept: Arc::clone(&store), writes: Default::default() });
+    let gateway = mounted(&store).await;
+    gateway.keep_receipts_in(keeping("here"), lossy);
+    for _ in 0..200 {
+        call(&gateway, "Kit.run", json!({})).await;
+        tokio::time::sleep(Duration::from_millis(70)).await;
+    }
+    until_written(&gateway).await;
+    let reports = verified(&store).await;
+    assert!(reports.iter().all(|report| report.faults.is_empty()), "{reports:?}");
+    let kept = list_kept(&*store, &ReceiptFilter::default(), 20_000).await.expect("a store");
+    assert_eq!(kept.receipts.len(), 200);
+    assert_eq!(killed(&kept.events), 1, "{:?}", kept.events);
+}
+
+/// What the head of a server of this process says.
+async fn heads_of_a_stopped_server(store: &Arc<MemoryStore>) -> ChainHead {
+    let gateway = mounted(store).await;
+    gateway.keep_receipts(keeping("here"));
+    gateway.close(LONG).await;
+    heads(store).await.remove(0)
+}
+
+async fn until_written(gateway: &Gateway) {
+    let written = async {
+        while gateway.receipt_backlog().waiting > 0 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    timeout(LONG * 10, written).await.expect("everything is written");
+}
+
+fn killed(events: &[ChainEvent]) -> usize {
+    events.iter().filter(|event| matches!(event.event, ChainChange::Killed { .. })).count()
+}
+
+/// Two containers have the same host name and the same process number: only the silence of the other shows its end.
+#[tokio::test(start_paused = true)]
+async fn a_server_elsewhere_is_killed_when_it_is_silent_and_not_before() {
+    let store = Arc::new(MemoryStore::default());
+    killed_server(&store, ProcessMark { space: "another".to_owned(), started: 1 }).await;
+    let gateway = mounted(&store).await;
+    gateway.keep_receipts(keeping("here"));
+    let events = async || list_kept(&*store, &ReceiptFilter::default(), 1).await.expect("a store").events;
+    tokio::time::sleep(Duration::from_secs(25)).await;
+    assert_eq!(killed(&events().await), 0);
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(killed(&events().await), 1);
+    gateway.close(LONG).await;
+}
+
+/// Each server notes how far the others are, so that going back to an earlier head of one shows in the others.
+#[tokio::test(start_paused = true)]
+async fn a_rollback_of_one_chain_shows_in_another() {
+    let store = Arc::new(MemoryStore::default());
+    let (one, other) = (mounted(&store).await, mounted(&store).await);
+    one.keep_receipts(keeping("here"));
+    other.keep_receipts(keeping("here"));
+    call(&one, "Kit.run", json!({})).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let early = store.receipt_heads().await.expect("a store");
+    call(&one, "Kit.run", json!({})).await;
+    tokio::time::sleep(Duration::from_mins(2)).await;
+    assert!(verified(&store).await.iter().all(|report| report.faults.is_empty()));
+    let server = one_with_calls(&store).await;
+    let old = early.into_iter().find(|head| head.server == server).expect("it was there");
+    let links = store.receipt_chain(&server, 0, 2).await.expect("a store");
+    store.receipt_forget(&server).await.expect("a store");
+    store.receipt_add(&links, &old).await.expect("a store");
+    let reports = verified(&store).await;
+    let faults =
+        |server: &str| reports.iter().any(|report| report.server == server && !report.faults.is_empty());
+    assert!(faults(&server), "{reports:?}");
+}
+
+/// The chain in which receipts of calls are.
+async fn one_with_calls(store: &MemoryStore) -> String {
+    for head in heads(store).await {
+        let links = store.receipt_chain(&head.server, 0, 10).await.expect("a store");
+        if links.iter().any(|link| link.body.contains("Kit.run")) {
+            return head.server;
+        }
+    }
+    panic!("no chain has calls");
 }

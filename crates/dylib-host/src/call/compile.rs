@@ -5,10 +5,13 @@ use std::ffi::c_void;
 use libffi::low::CodePtr;
 use libffi::middle::{Cif, Type};
 
+use super::explanation::Explanation;
 use super::function::{Free, Function, Pointee, Returned, Step};
 use super::handles::Handles;
 use crate::hello::Readiness;
-use crate::plan::{self, Buffer, By, CReturn, Direction, Length, MAX_PARAMETERS, Measure, Pass, Size};
+use crate::plan::{
+    self, Buffer, By, CReturn, Direction, ExplanationOf, Length, MAX_PARAMETERS, Measure, Pass, Size,
+};
 use crate::scalar::{Class, Scalar};
 
 /// Finds the code of a function that the library file exports itself.
@@ -45,6 +48,11 @@ pub(super) fn compile(
         steps,
         returns,
         errno: function.errno,
+        explanation: function
+            .explanation
+            .as_ref()
+            .map(|explanation| Ok(Explanation::new(explanation, find(symbols, &explanation.symbol)?)))
+            .transpose()?,
     })
 }
 
@@ -133,6 +141,7 @@ fn check(function: &plan::CFunction) -> Result<(), String> {
         check_pass(function, &parameter.pass).map_err(|what| format!("`{}` {what}", parameter.name))?;
     }
     check_variadic(function)?;
+    check_explanation(function)?;
     match &function.returns {
         CReturn::Pointer(pointee) => {
             check_pointee(function, pointee).map_err(|what| format!("the return {what}"))
@@ -205,6 +214,16 @@ fn check_length(function: &plan::CFunction, element: Scalar, length: Length) -> 
         },
     };
     if counted { Ok(()) } else { Err("takes its length from what is not an integer".to_owned()) }
+}
+
+fn check_explanation(function: &plan::CFunction) -> Result<(), String> {
+    let Some(ExplanationOf::Parameter(index)) = function.explanation.as_ref().map(|one| one.of) else {
+        return Ok(());
+    };
+    match function.parameters.get(index).map(|parameter| &parameter.pass) {
+        Some(Pass::Handle { closes: false, .. } | Pass::NewHandle { .. } | Pass::Value(_)) => Ok(()),
+        _ => Err("its failures are explained by what is neither a number nor an open object".to_owned()),
+    }
 }
 
 /// C promotes what follows `...`, so smaller types cannot arrive there.

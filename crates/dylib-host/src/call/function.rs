@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use libffi::low::CodePtr;
 use libffi::middle::Cif;
 
+use super::explanation::Explanation;
 use super::handles::Tag;
 use crate::fault::{CallError, CallFault};
 use crate::plan::{Buffer, By, Length, Size};
@@ -20,6 +21,7 @@ pub(super) struct Function {
     pub(super) names: Box<[String]>,
     pub(super) returns: Returned,
     pub(super) errno: bool,
+    pub(super) explanation: Option<Explanation>,
     /// Some argument points to memory of ours.
     pub(super) places: bool,
     pub(super) closes: bool,

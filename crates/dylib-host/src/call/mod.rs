@@ -4,6 +4,7 @@
 mod arena;
 mod arguments;
 mod compile;
+mod explanation;
 mod function;
 mod handles;
 mod library;

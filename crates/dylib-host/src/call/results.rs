@@ -60,6 +60,9 @@ impl Results<'_> {
             put_errno(output, self.errno);
             put_denials(output)?;
         }
+        if let Some(explanation) = &self.function.explanation {
+            self.write_explanation(explanation, output)?;
+        }
         Ok(())
     }
 
@@ -170,7 +173,7 @@ impl Results<'_> {
     }
 
     /// The number that a length names; nothing if it names none. Below zero is empty.
-    fn length(&self, length: Length) -> Option<u64> {
+    pub(super) fn length(&self, length: Length) -> Option<u64> {
         let value = match length {
             Length::Nul | Length::All => return None,
             Length::Return | Length::ReturnIfFits => match self.function.returns {
@@ -195,12 +198,12 @@ impl Results<'_> {
         }
     }
 
-    fn pointer(&self, index: usize) -> usize {
+    pub(super) fn pointer(&self, index: usize) -> usize {
         self.memory(index).first_chunk().map_or(0, |bytes| usize::from_ne_bytes(*bytes))
     }
 
     /// What was placed for a parameter, as the function left it.
-    fn memory(&self, index: usize) -> &[u8] {
+    pub(super) fn memory(&self, index: usize) -> &[u8] {
         if self.arguments.placed >> index & 1 == 0 {
             return &[];
         }
@@ -225,6 +228,6 @@ fn put_denials(output: &mut Vec<u8>) -> Result<(), CallError> {
     put(output, Some(&json))
 }
 
-fn put(output: &mut Vec<u8>, bytes: Option<&[u8]>) -> Result<(), CallError> {
+pub(super) fn put(output: &mut Vec<u8>, bytes: Option<&[u8]>) -> Result<(), CallError> {
     put_bytes(output, bytes).map_err(|error: ValueError| CallFault::TooLong.because(error.to_string()))
 }

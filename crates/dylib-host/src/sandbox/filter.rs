@@ -1,5 +1,8 @@
 //! Seccomp programs, made of lists of system calls and conditions on their arguments. A refused call answers with an
 //! error, it does not kill: code handles errors better than death.
+//!
+//! Filters add up: the kernel asks all of them about a call and takes the strictest answer, so their order is of no
+//! account, and one that was applied can never be taken back.
 
 use std::collections::BTreeMap;
 
@@ -70,6 +73,8 @@ pub(super) fn without_clone3() -> Result<BpfProgram, Error> {
 #[cfg(target_arch = "x86_64")]
 pub(super) fn without_x32() -> BpfProgram {
     const X32: u32 = 0x4000_0000;
+    // Written by hand because `SeccompFilter` compares numbers for equality only, and these are a range. All numbers of
+    // the second ABI have this bit; the program refuses whatever is not below it.
     let load_number = sock_filter { code: 0x20, jt: 0, jf: 0, k: 0 };
     let unless_x32 = sock_filter { code: 0x35, jt: 0, jf: 1, k: X32 };
     let answer = |k| sock_filter { code: 0x06, jt: 0, jf: 0, k };

@@ -116,6 +116,7 @@ fn a_plan_that_cannot_be_called_is_refused_with_its_reason() {
     let of = |parameters: &[(&str, Pass)]| function("add", parameters, INT);
     let variadic = |fixed, parameter: &(&str, Pass)| CFunction {
         fixed_parameters: Some(fixed),
+        explanation: None,
         ..of(&[A_INT, parameter.clone()])
     };
     let unsized_output = ("x", buffer(Char, Direction::Out, None, Length::All));

@@ -19,6 +19,7 @@ pub(crate) fn function(symbol: &str, parameters: &[(&str, Pass)], returns: CRetu
         parameters: parameters.iter().map(parameter).collect(),
         returns,
         fixed_parameters: None,
+        explanation: None,
         errno: false,
     }
 }

@@ -59,6 +59,7 @@ fn libc_works_on_text() {
     let text = ("s", text_in());
     let format = CFunction {
         fixed_parameters: Some(3),
+        explanation: None,
         ..function(
             "snprintf",
             &[

@@ -1,5 +1,6 @@
-//! What an HTTP status says about whether the tool ran: the one table that every source over HTTP decides by.
-//! A tool "did not run" only where HTTP or the protocol defines the status so; whatever else answers may have run it.
+//! What an HTTP status says about whether the tool ran. Only the protocol can define that a status means "not executed":
+//! each source over HTTP has a table of those, and every other status may come after the tool ran. One status means the
+//! same for all of them: 429, by which a server limits how often it is asked (RFC 6585, 4).
 
 use std::time::{Duration, SystemTime};
 
@@ -18,7 +19,7 @@ const BUSY_PAUSE: Duration = Duration::from_secs(1);
 /// What a status says that came without an answer in the words of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
-    /// The request was turned down before anything ran.
+    /// The protocol says that nothing ran.
     NotRun,
     /// The same, because there were too many.
     Busy,
@@ -26,20 +27,16 @@ enum Class {
     MayHaveRun,
 }
 
-/// `defined` are statuses by which the protocol itself says that a call was not executed.
-fn class(status: StatusCode, defined: &[StatusCode]) -> Class {
-    match status.as_u16() {
-        429 => Class::Busy,
-        _ if defined.contains(&status) => Class::NotRun,
-        // 406 is found out when a result is written, by some frameworks. 408 is what Envoy says of a server that is
-        // silent for too long. 409 and 424 say that a request was not completed, not that it was not begun.
-        406 | 408 | 409 | 424 => Class::MayHaveRun,
-        // 307 and 308: "send the same request there". After 301, 302 and 303 a client goes on with GET: many servers
-        // answer so to a form that they have acted upon. 4xx: "cannot or will not process the request", and one that
-        // nobody knows counts as 400 (RFC 9110, 15).
-        307 | 308 | 400..=499 => Class::NotRun,
-        // A failure in the middle of the work, or a gateway that lost the server behind it: 502, 503 and 504 too.
-        _ => Class::MayHaveRun,
+/// `not_executed` is the table of the protocol.
+fn class(status: StatusCode, not_executed: &[StatusCode]) -> Class {
+    if status == StatusCode::TOO_MANY_REQUESTS {
+        Class::Busy
+    } else if not_executed.contains(&status) {
+        Class::NotRun
+    } else {
+        // Also 4xx, of which frameworks and gateways answer some when the work is done or has begun (406, 408, 409, 424),
+        // and redirects, which many servers answer to a request that they have acted upon.
+        Class::MayHaveRun
     }
 }
 
@@ -58,24 +55,35 @@ impl StatusAnswer {
         StatusAnswer { status, retry_after }
     }
 
-    /// What it means for a call that was to be answered in the words of a protocol, and was not.
-    pub fn error(self, defined: &[StatusCode], message: Message) -> SourceError {
-        let retry_after = self.retry_after;
-        match class(self.status, defined) {
-            Class::NotRun => SourceError::Refused(Refusal::Unavailable { message, retry_after }),
-            Class::Busy => SourceError::Refused(Refusal::Busy {
-                message,
-                retry_after: retry_after.unwrap_or(BUSY_PAUSE),
-            }),
-            Class::MayHaveRun => SourceError::Lost(match retry_after {
-                Some(pause) => {
-                    let public = format!("{}, and asks to wait for {pause:?}", message.public);
-                    Message { public, ..message }
-                }
-                None => message,
-            }),
+    /// What it means for a call that was to be answered in the words of a protocol, and was not. `not_executed` are the
+    /// statuses by which the protocol says that a call was not executed.
+    pub fn error(self, not_executed: &[StatusCode], message: Message) -> SourceError {
+        match (class(self.status, not_executed), self.retry_after) {
+            (Class::NotRun, retry_after) => {
+                SourceError::Refused(Refusal::Unavailable { message, retry_after })
+            }
+            (Class::Busy, retry_after) => busy(message, retry_after),
+            (Class::MayHaveRun, None) => SourceError::Lost(message),
+            (Class::MayHaveRun, Some(retry_after)) => {
+                let public = format!("{}, and asks to wait for {retry_after:?}", message.public);
+                SourceError::LostWithRetryAfter { message: Message { public, ..message }, retry_after }
+            }
         }
     }
+
+    /// The same for a call that was not sent, because a request which had to come first was answered so: whatever the
+    /// status says of that one, the tool did not run. A server that failed, and names no time, may be asked again at once.
+    pub fn error_before_call(self, message: Message) -> SourceError {
+        match self.retry_after {
+            retry_after if self.status == StatusCode::TOO_MANY_REQUESTS => busy(message, retry_after),
+            None if self.status.is_server_error() => SourceError::NotReached(message),
+            retry_after => SourceError::Refused(Refusal::Unavailable { message, retry_after }),
+        }
+    }
+}
+
+fn busy(message: Message, retry_after: Option<Duration>) -> SourceError {
+    SourceError::Refused(Refusal::Busy { message, retry_after: retry_after.unwrap_or(BUSY_PAUSE) })
 }
 
 /// When a server wants to be asked again: in so many seconds, or at a date.
@@ -101,6 +109,31 @@ mod tests {
         let pause = retry_after(&headers).map(|pause| pause.as_secs());
         assert_eq!(pause.is_some(), expect.is_some(), "{said}: {pause:?}");
         assert!(pause.is_none_or(|pause| expect.unwrap().contains(&pause)), "{said}: {pause:?}");
+    }
+
+    #[test]
+    fn only_a_table_of_the_protocol_says_that_nothing_ran() {
+        for number in 100..600 {
+            let status = StatusCode::from_u16(number).unwrap();
+            let expect = if number == 429 { Class::Busy } else { Class::MayHaveRun };
+            assert_eq!(class(status, &[]), expect, "{number}");
+            let expect = if number == 429 { Class::Busy } else { Class::NotRun };
+            assert_eq!(class(status, &[status]), expect, "{number}");
+        }
+    }
+
+    #[test]
+    fn what_came_before_a_call_never_ran_it() {
+        for number in 100..600 {
+            for retry_after in [None, Some(Duration::from_secs(7))] {
+                let answer = StatusAnswer { status: StatusCode::from_u16(number).unwrap(), retry_after };
+                let error = answer.error_before_call(Message::public("no"));
+                let is_true = matches!(error, SourceError::NotReached(_) | SourceError::Refused(_));
+                assert!(is_true, "{number}: {error:?}");
+                let may_repeat = matches!(error, SourceError::NotReached(_));
+                assert!(!may_repeat || retry_after.is_none(), "{number}: the pause is dropped");
+            }
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use toolmux_core::secret::Secret;
 use toolmux_http::client::{
     Answer, ClientTls, HttpClient, HttpError, HttpLimits, base_of, retry_after, sensitive,
 };
-use toolmux_http::sse::{Decoder, TooLarge};
+use toolmux_http::sse::{Decoder, EVENT_STREAM, TooLarge};
 use url::Url;
 
 use super::listing::{TaskPage, TaskSummary};
@@ -272,7 +272,7 @@ impl Followed {
             tokio::time::sleep(POLL_PAUSE).await;
         }
         let mut headers = HeaderMap::new();
-        headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
+        headers.insert(header::ACCEPT, HeaderValue::from_static(EVENT_STREAM));
         if let Some(seen) = self.seen.as_ref().and_then(|seen| HeaderValue::from_str(seen).ok()) {
             headers.insert("last-event-id", seen);
         }

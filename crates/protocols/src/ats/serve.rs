@@ -13,6 +13,7 @@ use toolmux_http::serve::{
     Access, AskedToolset, PathPart, Routes, Served, Web, idempotency_key, json, may_change, trace,
     trace_state,
 };
+use toolmux_http::sse::EVENT_STREAM;
 
 use super::follow::{document, stream};
 use super::{listing, wire};
@@ -123,7 +124,7 @@ async fn callback(State(web): State<Arc<Web>>, PathPart(task): PathPart, request
 /// what the original's clients send before they read one. Who resumes has been reading events.
 fn wants_events(accept: Option<&str>, last_seen: Option<&str>) -> bool {
     let accept = accept.unwrap_or_default();
-    match (quality(accept, "text/event-stream"), quality(accept, "application/json")) {
+    match (quality(accept, EVENT_STREAM), quality(accept, "application/json")) {
         (Some(events), json) => events > 0.0 && events >= json.unwrap_or(0.0),
         (None, Some(_)) => false,
         (None, None) => last_seen.is_some(),

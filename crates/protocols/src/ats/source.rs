@@ -52,6 +52,11 @@ struct AtsSettings {
     tls: Option<TlsSetting>,
 }
 
+/// Statuses that say of themselves that a call was not executed. The page of ATS has none; what HTTP itself says of
+/// missing credentials remains: the request "has not been applied" (RFC 9110, 15.5.2). The public server and ours add
+/// those of `not_started`, always with a `detail`: they answer a call before they begin its task.
+const NOT_EXECUTED: [StatusCode; 1] = [StatusCode::UNAUTHORIZED];
+
 struct AtsSource {
     name: String,
     client: AtsClient,
@@ -143,6 +148,10 @@ impl AtsSource {
                 other => self.not_run(other),
             };
         };
+        // A status alone may come from a gateway, or from a server that failed half-way.
+        if document.detail.is_null() {
+            return self.not_run(error);
+        }
         let refusal = match *status {
             StatusCode::UNPROCESSABLE_ENTITY => {
                 let mut parameters = document.faults();
@@ -183,11 +192,11 @@ impl AtsSource {
             },
             AtsError::Refused { status: StatusCode::TOO_MANY_REQUESTS, ref detail, retry_after, .. } => {
                 let status = StatusCode::TOO_MANY_REQUESTS;
-                StatusAnswer { status, retry_after }.error(&[], told(detail.clone()))
+                StatusAnswer { status, retry_after }.error(&NOT_EXECUTED, told(detail.clone()))
             }
             AtsError::Refused { status, ref detail, retry_after, .. } => {
                 let public = format!("Source `{}` did not take the call: {detail}", self.name);
-                StatusAnswer { status, retry_after }.error(&[], told(public))
+                StatusAnswer { status, retry_after }.error(&NOT_EXECUTED, told(public))
             }
             AtsError::Address(_) | AtsError::Key | AtsError::NoSuchTask(_) | AtsError::NotAts(_) => {
                 unavailable(told(format!("Source `{}` does not answer as an ATS server", self.name)), None)

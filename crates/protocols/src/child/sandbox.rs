@@ -37,6 +37,7 @@ pub fn become_launcher_if_asked() {
     if std::env::args_os().nth(1).is_some_and(|argument| argument == ARGUMENT) {
         launcher::run();
     }
+    // Relaxed: it is set once, before threads are started, and starting a thread publishes it.
     CAN_LAUNCH.store(true, Ordering::Relaxed);
 }
 
@@ -81,9 +82,12 @@ impl ChildSandbox {
     pub(crate) fn prepare(&self) -> io::Result<Sandboxed> {
         let id = Uuid::new_v4().simple().to_string();
         let folder = std::env::temp_dir().join(format!("toolmux-{id}"));
+        // Not `create_dir_all`: a folder that is there already was put there by somebody else, and is refused.
         fs::DirBuilder::new().mode(0o700).create(&folder)?;
         let mut confinement = self.confinement.clone();
         confinement.write.push(folder.clone());
+        // A new secret for each start: a program that runs cannot know it, so what it writes to stderr is never taken for
+        // the launcher's report that it was not started.
         confinement.mark = format!("sandbox launcher {}: ", Uuid::new_v4().simple());
         Ok(Sandboxed { folder, confinement })
     }
@@ -125,6 +129,7 @@ async fn held(confinement: &Confinement) -> Result<Held, String> {
     let mut launcher = Command::new(OWN_PROGRAM);
     launcher.arg(ARGUMENT).arg(description(confinement)).env_clear().current_dir("/").stdin(Stdio::null());
     let not_tried = |error: &dyn std::error::Error| format!("The sandbox cannot be tried: {error}");
+    // Killed with the future, so that a launcher that does not answer outlives neither the timeout nor its caller.
     let output = match timeout(PATIENCE, launcher.kill_on_drop(true).output()).await {
         Ok(output) => output.map_err(|error| not_tried(&error))?,
         Err(elapsed) => return Err(not_tried(&elapsed)),

@@ -31,24 +31,24 @@ pub(crate) enum SandboxWord {
 #[serde(deny_unknown_fields)]
 pub(crate) struct SandboxTable {
     /// Files and folders that may be read, in addition to the system's programs; relative to the configuration
-    /// file.
+    /// file. Default: none.
     #[serde(default)]
     read: Vec<PathBuf>,
     /// Files and folders that may be read and written, in addition to a temporary folder per process
-    /// (`TMPDIR`).
+    /// (`TMPDIR`). Default: none.
     #[serde(default)]
     write: Vec<PathBuf>,
     /// Allows the network.
     #[serde(default)]
     network: bool,
-    /// Maximum memory of each process, such as `"512MiB"`.
+    /// Maximum memory of each process, such as `"512MiB"`. Default: no limit.
     #[serde(default)]
     memory: Option<SizeSetting>,
-    /// Maximum CPU time of each process over its whole life, in seconds or such as `"1m"`.
+    /// Maximum CPU time of each process over its whole life, in seconds or such as `"1m"`. Default: no limit.
     #[serde(default)]
     cpu: Option<TimeSetting>,
     /// Maximum number of child processes and threads; 0 allows threads but no child process. More than 0 is not
-    /// possible for root.
+    /// possible for root. Default: no limit.
     #[serde(default)]
     processes: Option<u64>,
 }

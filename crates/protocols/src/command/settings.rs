@@ -27,7 +27,7 @@ pub(super) struct CommandSettings {
     /// The working directory of all of them; relative to the configuration file. Default: the folder of that file.
     #[serde(default)]
     folder: Option<PathBuf>,
-    /// Environment variables for all of them, in addition to a small inherited set.
+    /// Environment variables for all of them, in addition to a small inherited set. Default: none.
     #[serde(default)]
     pub(super) env: BTreeMap<String, String>,
     /// Maximum size of the output, in bytes.
@@ -54,10 +54,10 @@ pub(super) struct CommandTool {
     /// Names of further optional parameters.
     #[serde(default)]
     optional: Vec<String>,
-    /// What the command reads: nothing, or the arguments as one JSON object.
+    /// What the command reads from standard input: `nothing` (the default), or the arguments as one JSON object.
     #[serde(default)]
     pub(super) input: Input,
-    /// What the command prints: text, or one JSON value.
+    /// What the command prints: `text` (the default), or one JSON value.
     #[serde(default)]
     pub(super) output: Printed,
     /// Exit statuses with which the command succeeded: `[0, 1]` for `grep`, which exits with 1 if nothing matches.
@@ -66,7 +66,7 @@ pub(super) struct CommandTool {
     /// The working directory of this command; relative to the configuration file. Default: that of the source.
     #[serde(default)]
     folder: Option<PathBuf>,
-    /// The tool changes nothing.
+    /// The tool changes nothing. Default: unknown, which clients treat as `false`.
     #[serde(default)]
     read_only: Option<bool>,
     /// Allows words that begin with an argument to begin with `-`, even if no `--` precedes them. Only for

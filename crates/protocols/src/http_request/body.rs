@@ -144,7 +144,9 @@ fn form(
             PropertyForm::Styled { style, explode, allow_reserved } => (style, explode, allow_reserved),
             PropertyForm::Json => (ParameterStyle::Json, false, false),
             PropertyForm::Plain if value.get().starts_with('{') => (ParameterStyle::Json, false, false),
-            PropertyForm::Plain | PropertyForm::File => (ParameterStyle::Form, true, false),
+            PropertyForm::Plain | PropertyForm::Text | PropertyForm::File => {
+                (ParameterStyle::Form, true, false)
+            }
         };
         let parameter = OperationParameter {
             style,

@@ -7,11 +7,12 @@ use http::Method;
 use serde_json::value::RawValue;
 use toolmux_core::json_text::read_strict;
 use toolmux_http::client::{HttpClient, HttpLimits};
-use toolmux_http::network_zone::Reach;
 
 use super::argument_text::ObjectMembers;
 use super::escape::{decoded, leaves_segment};
-use super::operation::{Operation, OperationParameter, ParameterPlace, ParameterStyle, ResponseRule};
+use super::operation::{
+    NamedBy, Operation, OperationParameter, ParameterPlace, ParameterStyle, ResponseRule,
+};
 use super::path_template::path_pieces;
 use super::prepared::PreparedOperation;
 use crate::fuzz_targets::{Target, examples};
@@ -47,7 +48,7 @@ fn operation(place: ParameterPlace, style: ParameterStyle, explode: bool) -> Ope
     Operation {
         method: Method::GET,
         base: "http://h/".parse().expect("an address"),
-        reach: Reach::Anywhere,
+        named_by: NamedBy::Configuration,
         path: path_pieces(template, std::slice::from_ref(&parameter)).expect("a template"),
         parameters: vec![parameter],
         body: None,

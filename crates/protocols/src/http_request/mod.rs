@@ -21,9 +21,9 @@ mod style;
 pub(crate) use self::argument_text::ObjectMembers;
 pub(crate) use self::files::{FileAccess, FileSettings};
 pub(crate) use self::operation::{
-    BodyMedia, BodySource, CredentialPlace, Operation, OperationCredential, OperationParameter, OutputCheck,
-    ParameterPlace, ParameterStyle, PropertyEncoding, PropertyForm, RequestBody, ResponseForm, ResponseRule,
-    hints_of,
+    BodyMedia, BodySource, CredentialPlace, NamedBy, Operation, OperationCredential, OperationParameter,
+    OutputCheck, ParameterPlace, ParameterStyle, PropertyEncoding, PropertyForm, RequestBody, ResponseForm,
+    ResponseRule, hints_of,
 };
 pub(crate) use self::operation_set::OperationSet;
 pub(crate) use self::output::OutputRule;

@@ -16,9 +16,7 @@ pub(crate) struct Operation {
     pub(crate) method: Method,
     /// Scheme, host, port, and the path that `path` is appended to. Its query is part of every request.
     pub(crate) base: Url,
-    /// [`Reach::Anywhere`] for a base that the configuration names; [`Reach::Public`] for one that a document or a
-    /// server names, unless `allow_private` is set.
-    pub(crate) reach: Reach,
+    pub(crate) named_by: NamedBy,
     pub(crate) path: Vec<PathPiece>,
     /// In the order in which a query is written.
     pub(crate) parameters: Vec<OperationParameter>,
@@ -28,6 +26,16 @@ pub(crate) struct Operation {
     /// Credentials among those of a call that the request carries.
     pub(crate) credentials: Vec<OperationCredential>,
     pub(crate) response: ResponseRule,
+}
+
+/// Who names the server of an operation, which decides what it is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NamedBy {
+    /// The configuration, by its address or by that of a document on the same origin: it may be anywhere, and gets headers,
+    /// credentials and the client certificate of the source.
+    Configuration,
+    /// A document alone, within this reach: it gets none of them.
+    Document(Reach),
 }
 
 /// A piece of the path of a request.
@@ -160,6 +168,8 @@ pub(crate) enum PropertyForm {
         allow_reserved: bool,
     },
     Json,
+    /// Text of the type of the part, which the value is already.
+    Text,
     /// The bytes of a file, or of each of several in an array (see [`super::files`]).
     File,
 }

@@ -11,6 +11,7 @@ use toolmux_core::call::Call;
 use toolmux_core::message::Message;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::ports::source::SourceError;
+use toolmux_core::refusal::Refusal;
 use toolmux_core::requirements::Authorization;
 use toolmux_http::client::{
     Answer, ClientTls, HttpClient, HttpLimits, Target, credential_headers, redirect_of, remove_credentials,
@@ -21,7 +22,7 @@ use url::Url;
 use super::argument_text::ObjectMembers;
 use super::credentials::{CarriedCredentials, carried, token_of};
 use super::files::FileAccess;
-use super::operation::Operation;
+use super::operation::{NamedBy, Operation};
 use super::prepared::{PreparedOperation, add_cookie};
 use super::response;
 
@@ -31,8 +32,10 @@ const MOST_REDIRECTS: usize = 5;
 /// The operations of one source. Calls take no lock: the list is swapped whole.
 #[derive(Debug)]
 pub(crate) struct OperationSet {
-    /// For addresses that the configuration names, and for those that a document or a server names.
-    clients: [(Reach, HttpClient); 2],
+    /// For addresses that the configuration names, with its client certificate.
+    configured: HttpClient,
+    /// For those that a document names: public ones alone, and any.
+    named: [(Reach, HttpClient); 2],
     files: FileAccess,
     operations: ArcSwap<HashMap<Arc<str>, Arc<PreparedOperation>>>,
 }
@@ -53,12 +56,12 @@ struct OutgoingRequest {
 }
 
 impl OperationSet {
-    /// No operations yet. `tls` is for a source all of whose requests go to the address that the configuration names: a
-    /// certificate is shown to no other host.
+    /// No operations yet. `tls` is for servers that the configuration names: a certificate is shown to no other.
     pub(crate) fn new(limits: HttpLimits, files: FileAccess, tls: Option<&ClientTls>) -> Self {
-        let client = |reach| (reach, HttpClient::reaching(reach, limits).with_tls(tls.cloned()));
-        let clients = [Reach::Anywhere, Reach::Public].map(client);
-        OperationSet { clients, files, operations: ArcSwap::default() }
+        let configured = HttpClient::new(limits).with_tls(tls.cloned());
+        let named =
+            [Reach::Public, Reach::Anywhere].map(|reach| (reach, HttpClient::reaching(reach, limits)));
+        OperationSet { configured, named, files, operations: ArcSwap::default() }
     }
 
     /// Which files of this machine calls may send.
@@ -71,7 +74,7 @@ impl OperationSet {
         let mut prepared = HashMap::with_capacity(operations.len());
         let mut unusable = Vec::new();
         for (name, operation) in operations {
-            let client = self.client(operation.reach);
+            let client = self.client(operation.named_by);
             match PreparedOperation::new(operation, client) {
                 Ok(operation) => drop(prepared.insert(name, Arc::new(operation))),
                 Err(reason) => unusable.push((name, reason)),
@@ -81,9 +84,14 @@ impl OperationSet {
         unusable
     }
 
-    fn client(&self, reach: Reach) -> &HttpClient {
-        let found = self.clients.iter().find(|(known, _)| *known == reach);
-        &found.unwrap_or(&self.clients[1]).1
+    fn client(&self, named_by: NamedBy) -> &HttpClient {
+        match named_by {
+            NamedBy::Configuration => &self.configured,
+            NamedBy::Document(reach) => {
+                let found = self.named.iter().find(|(known, _)| *known == reach);
+                &found.unwrap_or(&self.named[0]).1
+            }
+        }
     }
 
     /// Sends the request of a call. Dropping the future closes the exchange.
@@ -94,7 +102,7 @@ impl OperationSet {
         })?;
         let OutgoingRequest { target, headers, body } =
             self.request(&operation, call, SentCredentials::All).await?;
-        let client = self.client(operation.reach);
+        let client = self.client(operation.named_by);
         let answer = client.send_to(operation.method.clone(), &target, headers, body).await?;
         if answer.status() == StatusCode::UNAUTHORIZED
             && let Some(needed) = token_wanted(&operation, call)
@@ -123,7 +131,7 @@ impl OperationSet {
                 let CarriedCredentials { headers: more, query: pairs, cookies } =
                     carried(&operation.credentials, call.grants())?;
                 headers.extend(more);
-                headers.extend(credential_headers(call)?);
+                headers.extend(delivered(operation, call)?);
                 add_cookie(&mut headers, &cookies);
                 query = pairs;
             }
@@ -147,7 +155,7 @@ impl OperationSet {
         mut answer: Answer,
         mut url: Url,
     ) -> Result<Outcome, SourceError> {
-        let client = self.client(operation.reach);
+        let client = self.client(operation.named_by);
         let mut method = operation.method.clone();
         let mut has_run = false;
         for _ in 0..MOST_REDIRECTS {
@@ -167,6 +175,21 @@ impl OperationSet {
         }
         let read = response::read(answer, &operation.output, || url, call).await;
         read.map_err(|error| if has_run { may_have_run(&error) } else { error })
+    }
+}
+
+/// The credentials that the configuration delivers to the tool, which do not go where only a document leads.
+fn delivered(operation: &PreparedOperation, call: &Call) -> Result<HeaderMap, SourceError> {
+    let headers = credential_headers(call)?;
+    match operation.named_by {
+        NamedBy::Document(_) if !headers.is_empty() => {
+            let words = format!(
+                "The credentials of `{}` are not sent to a server that only the document names; add its address as `url` to the source",
+                call.tool_name()
+            );
+            Err(SourceError::Refused(Refusal::Internal(Message::public(words))))
+        }
+        NamedBy::Document(_) | NamedBy::Configuration => Ok(headers),
     }
 }
 

@@ -10,13 +10,14 @@ use toolmux_core::json_text::RawJson;
 use toolmux_core::ports::source::SourceError;
 use toolmux_core::refusal::{ParameterError, Refusal};
 use toolmux_http::client::{HttpClient, Target};
-use toolmux_http::network_zone::Reach;
 use url::Url;
 
 use super::argument_text::ObjectMembers;
 use super::body::PreparedBody;
 use super::escape::{Escape, Unsendable, check_segments, leaves_segment};
-use super::operation::{Operation, OperationCredential, OperationParameter, ParameterPlace, PathPiece};
+use super::operation::{
+    NamedBy, Operation, OperationCredential, OperationParameter, ParameterPlace, PathPiece,
+};
 use super::output::OutputRule;
 use super::style::WireStyle;
 
@@ -40,7 +41,7 @@ const NOT_FOR_ARGUMENTS: [HeaderName; 12] = [
 #[derive(Debug)]
 pub(super) struct PreparedOperation {
     pub(super) method: Method,
-    pub(super) reach: Reach,
+    pub(super) named_by: NamedBy,
     /// The base, which relative addresses of answers are resolved against.
     pub(super) base: Url,
     /// The base with the headers of every request.
@@ -128,7 +129,7 @@ impl PreparedOperation {
             cookies: in_place(ParameterPlace::Cookie)?,
             body: operation.body.map(|body| PreparedBody::new(body, &operation.parameters)),
             method: operation.method,
-            reach: operation.reach,
+            named_by: operation.named_by,
             base: operation.base,
             target,
             credentials: operation.credentials,

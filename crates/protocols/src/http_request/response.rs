@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use http::{HeaderMap, header};
+use http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -23,6 +23,9 @@ use super::output::OutputRule;
 
 /// How many letters of what a server says about a failure are passed on.
 const MOST_TOLD: usize = 4_000;
+
+/// An API has no protocol that says which calls were not executed: what it answers is the result of the call.
+const NOT_EXECUTED: [StatusCode; 0] = [];
 
 /// Reads an answer. `address` is where it came from: relative addresses in it are relative to that.
 pub(super) async fn read(
@@ -108,14 +111,14 @@ async fn unsuccessful(answer: Answer) -> Result<Outcome, SourceError> {
     let words = format!("`{host}` answered {status}{said}");
     let failed = |retry: Retry| Ok(Outcome::Failed(ToolError::new(words.clone()).retry(retry)));
     match status.as_u16() {
-        429 => Err(status_answer.error(&[], Message::public(words))),
+        429 => Err(status_answer.error(&NOT_EXECUTED, Message::public(words))),
         400..=499 => failed(retry_after.map_or(Retry::Never, Retry::After)),
         // The server says when to ask again, and so that it knows what it did not do.
         500..=599 if retry_after.is_some() => failed(Retry::allowed(retry_after)),
         // Whatever is between us and the server lost it, or could not reach it: nothing is known of the call.
         502..=504 => Err(SourceError::Lost(Message::public(words))),
         500..=599 => failed(Retry::Never),
-        _ => Err(status_answer.error(&[], Message::public(words))),
+        _ => Err(status_answer.error(&NOT_EXECUTED, Message::public(words))),
     }
 }
 

@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 use toolmux_core::nearest::nearest;
 use toolmux_core::schema::Schema;
 use toolmux_core::tool::{Hints, Returns, Tool};
-use toolmux_http::network_zone::Reach;
 use url::Url;
 
 use super::graphql;
@@ -15,8 +14,8 @@ use super::parameter::{self, Described};
 use super::request_line::RequestLine;
 use super::settings::{BodySetting, HttpTool};
 use crate::http_request::{
-    BodyMedia, BodySource, FileAccess, Operation, OutputCheck, PropertyEncoding, PropertyForm, RequestBody,
-    ResponseForm, ResponseRule, hints_of, path_names, path_pieces,
+    BodyMedia, BodySource, FileAccess, NamedBy, Operation, OutputCheck, PropertyEncoding, PropertyForm,
+    RequestBody, ResponseForm, ResponseRule, hints_of, path_names, path_pieces,
 };
 
 /// What all tools of a source share.
@@ -56,7 +55,7 @@ pub(super) fn describe(
     let operation = Operation {
         method: line.method,
         base: shared.base.clone(),
-        reach: Reach::Anywhere,
+        named_by: NamedBy::Configuration,
         path,
         parameters: parts.parameters,
         body,
@@ -199,7 +198,11 @@ fn check_forms(body: BodySetting, parameters: &[BodyParameter]) -> Result<(), St
             PropertyForm::Styled { .. } | PropertyForm::Json if !has_fields => {
                 ("a `style`, which in a body", "form")
             }
-            PropertyForm::Plain | PropertyForm::File | PropertyForm::Styled { .. } | PropertyForm::Json => {
+            PropertyForm::Plain
+            | PropertyForm::Text
+            | PropertyForm::File
+            | PropertyForm::Styled { .. }
+            | PropertyForm::Json => {
                 continue;
             }
         };

@@ -6,7 +6,7 @@ use http::HeaderMap;
 use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
 use toolmux_core::outcome::Outcome;
-use toolmux_core::ports::source::{Listing, Source, SourceError};
+use toolmux_core::ports::source::{FailureScope, Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_http::client::{HttpLimits, web_address};
 
@@ -72,5 +72,10 @@ impl Source for HttpTools {
 
     fn call<'a>(&'a self, call: &'a Call, _: &'a Progress) -> BoxFuture<'a, Result<Outcome, SourceError>> {
         Box::pin(self.operations.call(call))
+    }
+
+    /// Requests of one table may be answered by many programs: one that fails says nothing of the others.
+    fn failure_scope(&self) -> FailureScope {
+        FailureScope::Tool
     }
 }

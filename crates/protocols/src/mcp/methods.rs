@@ -1,6 +1,7 @@
 //! Every method that clients may send: its name, the revisions that have it, what its request is about, whether its
 //! answer may be a stream, and what answers it. Transports, checks of eras and headers, and capabilities read this
-//! table; no other file of the server spells the name of a method. A new one is a file in `serve/methods/` and a row.
+//! table; no other file of the server spells the name of a method, and the client
+//! takes from here what it sends or answers too. A new one is a file in `serve/methods/` and a row.
 
 use std::future::ready;
 use std::ops::RangeInclusive;
@@ -18,6 +19,8 @@ use super::serve::tasks;
 use super::wire::{Fault, Reply};
 
 pub(super) const TOOLS_CALL: &str = "tools/call";
+/// Either side may send it.
+pub(super) const PING: &str = "ping";
 
 const EVERY: RangeInclusive<Revision> = Revision::V2024_11_05..=Revision::MODERN;
 /// Revisions with a handshake.
@@ -40,7 +43,7 @@ static METHODS: &[Row] = &[
     Row(Method::new("server/discover", STATELESS).opens(Opens::Discovery), |exchange| {
         Box::pin(discover::answer(exchange))
     }),
-    Row(Method::new("ping", HANDSHAKE), |_| Box::pin(ready(Ok(ping::answer())))),
+    Row(Method::new(PING, HANDSHAKE), |_| Box::pin(ready(Ok(ping::answer())))),
     Row(Method::new("logging/setLevel", HANDSHAKE), |exchange| Box::pin(ready(set_level::answer(&exchange)))),
     Row(Method::new("tools/list", EVERY), |exchange| Box::pin(tools::list(exchange))),
     Row(Method::new(TOOLS_CALL, EVERY).about(Target::Tool).streams(Streams::WhenFollowed), |exchange| {
@@ -135,8 +138,8 @@ mod tests {
         };
         for (name, legacy, modern) in [
             ("initialize", true, false),
-            ("ping", true, false),
-            ("tools/call", true, true),
+            (PING, true, false),
+            (TOOLS_CALL, true, true),
             ("server/discover", false, true),
             (LISTEN, false, true),
             ("tasks/get", true, true),

@@ -4,12 +4,12 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use serde_json::{Value, json};
 use toolmux_core::secret::Secret;
 use toolmux_http::client::{HttpClient, HttpError, sensitive};
-use toolmux_http::sse::Decoder;
+use toolmux_http::sse::{Decoder, EVENT_STREAM};
 use url::Url;
 
-use super::VENDORS;
 use super::anthropic::ANTHROPIC;
 use super::bridge::{Vendor, word};
+use super::openai::OPENAI;
 use super::stream::{Assemble, Blocks, Chunks};
 
 /// The largest event of a streamed answer.
@@ -41,9 +41,56 @@ pub struct ModelClient {
     headers: HeaderMap,
     model: String,
     system: Option<String>,
+    endpoint: &'static Endpoint,
     /// How the conversation is written.
     pub vendor: &'static Vendor,
 }
+
+/// How the endpoint of a vendor is asked.
+struct Endpoint {
+    vendor: Vendor,
+    path: &'static str,
+    /// Adds what the endpoint wants besides the content type; none for a key that no header can carry.
+    headers: fn(&mut HeaderMap, Option<&Secret>) -> Option<()>,
+    /// Adds what the model is told before the conversation.
+    system: fn(&mut Value, &str),
+    /// Members of a request that are required there and nowhere else.
+    required: fn() -> Value,
+    assemble: fn() -> Box<dyn Assemble>,
+}
+
+static ANTHROPIC_MESSAGES: Endpoint = Endpoint {
+    vendor: ANTHROPIC,
+    path: "messages",
+    headers: |headers, key| {
+        headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
+        if let Some(key) = key {
+            headers.insert("x-api-key", sensitive(key.expose())?);
+        }
+        Some(())
+    },
+    system: |body, system| body["system"] = json!(system),
+    required: || json!({ "max_tokens": MOST_TOKENS }),
+    assemble: || Box::new(Blocks::default()),
+};
+
+static OPENAI_COMPLETIONS: Endpoint = Endpoint {
+    vendor: OPENAI,
+    path: "chat/completions",
+    headers: |headers, key| {
+        if let Some(key) = key {
+            headers.insert(header::AUTHORIZATION, sensitive(&format!("Bearer {}", key.expose()))?);
+        }
+        Some(())
+    },
+    system: |body, system| {
+        if let Value::Array(all) = &mut body["messages"] {
+            all.insert(0, json!({ "role": "system", "content": system }));
+        }
+    },
+    required: || json!({}),
+    assemble: || Box::new(Chunks::default()),
+};
 
 impl ModelClient {
     /// A client of the model `model` at a base address or the whole address of its endpoint. What kind it
@@ -61,15 +108,18 @@ impl ModelClient {
             Some(vendor) => vendor == ANTHROPIC.name,
             None => url.contains("anthropic") || address.path().ends_with("/messages"),
         };
-        let vendor: &'static Vendor = if anthropic { &VENDORS[0] } else { &VENDORS[1] };
-        let path = if anthropic { "messages" } else { "chat/completions" };
+        let endpoint = if anthropic { &ANTHROPIC_MESSAGES } else { &OPENAI_COMPLETIONS };
+        let path = endpoint.path;
         if !address.path().ends_with(path) {
             let base = address.path().trim_end_matches('/').to_owned();
             let version = if base.ends_with("/v1") { "" } else { "/v1" };
             address.set_path(&format!("{base}{version}/{path}"));
         }
-        let headers = headers(vendor, key).ok_or_else(wrong)?;
-        Ok(ModelClient { http, url: address, headers, model: model.to_owned(), system: None, vendor })
+        let mut headers = HeaderMap::new();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        (endpoint.headers)(&mut headers, key).ok_or_else(wrong)?;
+        let (model, vendor) = (model.to_owned(), &endpoint.vendor);
+        Ok(ModelClient { http, url: address, headers, model, system: None, endpoint, vendor })
     }
 
     /// The same with what the model is told before the conversation.
@@ -91,7 +141,7 @@ impl ModelClient {
         let streamed = answer
             .headers()
             .get(header::CONTENT_TYPE)
-            .is_some_and(|kind| kind.to_str().is_ok_and(|kind| kind.starts_with("text/event-stream")));
+            .is_some_and(|kind| kind.to_str().is_ok_and(|kind| kind.starts_with(EVENT_STREAM)));
         if status.is_success() && streamed {
             return self.read(answer, show).await;
         }
@@ -110,17 +160,13 @@ impl ModelClient {
     fn body(&self, messages: &[Value], tools: &Value) -> Value {
         let mut body = json!({ "model": self.model, "messages": messages, "stream": true });
         if let Some(system) = &self.system {
-            if self.vendor.name == ANTHROPIC.name {
-                body["system"] = json!(system);
-            } else if let Value::Array(all) = &mut body["messages"] {
-                all.insert(0, json!({ "role": "system", "content": system }));
-            }
+            (self.endpoint.system)(&mut body, system);
         }
         if tools.as_array().is_some_and(|tools| !tools.is_empty()) {
             body["tools"] = tools.clone();
         }
-        if self.vendor.name == ANTHROPIC.name {
-            body["max_tokens"] = json!(MOST_TOKENS);
+        if let (Value::Object(body), Value::Object(required)) = (&mut body, (self.endpoint.required)()) {
+            body.extend(required);
         }
         body
     }
@@ -130,11 +176,7 @@ impl ModelClient {
         mut answer: toolmux_http::client::Answer,
         show: &mut (dyn FnMut(&str) + Send),
     ) -> Result<Value, ModelError> {
-        let mut whole: Box<dyn Assemble> = if self.vendor.name == ANTHROPIC.name {
-            Box::new(Blocks::default())
-        } else {
-            Box::new(Chunks::default())
-        };
+        let mut whole = (self.endpoint.assemble)();
         let mut decoder = Decoder::new(EVENT_BYTES);
         while let Some(piece) = answer.piece().await? {
             let events = decoder.push(&piece).map_err(|error| ModelError::NotRead(error.to_string()))?;
@@ -152,22 +194,4 @@ impl ModelClient {
         }
         Ok(whole.whole())
     }
-}
-
-fn headers(vendor: &Vendor, key: Option<&Secret>) -> Option<HeaderMap> {
-    let anthropic = vendor.name == ANTHROPIC.name;
-    let mut headers = HeaderMap::new();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    if anthropic {
-        headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
-    }
-    if let Some(key) = key {
-        let (name, text) = if anthropic {
-            (header::HeaderName::from_static("x-api-key"), key.expose().to_owned())
-        } else {
-            (header::AUTHORIZATION, format!("Bearer {}", key.expose()))
-        };
-        headers.insert(name, sensitive(&text)?);
-    }
-    Some(headers)
 }

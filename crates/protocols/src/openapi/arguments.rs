@@ -9,11 +9,12 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 use toolmux_core::names::flat_name;
 
-use super::body::{BodySchema, ReadBody, is_file};
+use super::body::{BodySchema, ReadBody};
 use super::document::{ApiDocument, texts_of};
+use super::file_shape::file_shape;
 use super::parameters::ReadParameter;
 use super::schema_writer::SchemaWriter;
-use crate::http_request::{BodyMedia, BodySource, FileAccess};
+use crate::http_request::{BodyMedia, BodySource, FileAccess, PropertyForm};
 
 /// The longest name that every model takes.
 const LONGEST_NAME: usize = 64;
@@ -66,6 +67,14 @@ pub(super) struct ArgumentsWriter<'a, 'd> {
 }
 
 impl<'d> ArgumentsWriter<'_, 'd> {
+    /// The schema of a tool of another toolmux, all of which the body is.
+    pub(super) fn write_unchanged(mut self, body: &ReadBody<'d>) -> Option<ReadArguments> {
+        let BodySchema::Described(schema) = &body.schema else { return None };
+        let members = self.writer.members(self.document.followed(schema).ok()?);
+        let schema = self.writer.finish(Value::Object(members));
+        Some(ReadArguments { schema, body: Some(BodySource::Remaining(Vec::new())) })
+    }
+
     pub(super) fn write(
         mut self,
         parameters: &[ReadParameter],
@@ -113,7 +122,7 @@ impl<'d> ArgumentsWriter<'_, 'd> {
                 self.replace_files(map, body, &mut members);
                 members
             }
-            BodySchema::File | BodySchema::Anything => return None,
+            BodySchema::File | BodySchema::Text | BodySchema::Anything => return None,
         };
         let properties = members.get("properties").and_then(Value::as_object);
         let clashes = properties.is_some_and(|all| {
@@ -153,9 +162,11 @@ impl<'d> ArgumentsWriter<'_, 'd> {
         let description = body.description.unwrap_or("The body of the request");
         let mut schema = match &body.schema {
             BodySchema::File => return self.files.schema(description),
+            BodySchema::Text => {
+                return text_schema(description, body.content_type.to_str().unwrap_or("text"));
+            }
             BodySchema::Described(schema) => self.writer.write(schema),
             BodySchema::Fields(fields) => Value::Object(self.fields(fields)),
-            BodySchema::Anything if matches!(body.media, BodyMedia::Text) => json!({ "type": "string" }),
             BodySchema::Anything => json!({}),
         };
         if let Value::Bool(_) = schema {
@@ -175,18 +186,20 @@ impl<'d> ArgumentsWriter<'_, 'd> {
 
     /// Properties of a multipart body that are files are given as files are.
     fn replace_files(&self, map: &Map<String, Value>, body: &ReadBody<'_>, members: &mut Map<String, Value>) {
-        if !matches!(body.media, BodyMedia::Multipart(_)) {
-            return;
-        }
+        let BodyMedia::Multipart(encodings) = &body.media else { return };
         let described = map.get("properties").and_then(Value::as_object);
         let Some(Value::Object(properties)) = members.get_mut("properties") else { return };
         for (name, schema) in described.into_iter().flatten() {
-            if let Some(written) = properties.get_mut(name).filter(|_| is_file(self.document, schema)) {
-                let description =
-                    written.get("description").and_then(Value::as_str).unwrap_or("A file").to_owned();
-                let several = written.get("type") == Some(&json!("array"));
-                let one = self.files.schema(&description);
-                *written = if several { json!({ "type": "array", "items": one }) } else { one };
+            let Some(written) = properties.get_mut(name) else { continue };
+            let description = written.get("description").and_then(Value::as_str).map(str::to_owned);
+            let encoding = encodings.iter().find(|(known, _)| known == name).map(|(_, encoding)| encoding);
+            if let Some(encoding) = encoding.filter(|encoding| encoding.form == PropertyForm::Text) {
+                let media_type = encoding.content_type.as_deref().unwrap_or("text");
+                *written = text_schema(description.as_deref().unwrap_or("A text"), media_type);
+            } else if let Some(shape) = file_shape(self.document, schema) {
+                let one = self.files.schema(description.as_deref().unwrap_or("A file"));
+                let file = if shape.several { json!({ "type": "array", "items": one }) } else { one };
+                *written = if shape.nullable { json!({ "anyOf": [file, { "type": "null" }] }) } else { file };
             }
         }
     }
@@ -212,6 +225,11 @@ impl<'d> ArgumentsWriter<'_, 'd> {
             }
         }
     }
+}
+
+/// A text that is sent as it is given.
+fn text_schema(description: &str, media_type: &str) -> Value {
+    json!({ "type": "string", "description": format!("{description}, as `{media_type}`") })
 }
 
 /// Whether a schema says nothing but which properties an object has.

@@ -1,9 +1,10 @@
 //! The body of a request: its media type, its schema, and how its properties are written.
 
 use http::HeaderValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::document::{ApiDocument, Edition, text_of, texts_of};
+use super::file_shape::file_shape;
 use super::media::{MediaClass, best_media};
 use super::parameters::set_collection_format;
 use super::path_items::FoundOperation;
@@ -29,6 +30,8 @@ pub(super) enum BodySchema<'d> {
     Fields(Vec<&'d Map<String, Value>>),
     /// The bytes of a file.
     File,
+    /// A text that is not JSON, whatever the schema says of the values in it.
+    Text,
     Anything,
 }
 
@@ -55,12 +58,7 @@ fn of_content<'d>(
     let content = body.get("content").and_then(Value::as_object);
     let Some((class, media_type, media)) = content.and_then(best_media) else { return Ok(None) };
     let described = media.get("schema");
-    let schema = match described {
-        Some(schema) if class == MediaClass::Bytes && is_file(document, schema) => BodySchema::File,
-        None if class == MediaClass::Bytes => BodySchema::File,
-        Some(schema) => BodySchema::Described(schema),
-        None => BodySchema::Anything,
-    };
+    let schema = body_schema(document, class, described);
     let encoding = media.get("encoding").and_then(Value::as_object);
     let encodings = encodings(document, described, encoding);
     Ok(Some(ReadBody {
@@ -71,6 +69,33 @@ fn of_content<'d>(
         media: body_media(class, encodings),
         content_type: content_type(class, media_type)?,
     }))
+}
+
+/// What a body is described by. Only JSON and forms can be made of values: other types are given as they are sent.
+fn body_schema<'d>(
+    document: &'d ApiDocument,
+    class: MediaClass,
+    described: Option<&'d Value>,
+) -> BodySchema<'d> {
+    match (class, described) {
+        (MediaClass::Bytes, _) => BodySchema::File,
+        (MediaClass::Text, Some(schema)) if is_plain(document, schema) => BodySchema::Described(schema),
+        (MediaClass::Text, _) => BodySchema::Text,
+        (MediaClass::Json | MediaClass::Form | MediaClass::Multipart, Some(schema)) => {
+            BodySchema::Described(schema)
+        }
+        (MediaClass::Json | MediaClass::Form | MediaClass::Multipart, None) => BodySchema::Anything,
+    }
+}
+
+/// Whether only values fit a schema that are text by themselves.
+fn is_plain(document: &ApiDocument, schema: &Value) -> bool {
+    let plain = |kind: &Value| matches!(kind.as_str(), Some("string" | "integer" | "number" | "boolean"));
+    match document.followed(schema).ok().and_then(|map| map.get("type")) {
+        Some(Value::Array(kinds)) => kinds.iter().all(plain),
+        Some(kind) => plain(kind),
+        None => false,
+    }
 }
 
 fn body_media(class: MediaClass, encodings: Vec<(String, PropertyEncoding)>) -> BodyMedia {
@@ -107,10 +132,16 @@ fn encodings(
     let mut encodings: Vec<(String, PropertyEncoding)> = Vec::new();
     for (name, property) in properties.into_iter().flatten() {
         let said = encoding.and_then(|all| all.get(name)?.as_object());
-        let form = if is_file(document, property) { PropertyForm::File } else { styled(said) };
+        let form = if file_shape(document, property).is_some() { PropertyForm::File } else { styled(said) };
         let content_type = said.and_then(|said| text_of(said, "contentType"));
         let is_json = content_type.is_some_and(|kind| MediaClass::of(kind) == MediaClass::Json);
         let form = if is_json && form == PropertyForm::Plain { PropertyForm::Json } else { form };
+        let is_text = content_type.is_some_and(|kind| !is_json && MediaClass::of(kind) == MediaClass::Text);
+        let form = if is_text && form == PropertyForm::Plain && !is_plain(document, property) {
+            PropertyForm::Text
+        } else {
+            form
+        };
         // A list of types leaves the choice to the client.
         let content_type = content_type.filter(|kind| !kind.contains([',', '*'])).map(str::to_owned);
         if form != PropertyForm::Plain || content_type.is_some() {
@@ -131,22 +162,6 @@ fn styled(said: Option<&Map<String, Value>>) -> PropertyForm {
     let flag = |member: &str| said.and_then(|said| said.get(member)?.as_bool());
     let explode = flag("explode").unwrap_or(style == ParameterStyle::Form);
     PropertyForm::Styled { style, explode, allow_reserved: flag("allowReserved").unwrap_or_default() }
-}
-
-/// Whether a schema is that of a file, or of several.
-pub(super) fn is_file(document: &ApiDocument, schema: &Value) -> bool {
-    let Ok(map) = document.followed(schema) else { return false };
-    let is = |member: &str, value: &str| map.get(member).and_then(Value::as_str) == Some(value);
-    let binary = is("format", "binary") || is("format", "base64") || is("contentEncoding", "base64");
-    let of_media = map.contains_key("contentMediaType") && !map.contains_key("contentSchema");
-    let of_items =
-        || is("type", "array") && map.get("items").is_some_and(|items| is_single_file(document, items));
-    is("type", "file") || (is("type", "string") && (binary || of_media)) || of_items()
-}
-
-fn is_single_file(document: &ApiDocument, schema: &Value) -> bool {
-    let items = document.followed(schema).is_ok_and(|map| map.get("type") == Some(&json!("array")));
-    !items && is_file(document, schema)
 }
 
 /// The body of an operation of 2.0: one parameter, or the fields of a form.
@@ -187,7 +202,7 @@ fn of_body_parameter<'d>(
     let media_type = consumed(document, found, &classes).unwrap_or("application/json");
     let class = MediaClass::of(media_type);
     Ok(ReadBody {
-        schema: body.get("schema").map_or(BodySchema::Anything, BodySchema::Described),
+        schema: body_schema(document, class, body.get("schema")),
         description: text_of(body, "description"),
         required: body.get("required") == Some(&Value::Bool(true)),
         omittable: body.get("required") == Some(&Value::Bool(false)),

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::document::{ApiDocument, shown};
 use super::fetch::read_file;
-use super::operation_tool::ReadingRules;
+use super::operation_tool::{ApiHeaders, ReadingRules};
 use super::path_items::operations;
 use super::reading::read_api;
 use super::security::undefined;
@@ -34,7 +34,7 @@ pub(super) fn check(text: &str) -> Vec<Fault> {
     let rules = ReadingRules {
         servers,
         include: None,
-        headers: std::sync::Arc::default(),
+        headers: ApiHeaders::default(),
         output: OutputCheck::Off,
         files: FileAccess::default(),
     };

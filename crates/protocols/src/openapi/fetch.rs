@@ -123,7 +123,9 @@ fn not_fetched(status: StatusCode, headers: &HeaderMap) -> SourceError {
             let location: String = location.chars().filter(|c| !c.is_control()).take(200).collect();
             format!("; it is at `{location}` now: give that address")
         }
-        (401 | 403, _) => "; `headers` are sent for it when `url` is on the same host".to_owned(),
+        (401 | 403, _) => {
+            "; `headers` are sent for it when `url` is on the same host or not given".to_owned()
+        }
         _ => String::new(),
     };
     failed(format!("The document cannot be fetched: its server answers {status}{remedy}"))

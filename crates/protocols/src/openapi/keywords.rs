@@ -71,6 +71,11 @@ pub(super) fn modernize(written: &mut Map<String, Value>, own: &Map<String, Valu
     if let Some(example) = own.get("example").filter(|example| example.to_string().len() <= MOST_EXAMPLE) {
         written.insert("examples".to_owned(), json!([example]));
     }
+    if let Some(examples) = own.get("examples").filter(|examples| examples.is_array())
+        && examples.to_string().len() <= MOST_EXAMPLE
+    {
+        written.insert("examples".to_owned(), examples.clone());
+    }
     if own.get("nullable") == Some(&Value::Bool(true)) && !own.contains_key("$ref") {
         take_null(written);
     }

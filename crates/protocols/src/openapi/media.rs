@@ -26,10 +26,14 @@ impl MediaClass {
             | "application/x-ndjson"
             | "application/jsonl"
             | "application/graphql"
+            | "application/toml"
+            | "application/sql"
             | "application/javascript" => MediaClass::Text,
             other if other.ends_with("+json") => MediaClass::Json,
             other if other.starts_with("multipart/") => MediaClass::Multipart,
-            other if other.starts_with("text/") || other.ends_with("+xml") => MediaClass::Text,
+            other if other.starts_with("text/") || other.ends_with("+xml") || other.ends_with("+yaml") => {
+                MediaClass::Text
+            }
             _ => MediaClass::Bytes,
         }
     }

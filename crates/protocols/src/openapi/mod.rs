@@ -3,10 +3,12 @@
 mod arguments;
 mod body;
 mod check;
+mod choices;
 mod definitions;
 mod detect;
 mod document;
 mod fetch;
+mod file_shape;
 mod keywords;
 mod media;
 mod operation_names;
@@ -14,12 +16,14 @@ mod operation_tool;
 mod parameters;
 mod path_items;
 mod reading;
+mod request_path;
 mod responses;
 mod schema_writer;
 mod security;
 mod servers;
 mod settings;
 mod source;
+mod toolmux_operation;
 
 pub(crate) use self::detect::{DOCUMENT, DOCUMENT_2};
 pub(crate) use self::source::SOURCE;

@@ -6,6 +6,7 @@ use super::arguments::ArgumentNames;
 use super::document::{ApiDocument, Edition, shown, text_of};
 use super::media::{MediaClass, first_media};
 use super::path_items::FoundOperation;
+use super::request_path::RequestPath;
 use super::schema_writer::SchemaWriter;
 use crate::http_request::{OperationParameter, ParameterPlace, ParameterStyle, path_names};
 
@@ -86,33 +87,46 @@ fn placed<'d>(
     found: &FoundOperation<'d>,
     declared: &[&'d Map<String, Value>],
 ) -> Result<Vec<Placed<'d>>, String> {
+    let path = RequestPath::of(found.path);
     let mut placed: Vec<Placed<'d>> = Vec::new();
     for parameter in declared {
         let Some(name) = parameter.get("name").and_then(Value::as_str).filter(|name| !name.is_empty()) else {
             return Err("a parameter has no `name`".to_owned());
         };
-        if let Some(place) = place_of(found, parameter, name)? {
+        if let Some((place, name)) = place_of(&path, parameter, name)? {
             placed.push((place, name, Some(*parameter)));
         }
     }
     // What a path names and nobody describes is a text.
-    for name in path_names(found.path) {
-        if !placed.iter().any(|(place, known, _)| (*place, *known) == (ParameterPlace::Path, name)) {
+    let has = |placed: &[Placed<'d>], wanted| placed.iter().any(|(place, name, _)| (*place, *name) == wanted);
+    let in_path =
+        path_names(found.path).filter(|name| path_names(&path.template).any(|known| known == *name));
+    for name in in_path {
+        if !has(&placed, (ParameterPlace::Path, name)) {
             placed.push((ParameterPlace::Path, name, None));
+        }
+    }
+    for (name, in_braces) in path.query {
+        let is_described = [name, in_braces].iter().any(|name| has(&placed, (ParameterPlace::Query, name)));
+        if !is_described {
+            placed.push((ParameterPlace::Query, name, None));
         }
     }
     placed.sort_by_key(|(place, ..)| *place as u8);
     Ok(placed)
 }
 
-/// Where a parameter goes; none for one that is no argument.
-fn place_of(
-    found: &FoundOperation<'_>,
+/// Where a parameter goes, and its name there; none for one that is no argument.
+fn place_of<'d>(
+    path: &RequestPath<'d>,
     parameter: &Map<String, Value>,
-    name: &str,
-) -> Result<Option<ParameterPlace>, String> {
-    Ok(Some(match text_of(parameter, "in") {
-        Some("path") if path_names(found.path).all(|known| known != name) => return Ok(None),
+    name: &'d str,
+) -> Result<Option<(ParameterPlace, &'d str)>, String> {
+    let place = match text_of(parameter, "in") {
+        Some("path") if path_names(&path.template).all(|known| known != name) => {
+            let in_query = path.query.iter().find(|(_, in_braces)| *in_braces == name);
+            return Ok(in_query.map(|(name, _)| (ParameterPlace::Query, *name)));
+        }
         Some("path") => ParameterPlace::Path,
         Some("query") => ParameterPlace::Query,
         Some("header") if NOT_ARGUMENTS.iter().any(|known| name.eq_ignore_ascii_case(known)) => {
@@ -126,7 +140,8 @@ fn place_of(
             let place = other.map_or_else(|| "nowhere".to_owned(), |place| format!("in `{}`", shown(place)));
             return Err(format!("the parameter `{}` is {place}, which is not known", shown(name)));
         }
-    }))
+    };
+    Ok(Some((place, name)))
 }
 
 fn place_word(place: ParameterPlace) -> &'static str {

@@ -1,12 +1,13 @@
 //! What an operation gives: the schema of its good answers.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
 use toolmux_core::schema::Schema;
 use toolmux_core::tool::Returns;
 
-use super::document::{ApiDocument, Edition, texts_of};
+use super::document::{ApiDocument, Edition, text_of, texts_of};
 use super::media::{MediaClass, best_media};
 use super::path_items::FoundOperation;
 use super::schema_writer::{Direction, SchemaWriter};
@@ -14,13 +15,29 @@ use super::schema_writer::{Direction, SchemaWriter};
 /// The longest schema by whose text operations with the same answers are found.
 const MOST_KEY: usize = 512;
 
+/// The schema of null.
+static NULL: LazyLock<Value> = LazyLock::new(|| json!({ "type": "null" }));
+
+/// Who wrote the schemas of answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AnswerForm {
+    OfDocument,
+    /// Another toolmux: they are those of tools.
+    OfToolmux,
+}
+
 /// Schemas of answers that were written so far: many operations give the same.
 #[derive(Default)]
 pub(super) struct AnswerSchemas(HashMap<String, Schema>);
 
 impl AnswerSchemas {
     /// What an operation gives.
-    pub(super) fn returns(&mut self, document: &ApiDocument, found: &FoundOperation<'_>) -> Returns {
+    pub(super) fn returns(
+        &mut self,
+        document: &ApiDocument,
+        found: &FoundOperation<'_>,
+        form: AnswerForm,
+    ) -> Returns {
         let good = good_answers(document, found);
         if good.is_empty() {
             return Returns::Anything;
@@ -32,21 +49,24 @@ impl AnswerSchemas {
         if good.iter().any(|answer| matches!(answer, GoodAnswer::Other)) {
             return Returns::Anything;
         }
-        Returns::Matching(self.schema(document, &good))
+        let writer = match (form, text_of(found.operation, "operationId")) {
+            (AnswerForm::OfToolmux, Some(id)) => SchemaWriter::unchanged(document, format!("{id}.output.")),
+            _ => SchemaWriter::new(document, Direction::Response),
+        };
+        Returns::Matching(self.schema(writer, &good))
     }
 
-    fn schema(&mut self, document: &ApiDocument, good: &[GoodAnswer<'_>]) -> Schema {
+    fn schema<'d>(&mut self, mut writer: SchemaWriter<'d>, good: &[GoodAnswer<'d>]) -> Schema {
+        let document = writer.document();
         let mut schemas: Vec<&Value> = good.iter().filter_map(GoodAnswer::described).collect();
         schemas.dedup();
-        let null = json!({ "type": "null" });
         if good.iter().any(|answer| matches!(answer, GoodAnswer::Empty)) {
-            schemas.push(&null);
+            schemas.push(&NULL);
         }
         let key = json!(schemas).to_string();
         if let Some(known) = self.0.get(&key) {
             return known.clone();
         }
-        let mut writer = SchemaWriter::new(document, Direction::Response);
         let mut written: Vec<Value> =
             schemas.iter().map(|schema| top(document, schema, &mut writer)).collect();
         let one = if written.len() == 1 { written.remove(0) } else { json!({ "anyOf": written }) };
@@ -74,6 +94,16 @@ enum GoodAnswer<'d> {
 }
 
 impl<'d> GoodAnswer<'d> {
+    /// JSON of a schema. One that takes anything says nothing, and one that takes null alone is no value.
+    fn of(schema: &'d Value) -> Self {
+        let says_nothing = schema.as_object().is_some_and(Map::is_empty) || *schema == Value::Bool(true);
+        match schema {
+            _ if says_nothing => GoodAnswer::Other,
+            schema if *schema == *NULL => GoodAnswer::Empty,
+            schema => GoodAnswer::Json(schema),
+        }
+    }
+
     fn described(&self) -> Option<&'d Value> {
         match self {
             GoodAnswer::Json(schema) => Some(schema),
@@ -98,7 +128,7 @@ fn answer<'d>(
     match document.edition {
         Edition::V2 => match response.get("schema") {
             None => GoodAnswer::Empty,
-            Some(schema) if produces_json(document, found) => GoodAnswer::Json(schema),
+            Some(schema) if produces_json(document, found) => GoodAnswer::of(schema),
             Some(_) => GoodAnswer::Other,
         },
         Edition::V3_0 | Edition::V3_1 => {
@@ -108,7 +138,7 @@ fn answer<'d>(
             // Requests prefer JSON where a server can give several types.
             match best_media(content) {
                 Some((MediaClass::Json, _, media)) => {
-                    media.get("schema").map_or(GoodAnswer::Other, GoodAnswer::Json)
+                    media.get("schema").map_or(GoodAnswer::Other, GoodAnswer::of)
                 }
                 _ => GoodAnswer::Other,
             }

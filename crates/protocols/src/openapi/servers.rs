@@ -6,6 +6,7 @@ use url::Url;
 
 use super::document::{ApiDocument, Edition, shown, text_of, texts_of};
 use super::path_items::FoundOperation;
+use crate::http_request::NamedBy;
 
 /// What the configuration says about addresses.
 #[derive(Clone, Debug, Default)]
@@ -18,11 +19,11 @@ pub(super) struct ServerRules {
     pub(super) allow_private: bool,
 }
 
-/// An address, and where it may lead.
+/// An address, and who names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ApiAddress {
     pub(super) base: Url,
-    pub(super) reach: Reach,
+    pub(super) named_by: NamedBy,
 }
 
 const GIVE_URL: &str = "give the source `url = \"https://…\"`";
@@ -35,7 +36,7 @@ impl ServerRules {
         found: &FoundOperation<'_>,
     ) -> Result<ApiAddress, String> {
         if let Some(url) = &self.url {
-            return Ok(ApiAddress { base: url.clone(), reach: Reach::Anywhere });
+            return Ok(ApiAddress { base: url.clone(), named_by: NamedBy::Configuration });
         }
         let named = match document.edition {
             Edition::V2 => host_and_path(document, found),
@@ -46,9 +47,12 @@ impl ServerRules {
             }
         };
         let address = self.resolved(named.as_deref().unwrap_or("/"))?;
-        let reach =
-            if self.allow_private || self.is_of_document(&address) { Reach::Anywhere } else { Reach::Public };
-        Ok(ApiAddress { base: address, reach })
+        let named_by = match (self.is_of_document(&address), self.allow_private) {
+            (true, _) => NamedBy::Configuration,
+            (false, true) => NamedBy::Document(Reach::Anywhere),
+            (false, false) => NamedBy::Document(Reach::Public),
+        };
+        Ok(ApiAddress { base: address, named_by })
     }
 
     fn resolved(&self, named: &str) -> Result<Url, String> {
@@ -127,14 +131,14 @@ mod tests {
 
     use super::*;
 
-    fn check(document: Value, at: Option<&str>, expect: Result<(&str, Reach), &str>) {
+    fn check(document: Value, at: Option<&str>, expect: Result<(&str, NamedBy), &str>) {
         let read = ApiDocument::read(&document.to_string()).expect("a document");
         let empty = Map::new();
         let found = FoundOperation { method: Method::GET, path: "/a", item: &empty, operation: &empty };
         let rules = ServerRules { document: at.map(|at| at.parse().unwrap()), ..ServerRules::default() };
         match (rules.of_operation(&read, &found), expect) {
             (Ok(address), Ok(expect)) => {
-                assert_eq!((address.base.as_str(), address.reach), expect, "{document}");
+                assert_eq!((address.base.as_str(), address.named_by), expect, "{document}");
             }
             (Err(why), Err(expect)) => assert!(why.contains(expect), "{why}"),
             (came, expect) => panic!("{document}: {came:?}, expected {expect:?}"),
@@ -145,16 +149,16 @@ mod tests {
     fn servers_are_resolved_and_only_public_unless_the_configuration_names_them() {
         let v3 = |servers: Value| json!({ "openapi": "3.0.0", "servers": servers });
         let here = Some("http://127.0.0.1:8000/docs/openapi.json");
-        let public = |url: &'static str| Ok((url, Reach::Public));
+        let public = |url: &'static str| Ok((url, NamedBy::Document(Reach::Public)));
         check(v3(json!([{ "url": "https://h/v1" }])), None, public("https://h/v1"));
         check(v3(json!([{ "url": "https://h/v1" }])), here, public("https://h/v1"));
-        check(v3(json!([{ "url": "/v1" }])), here, Ok(("http://127.0.0.1:8000/v1", Reach::Anywhere)));
+        check(v3(json!([{ "url": "/v1" }])), here, Ok(("http://127.0.0.1:8000/v1", NamedBy::Configuration)));
         check(
             v3(json!([{ "url": "http://127.0.0.1:8000" }])),
             here,
-            Ok(("http://127.0.0.1:8000/", Reach::Anywhere)),
+            Ok(("http://127.0.0.1:8000/", NamedBy::Configuration)),
         );
-        check(v3(json!([])), here, Ok(("http://127.0.0.1:8000/", Reach::Anywhere)));
+        check(v3(json!([])), here, Ok(("http://127.0.0.1:8000/", NamedBy::Configuration)));
         check(v3(json!([{ "url": "/v1" }])), None, Err("give the source `url"));
         check(v3(json!([])), None, Err("does not say where its server is"));
         check(v3(json!([{ "url": "ftp://h" }])), None, Err("`ftp://h`"));
@@ -179,7 +183,7 @@ mod tests {
         check(
             json!({ "swagger": "2.0", "basePath": "v1" }),
             here,
-            Ok(("http://127.0.0.1:8000/v1", Reach::Anywhere)),
+            Ok(("http://127.0.0.1:8000/v1", NamedBy::Configuration)),
         );
         check(json!({ "swagger": "2.0" }), None, Err("give the source `url"));
     }

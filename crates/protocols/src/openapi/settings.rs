@@ -11,7 +11,7 @@ use serde_json::Value;
 use toolmux_http::client::ClientTls;
 use url::Url;
 
-use super::operation_tool::ReadingRules;
+use super::operation_tool::{ApiHeaders, ReadingRules};
 use super::servers::ServerRules;
 use crate::documents::read_document;
 use crate::http_request::{FileAccess, FileSettings, OutputCheck};
@@ -43,8 +43,8 @@ pub(super) struct OpenApiSettings {
     /// Allows a server that only the document names to be at a loopback or private address.
     #[serde(default)]
     allow_private: bool,
-    /// Headers for every request, also for the document if it is at the same host as `url`. The caller's own credentials
-    /// are never among them.
+    /// Headers for every request to `url`, or to the origin of the document's own address; also for the document, if it is
+    /// at the same host as `url` or if there is no `url`. The caller's own credentials are never among them.
     #[serde(default)]
     headers: BTreeMap<String, SecretSetting>,
     /// Lets calls send files of this machine by their path.
@@ -53,7 +53,7 @@ pub(super) struct OpenApiSettings {
     /// Maximum size of an answer, in bytes, after decompression.
     #[serde(default = "most_answer")]
     max_answer: usize,
-    /// TLS of requests to `url`: a private authority, a client certificate.
+    /// TLS of requests to `url`, or to the origin of the document's own address: a private authority, a client certificate.
     #[serde(default)]
     tls: Option<TlsSetting>,
 }
@@ -86,12 +86,12 @@ pub(super) struct ReadySettings {
     pub(super) place: ApiDocumentPlace,
     pub(super) patch: Option<PathBuf>,
     pub(super) rules: ReadingRules,
-    /// Headers that fetching the document needs too: it is on the host that `url` names.
+    /// Headers that fetching the document needs too, if it is on the host that `url` names or nothing else is named.
     pub(super) document_headers: HeaderMap,
     pub(super) max_answer: usize,
-    /// For `url` alone.
+    /// For `url`, or for the origin of the document's address.
     pub(super) tls: Option<ClientTls>,
-    /// The same for fetching the document, if it is on the host that `url` names.
+    /// The same for fetching the document.
     pub(super) document_tls: Option<ClientTls>,
 }
 
@@ -99,20 +99,19 @@ impl OpenApiSettings {
     pub(super) fn ready(self, opening: &Opening<'_>) -> Result<ReadySettings, OpenError> {
         let place = ApiDocumentPlace::of(&self.document, opening)?;
         let url = self.url.as_deref().map(base_url).transpose()?;
-        let mut headers = opening.headers(&self.headers)?;
+        let headers = opening.headers(&self.headers)?;
         let address = match &place {
             ApiDocumentPlace::Address(address) => Some(address.clone()),
             ApiDocumentPlace::File(_) => None,
         };
-        let same_host =
-            url.as_ref().zip(address.as_ref()).is_some_and(|(url, at)| url.origin() == at.origin());
-        let document_headers = if same_host { headers.clone() } else { HeaderMap::new() };
-        headers.entry(header::ACCEPT).or_insert(ACCEPT);
+        let is_near = |at: &Url| url.as_ref().is_none_or(|url| url.origin() == at.origin());
+        let is_near = address.as_ref().is_some_and(is_near);
+        let document_headers = if is_near { headers.clone() } else { HeaderMap::new() };
         let files = FileAccess::new(self.files.as_ref(), opening.folder)
             .map_err(|_| OpenError::new("`files.folders` has a folder that does not exist"))?;
         let tls = opening.tls(self.tls.as_ref())?;
-        if tls.is_some() && url.is_none() {
-            return Err(OpenError::new("`tls` needs `url`")
+        if tls.is_some() && url.is_none() && address.is_none() {
+            return Err(OpenError::new("`tls` needs `url`, or a `document` at an address")
                 .hint("a certificate is shown to no server that only a document names"));
         }
         let servers = ServerRules { url, document: address, allow_private: self.allow_private };
@@ -122,16 +121,23 @@ impl OpenApiSettings {
             rules: ReadingRules {
                 servers,
                 include: self.include,
-                headers: Arc::new(headers),
+                headers: api_headers(headers),
                 output: self.output,
                 files,
             },
             document_headers,
             max_answer: self.max_answer,
-            document_tls: tls.clone().filter(|_| same_host),
+            document_tls: tls.clone().filter(|_| is_near),
             tls,
         })
     }
+}
+
+fn api_headers(mut configured: HeaderMap) -> ApiHeaders {
+    let are_configured = !configured.is_empty();
+    configured.entry(header::ACCEPT).or_insert(ACCEPT);
+    let plain = HeaderMap::from_iter([(header::ACCEPT, ACCEPT)]);
+    ApiHeaders { configured: Arc::new(configured), plain: Arc::new(plain), are_configured }
 }
 
 fn base_url(text: &str) -> Result<Url, OpenError> {

@@ -11,9 +11,10 @@ use toolmux_dylib_host::scalar::{Class, Scalar};
 use toolmux_dylib_host::value::{Reader, ValueError};
 
 use super::carrier::{Carrier, Element, JsonForm, Range, is_letter};
-use super::document::{Encoding, StructField, Success};
+use super::document::{Encoding, StructField};
 use super::handles::Opened;
-use super::plan::{Output, Planned, Role};
+use super::plan::{ERROR_MESSAGE, Output, Planned, Role};
+use super::returned::{Returned, float};
 
 /// What came of a function.
 #[derive(Debug, PartialEq)]
@@ -26,6 +27,8 @@ pub(super) struct Decoded {
     pub(super) errno: i32,
     /// What the sandbox refused while the function ran, if the worker was asked to tell.
     pub(super) denials: Vec<Denial>,
+    /// Why the function failed, in the library's own words.
+    pub(super) reason: Option<String>,
 }
 
 /// Bytes that do not fit the plan.
@@ -75,10 +78,18 @@ impl Planned {
         if self.tells_errno && errno != 0 {
             write_errno(&mut json, errno);
         }
+        let reason = match self.function.explanation {
+            Some(_) => reader.bytes()?.map(|text| String::from_utf8_lossy(text).into_owned()),
+            None => None,
+        };
+        if let Some(reason) = &reason {
+            member(&mut json, ERROR_MESSAGE);
+            write_text(&mut json, reason);
+        }
         reader.end()?;
         json.push(b'}');
         let json = String::from_utf8(json).expect("only JSON text was written");
-        Ok(Decoded { json, failure: verdict.failure, errno, denials })
+        Ok(Decoded { json, failure: verdict.failure, errno, denials, reason })
     }
 
     /// A number that was returned in place of a length.
@@ -94,7 +105,7 @@ impl Planned {
         }
         let text = returned.words();
         let meaning = codes.get(&text).cloned().or_else(|| self.name_of(returned));
-        let is_failed = self.success.is_some_and(|success| !success.is_met(returned));
+        let is_failed = self.success.as_ref().is_some_and(|success| !success.is_met(returned));
         let failure = is_failed.then(|| match &meaning {
             Some(meaning) => format!("`{}` returned {text}: {meaning}", self.name),
             None => format!("`{}` returned {text}, which means that it failed", self.name),
@@ -113,69 +124,6 @@ impl Planned {
 struct Verdict {
     meaning: Option<String>,
     failure: Option<String>,
-}
-
-/// A return value, as far as `success` looks at it.
-#[derive(Clone, Copy)]
-enum Returned {
-    Integer(i128),
-    Float(f64),
-    Null,
-    Pointer,
-}
-
-impl Returned {
-    fn words(self) -> String {
-        match self {
-            Returned::Integer(value) => value.to_string(),
-            Returned::Float(value) => value.to_string(),
-            Returned::Null => "NULL".to_owned(),
-            Returned::Pointer => "a pointer".to_owned(),
-        }
-    }
-
-    fn of(scalar: Scalar, word: u64) -> Self {
-        match scalar.integer(word) {
-            Some(value) => Returned::Integer(value),
-            None => Returned::Float(float(scalar, word)),
-        }
-    }
-}
-
-impl Success {
-    fn is_met(self, returned: Returned) -> bool {
-        match returned {
-            Returned::Integer(value) => self.holds(value),
-            // Whole numbers of a document are far below what a float rounds.
-            Returned::Float(value) => self.holds_float(value),
-            Returned::Null => self != Success::NonNull && self.holds(0),
-            Returned::Pointer => matches!(self, Success::NonNull | Success::IsNot(0)),
-        }
-    }
-
-    fn holds(self, value: i128) -> bool {
-        match self {
-            Success::Is(wanted) => value == wanted,
-            Success::IsNot(wanted) => value != wanted,
-            Success::Above(bound) => value > bound,
-            Success::AtLeast(bound) => value >= bound,
-            Success::NonNull => value != 0,
-            // Told by the output that it is the length of.
-            Success::Fits => true,
-        }
-    }
-
-    #[expect(clippy::float_cmp, reason = "a return value is compared with exactly what the document says")]
-    fn holds_float(self, value: f64) -> bool {
-        match self {
-            Success::Is(wanted) => value == wanted as f64,
-            Success::IsNot(wanted) => value != wanted as f64,
-            Success::Above(bound) => value > bound as f64,
-            Success::AtLeast(bound) => value >= bound as f64,
-            Success::NonNull => value != 0.0,
-            Success::Fits => true,
-        }
-    }
 }
 
 fn write_output(
@@ -355,10 +303,6 @@ fn write_letter(out: &mut Vec<u8>, byte: u8) {
         write_text(out, &STANDARD.encode([byte]));
         out.extend_from_slice(b",\"reason\":\"not UTF-8\"}");
     }
-}
-
-fn float(scalar: Scalar, word: u64) -> f64 {
-    if scalar == Scalar::Float { f64::from(f32::from_bits(word as u32)) } else { f64::from_bits(word) }
 }
 
 fn write_float(out: &mut Vec<u8>, scalar: Scalar, word: u64) {

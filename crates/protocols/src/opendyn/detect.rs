@@ -67,7 +67,7 @@ async fn described(library: &Path, header: &Path) -> Result<DetectedSource, Open
     let request = HeaderRequest { headers: vec![header.to_owned()], ..HeaderRequest::default() };
     let described = describe_library(&request, library, &Value::Null).await?;
     let ready = counted(described.functions.ready.len(), "function");
-    let what = format!("a C library, of whose header `{}` {ready} can be called", header.display());
+    let what = format!("a C library; {ready} of its header `{}` can be called", header.display());
     let table = json!({ "document": described.document, "library": library });
     Ok(DetectedSource { what, file: library.to_owned(), table })
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::carrier::Carrier;
-use super::plan::{Planned, Role};
+use super::plan::{ERROR_MESSAGE, Planned, Role};
 
 /// How much of one output is quoted.
 const MOST_DETAIL: usize = 500;
@@ -23,5 +23,6 @@ pub(super) fn details(planned: &Planned, result: &str) -> String {
         (!is_handle).then(|| format!("; {name}: {shown}"))
     });
     let errno = members.get("errno").and_then(|errno| errno["text"].as_str());
-    texts.chain(errno.map(|text| format!("; errno: {text}"))).collect()
+    let reason = members.get(ERROR_MESSAGE).and_then(Value::as_str).map(|text| format!("; {text}"));
+    reason.into_iter().chain(texts).chain(errno.map(|text| format!("; errno: {text}"))).collect()
 }

@@ -61,8 +61,8 @@ fn nothing_declared(request: &HeaderRequest) -> OpenError {
         return OpenError::new(format!("`{headers}` declares no function"))
             .hint("name the headers that declare them; macros that must be set first are given with -D");
     }
-    OpenError::new(format!("no function of `{headers}` fits --only and --except"))
-        .hint("`*` stands for anything: --only 'sqlite3_*'")
+    OpenError::new(format!("no function of `{headers}` matches --only and --except"))
+        .hint("`*` matches any text: --only 'sqlite3_*'")
 }
 
 /// Leaves out what the library does not have.

@@ -48,7 +48,7 @@ pub(super) fn header_of(library: &Path) -> Result<PathBuf, OpenError> {
     let candidates = folders.iter().flat_map(|folder| names.iter().map(|name| folder.join(name)));
     candidates.map(|header| absolute(&header)).find(|header| header.is_file()).ok_or_else(|| {
         let library = library.display();
-        OpenError::new(format!("no header of `{library}` is beside it (looked for {})", names.join(", ")))
+        OpenError::new(format!("no header of `{library}` in its folder (looked for {})", names.join(", ")))
             .hint(format!("name the header after it: {library} NAME.h"))
     })
 }

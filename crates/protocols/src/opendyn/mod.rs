@@ -23,6 +23,7 @@ mod library_document;
 mod library_files;
 mod plan;
 mod refused_access;
+mod returned;
 mod schema;
 mod settings;
 mod source;

@@ -8,7 +8,7 @@ use toolmux_dylib_host::scalar::Scalar;
 
 use super::carrier::{Carrier, Element, FLOAT_END, JsonForm, Range, is_letter};
 use super::document::{Encoding, StructField, ValueNames};
-use super::plan::{Input, Output, Planned};
+use super::plan::{ERROR_MESSAGE, Input, Output, Planned};
 
 /// Floats that JSON has no numbers for.
 const NOT_JSON: [(&str, f64); 3] =
@@ -55,6 +55,10 @@ impl Planned {
         }
         if self.tells_errno {
             properties.insert("errno".into(), json!({ "type": "object", "description": "What went wrong" }));
+        }
+        if self.function.explanation.is_some() {
+            let description = "Why it failed, in the library's own words";
+            properties.insert(ERROR_MESSAGE.into(), json!({ "type": "string", "description": description }));
         }
         let mut schema = json!({ "type": "object", "properties": properties });
         if !required.is_empty() {

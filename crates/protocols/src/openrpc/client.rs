@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use serde_json::value::RawValue;
 use toolmux_core::json_text::RawJson;
 use toolmux_core::message::Message;
@@ -17,6 +17,10 @@ use url::Url;
 use crate::jsonrpc::{Error, ask, read_answer};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// JSON-RPC says nothing of statuses. What HTTP itself says of missing credentials remains: the request "has not been
+/// applied" (RFC 9110, 15.5.2).
+const NOT_EXECUTED: [StatusCode; 1] = [StatusCode::UNAUTHORIZED];
 
 /// A server that methods are called at.
 #[derive(Debug)]
@@ -79,7 +83,8 @@ impl RpcServer {
 }
 
 fn not_answered(status: StatusAnswer, host: &str) -> SourceError {
-    status.error(&[], Message::public(format!("`{host}` answered {} and no JSON-RPC", status.status)))
+    status
+        .error(&NOT_EXECUTED, Message::public(format!("`{host}` answered {} and no JSON-RPC", status.status)))
 }
 
 /// What an error means: only those by which JSON-RPC itself says that nothing ran are refusals.

@@ -6,6 +6,10 @@ use url::Url;
 
 use super::settings::{DocumentPlace, RpcSettings};
 
+/// What becomes of credentials where only the document names the server.
+pub(super) const NOT_SENT: &str =
+    "not sent to a server that only the document names; add its address as `url` to the source";
+
 /// The address of the first server, with the defaults of its variables.
 pub(super) fn server_of(document: &Value) -> Option<String> {
     let server = document.get("servers")?.get(0)?;
@@ -48,10 +52,9 @@ impl ServerAddress {
             }
         };
         match found.ok_or(missing)? {
-            ServerAddress::Named(_) if !settings.headers.is_empty() => Err(
-                "`headers` are not sent to a server that only the document names; add its address as `url` to the source"
-                    .into(),
-            ),
+            ServerAddress::Named(_) if !settings.headers.is_empty() => {
+                Err(format!("`headers` are {NOT_SENT}"))
+            }
             found => Ok(found),
         }
     }

@@ -39,7 +39,7 @@ pub(super) struct OpenRpcSettings {
     /// Maximum size of an answer, in bytes, after decompression.
     #[serde(default = "most_answer")]
     max_answer: usize,
-    /// TLS of requests to `url`: a private authority, a client certificate.
+    /// TLS of requests to `url`, or to the origin of the document's own address: a private authority, a client certificate.
     #[serde(default)]
     tls: Option<TlsSetting>,
 }
@@ -58,7 +58,7 @@ pub(super) struct RpcSettings {
     /// Where a server may be that only the document names.
     pub(super) reach: Reach,
     pub(super) max_answer: usize,
-    /// For `url` alone.
+    /// For `url`, or for the origin of the document's address.
     pub(super) tls: Option<ClientTls>,
 }
 
@@ -90,8 +90,8 @@ impl OpenRpcSettings {
             }
         };
         let tls = opening.tls(self.tls.as_ref())?;
-        if tls.is_some() && url.is_none() {
-            return Err(OpenError::new("`tls` needs `url`")
+        if tls.is_some() && matches!((&url, &document), (None, DocumentPlace::File(_))) {
+            return Err(OpenError::new("`tls` needs `url`, or a `document` at an address")
                 .hint("a certificate is shown to no server that only a document names"));
         }
         Ok(RpcSettings {

@@ -11,6 +11,7 @@ use toolmux_core::message::Message;
 use toolmux_core::outcome::{Outcome, Output};
 use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
+use toolmux_core::refusal::Refusal;
 use toolmux_core::tool::Returns;
 use toolmux_http::client::{HttpClient, HttpLimits, credential_headers};
 
@@ -19,7 +20,7 @@ use super::detect::address_tables;
 use super::load::{load, modified, not_listed, read_file};
 use super::method::RpcMethod;
 use super::params::{ParamStructure, params_text};
-use super::server::ServerAddress;
+use super::server::{NOT_SENT, ServerAddress};
 use super::settings::{DocumentPlace, OpenRpcSettings, RpcSettings};
 use crate::http_request::{OutputRule, ResponseForm, ResponseRule};
 use crate::registry::{AddressHook, Detection, OpenError, Opening, SourceKind};
@@ -51,6 +52,8 @@ struct PreparedMethod {
     params: Vec<String>,
     answers: bool,
     output: OutputRule,
+    /// Only the document names the server: no credentials of calls are sent there.
+    is_named: bool,
 }
 
 fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
@@ -94,10 +97,13 @@ impl OpenRpcServer {
         }
         let document = load(&self.settings).await?;
         let address = ServerAddress::find(&self.settings, document.server.as_deref()).map_err(not_listed)?;
+        let is_named = matches!(address, ServerAddress::Named(_));
         let server = Arc::new(self.server(&address)?);
         let tools = document.methods.iter().map(|method| method.tool.clone()).collect();
         let prepared = document.methods.into_iter().map(|method| {
-            (Arc::clone(&method.tool.name), Arc::new(self.prepared(method, Arc::clone(&server))))
+            let name = Arc::clone(&method.tool.name);
+            let prepared = self.prepared(method, Arc::clone(&server));
+            (name, Arc::new(PreparedMethod { is_named, ..prepared }))
         });
         self.methods.store(Arc::new(prepared.collect()));
         Ok(Listing { tools, unusable: document.unusable })
@@ -121,7 +127,7 @@ impl OpenRpcServer {
             Returns::Anything | Returns::Nothing => None,
         };
         let rule = ResponseRule { form: ResponseForm::Body, check: self.settings.output, schema };
-        PreparedMethod { server, structure, params, answers, output: OutputRule::new(rule) }
+        PreparedMethod { server, structure, params, answers, output: OutputRule::new(rule), is_named: false }
     }
 
     /// Dropping the future closes the exchange.
@@ -134,6 +140,10 @@ impl OpenRpcServer {
         let params = params_text(method.structure, &method.params, call.arguments().text());
         let id = method.answers.then(|| method.server.next_id());
         let headers = credential_headers(call)?;
+        if method.is_named && !headers.is_empty() {
+            let words = format!("The credentials of `{name}` are {NOT_SENT}");
+            return Err(SourceError::Refused(Refusal::Internal(Message::public(words))));
+        }
         match method.server.call(RpcCall { method: name, params: &params, id, headers }).await? {
             Ok(value) => Ok(method.output.outcome(name, Output::value(value), Vec::new())),
             Err(error) => Ok(Outcome::Failed(failure(&error, &call.entry().flat)?)),

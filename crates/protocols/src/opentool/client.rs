@@ -9,7 +9,7 @@ use toolmux_core::answer_memory::answer_takes;
 use toolmux_core::json_text::{RawJson, to_raw};
 use toolmux_core::secret::Secret;
 use toolmux_http::client::{Answer, ClientTls, HttpClient, HttpError, HttpLimits, StatusAnswer, sensitive};
-use toolmux_http::sse::Decoder;
+use toolmux_http::sse::{Decoder, EVENT_STREAM};
 use url::Url;
 
 use super::client_wire::{self, FunctionCall, RawCall, ServerEvent, ToolReturn};
@@ -137,13 +137,14 @@ impl Client {
 
     /// The same, followed.
     pub(super) async fn stream_raw(&self, call: RawCall<'_>) -> Result<RawEvents, ClientError> {
-        let headers = self.headers_of(&call, "text/event-stream");
+        let headers = self.headers_of(&call, EVENT_STREAM);
         let answer = self.send(Method::POST, "/streamCall", headers, call.body()).await?;
         let told = StatusAnswer::of(&answer);
         if !told.status.is_success() {
-            return Err(client_wire::answer(told, call.id, &answer.body().await?)
+            let body = answer.body().await?;
+            return Err(client_wire::answer(told, call.id, &body)
                 .err()
-                .unwrap_or(ClientError::NoAccess { cause: None }));
+                .unwrap_or_else(|| client_wire::status_error(told, &body)));
         }
         Ok(RawEvents {
             answer,
@@ -200,9 +201,7 @@ impl Client {
         let answer = self.http.send(method, &url, headers, body).await?;
         match answer.status() {
             StatusCode::UNAUTHORIZED => Err(ClientError::Unauthorized),
-            StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => {
-                Err(ClientError::NoAccess { cause: None })
-            }
+            StatusCode::NOT_FOUND => Err(ClientError::NoAccess { cause: None }),
             _ => Ok(answer),
         }
     }

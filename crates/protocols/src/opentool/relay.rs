@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use http::StatusCode;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use toolmux_core::call::Call;
@@ -27,6 +28,9 @@ use crate::jsonrpc::Error;
 
 /// How long a caller waits before it asks a busy server again that did not say.
 const PAUSE: Duration = Duration::from_secs(1);
+/// Statuses by which OpenTool says that a call was not executed: its section 6 has a client report 401 as a key that is
+/// not valid and 404 as a server that is not there. The client has errors of their own for both.
+const NOT_EXECUTED: [StatusCode; 2] = [StatusCode::UNAUTHORIZED, StatusCode::NOT_FOUND];
 /// How much of a stream is kept to be told again as one value.
 const MOST_KEPT: usize = 64 << 20;
 
@@ -116,7 +120,7 @@ pub(super) fn failed(error: ClientError, call: &Call) -> Result<Outcome, SourceE
     match error {
         ClientError::Call { code: Some(code), message, data } => answered(code, message, data, call),
         ClientError::Status { status, retry_after, message } => {
-            Err(StatusAnswer { status, retry_after }.error(&[], Message::public(message)))
+            Err(StatusAnswer { status, retry_after }.error(&NOT_EXECUTED, Message::public(message)))
         }
         // A server that answers with neither a result nor an error has run the tool as likely as not.
         ClientError::Call { code: None, .. }

@@ -17,6 +17,8 @@ pub(crate) const SERVED: Served = Served {
     client_headers: None,
 };
 
+const OK: &str = r#"{"status":"ok"}"#;
+
 fn routes() -> Routes {
     Routes::default().get("/metrics", Access::UnlimitedCallers, metrics).get(
         "/health",
@@ -42,9 +44,15 @@ async fn metrics(State(web): State<Arc<Web>>, request: Request) -> Response {
 async fn health(State(web): State<Arc<Web>>, RawQuery(query): RawQuery) -> Response {
     let live = query.is_some_and(|query| query.split('&').any(|part| part == "live" || part == "live="));
     let stopping = web.stop.as_ref().is_some_and(CancellationToken::is_cancelled);
-    web.shared(if live || (web.gateway.sources().is_ready() && !stopping) {
-        json(StatusCode::OK, r#"{"status":"ok"}"#)
+    let unready = |body: String| json(StatusCode::SERVICE_UNAVAILABLE, body);
+    web.shared(if live {
+        json(StatusCode::OK, OK)
+    } else if stopping || !web.gateway.sources().is_ready() {
+        unready(serde_json::json!({ "status": "unready" }).to_string())
+    } else if let Some(fault) = web.gateway.store_fault() {
+        // Only a restart helps, so nobody should be sent here until then.
+        unready(serde_json::json!({ "status": "unready", "store": fault.message.public }).to_string())
     } else {
-        json(StatusCode::SERVICE_UNAVAILABLE, r#"{"status":"unready"}"#)
+        json(StatusCode::OK, OK)
     })
 }

@@ -14,7 +14,9 @@ use toolmux_http::client::{
 use url::Url;
 use uuid::Uuid;
 
-use super::upstream::{Answered, ToolCall, ToolList, decode, decode_list, decode_refusal, encode};
+use super::upstream::{
+    Answered, NOT_EXECUTED, ToolCall, ToolList, decode, decode_list, decode_refusal, encode,
+};
 use super::version::{OXP_VERSION, OXP_VERSION_HEADER};
 use super::wire::Form;
 
@@ -167,7 +169,7 @@ impl OxpClient {
         let told = StatusAnswer::of(&answer);
         let modern = answer.headers().contains_key(OXP_VERSION_HEADER);
         let body = answer.body().await?;
-        if matches!(told.status, StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED) {
+        if NOT_EXECUTED.contains(&told.status) {
             return Err(OxpError::Refused(decode_refusal(told, &body)));
         }
         if told.status != StatusCode::OK {
@@ -247,7 +249,7 @@ impl OxpClient {
                 self.form.set(form).ok();
                 Ok(answered)
             }
-            StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY | StatusCode::UNAUTHORIZED => {
+            status if NOT_EXECUTED.contains(&status) => {
                 if modern {
                     self.form.set(Form::Bare).ok();
                 }

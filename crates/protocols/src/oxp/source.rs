@@ -23,7 +23,7 @@ use toolmux_http::client::{StatusAnswer, credential_headers};
 use uuid::Uuid;
 
 use super::client::{OxpClient, OxpError};
-use super::upstream::{OxpTool, ToolCall, ToolList};
+use super::upstream::{NOT_EXECUTED, OxpTool, ToolCall, ToolList};
 use crate::registry::{AddressHook, AddressTables, Detection, OpenError, Opening, SecretSetting, SourceKind};
 use crate::tls::TlsSetting;
 
@@ -121,7 +121,7 @@ impl OxpSource {
                 let what =
                     if status.is_success() { "gave an answer that cannot be read" } else { "answered" };
                 let public = format!("Source `{}` {what} ({status})", self.name);
-                StatusAnswer { status, retry_after }.error(&[], told(public))
+                StatusAnswer { status, retry_after }.error(&NOT_EXECUTED, told(public))
             }
         }
     }

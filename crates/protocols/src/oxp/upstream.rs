@@ -210,6 +210,16 @@ struct MissingSecret {
     id: String,
 }
 
+/// Statuses by which OXP says that a call was not executed.
+pub(super) const NOT_EXECUTED: [StatusCode; 3] = [
+    // Call Tool, "Server Errors": what happens before the tool is called is 400.
+    StatusCode::BAD_REQUEST,
+    // Security: the client is not authenticated.
+    StatusCode::UNAUTHORIZED,
+    // Call Tool, "Input Validation Errors": found before the tool is called.
+    StatusCode::UNPROCESSABLE_ENTITY,
+];
+
 /// What an answer of 400, 401 or 422 says. Its class is told by status and members, never by words.
 pub(super) fn decode_refusal(told: StatusAnswer, body: &[u8]) -> Refusal {
     let StatusAnswer { status, retry_after } = told;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use toolmux_core::call::Caller;
 use toolmux_core::catalog::{Catalog, Entry};
-use toolmux_core::tool::Returns;
+use toolmux_core::tool::{Hints, Returns};
 
 use super::schemas::Components;
 use super::wire::error_schema;
@@ -95,10 +95,26 @@ fn operation(entry: &Entry, components: &mut Components) -> Value {
         "responses": { "200": returned, "default": { "$ref": "#/components/responses/Error" } },
         "x-tool-id": entry.id.to_string(),
     });
+    if let Some(hints) = hints(entry.tool.hints) {
+        operation["x-tool-hints"] = hints;
+    }
     if !entry.tool.description.is_empty() {
         operation["description"] = entry.tool.description.as_str().into();
     }
     operation
+}
+
+/// What the author says of a tool's behaviour, which OpenAPI has no words for.
+fn hints(hints: Hints) -> Option<Value> {
+    let said = [
+        ("read_only", hints.read_only),
+        ("idempotent", hints.idempotent),
+        ("destructive", hints.destructive),
+        ("open_world", hints.open_world),
+    ];
+    let said: Map<String, Value> =
+        said.into_iter().filter_map(|(name, said)| Some((name.to_owned(), said?.into()))).collect();
+    (!said.is_empty()).then_some(Value::Object(said))
 }
 
 /// Whether there is an argument that every call must have.

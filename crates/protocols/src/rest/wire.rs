@@ -72,6 +72,8 @@ pub(super) fn decode(tool: &str, body: &[u8]) -> Result<Request, Refusal> {
                 .map_err(|error| malformed(format!("The body is not JSON: {error}")))?,
         ),
     };
+    // The body is the call: what is not an object names no arguments at all, and is not a call with bad ones.
+    let not_an_object = |kind: &str| malformed(format!("The body must be an object, got {kind}"));
     // No arguments are an empty object or no body; `null` fits no schema of the document.
     if text.is_some_and(|text| text.get() == "null") {
         return Err(not_an_object("null"));
@@ -81,11 +83,6 @@ pub(super) fn decode(tool: &str, body: &[u8]) -> Result<Request, Refusal> {
         ArgumentsError::NotAnObject(kind) => not_an_object(kind),
     })?;
     Ok(Request { protocol: "rest".into(), ..Request::new(ToolRef::either(tool), arguments) })
-}
-
-fn not_an_object(kind: &str) -> Refusal {
-    let message = format!("must be an object, got {kind}");
-    Refusal::Invalid { parameters: vec![ParameterError { parameter: String::new(), message }] }
 }
 
 /// The answer to a call whose tool ran: its value as it is, or why it failed.

@@ -50,7 +50,7 @@ async fn check(what: &str, gateway: &Arc<Gateway>, tool: &str) {
 }
 
 async fn check_server(dialect: Dialect, headers: &str, body: &str) {
-    check_scripted(dialect, headers, Script::runs(http(200, headers, body))).await;
+    check_scripted(dialect, headers, Script::answer(http(200, headers, body))).await;
 }
 
 async fn check_scripted(dialect: Dialect, what: &str, script: Script) {
@@ -75,7 +75,7 @@ async fn answers_of_servers_are_dropped_when_there_is_no_memory() {
 #[tokio::test]
 async fn answers_on_a_stream_of_many_are_dropped_when_there_is_no_memory() {
     let event = GOOD_RPC.replace("ok", &"x".repeat(ANSWER)).leak();
-    let script = Script { event: Some(event), ..Script::runs(http(202, "", "")) };
+    let script = Script { event: Some(event), ..Script::answer(http(202, "", "")) };
     check_scripted(MCP_EVENTS, "one stream", script).await;
 }
 

@@ -110,9 +110,13 @@ pub(crate) fn open(kind: &str, table: Value, folder: &Path) -> Result<Arc<dyn So
     (kind.open)(&Opening { name: "Api", table, folder, secrets: &secrets })
 }
 
-/// A gateway in front of one source.
+/// A gateway in front of one source, whose breaker never opens.
 pub(crate) async fn mounted(source: Arc<dyn Source>) -> Arc<Gateway> {
-    let limits = Limits { breaker_failures: u32::MAX, ..Limits::default() };
+    mounted_within(Limits { breaker_failures: u32::MAX, ..Limits::default() }, source).await
+}
+
+/// The same within other limits.
+pub(crate) async fn mounted_within(limits: Limits, source: Arc<dyn Source>) -> Arc<Gateway> {
     let gateway = Gateway::new(Settings { limits, ..Settings::default() }, Arc::new(MemoryStore::default()));
     gateway.sources().mount(Mount::new("Api", "Api", Naming::Bare, source));
     gateway.sources().settled(Duration::from_mins(1)).await;

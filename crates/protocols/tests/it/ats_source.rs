@@ -150,7 +150,7 @@ async fn refusals_of_a_server_come_out_as_what_they_are() {
     let listed = r#"{"detail":[{"loc":["body","a"],"msg":"field required"}]}"#;
     check_answer(StatusCode::UNPROCESSABLE_ENTITY, listed, "invalid").await;
     check_answer(StatusCode::NOT_FOUND, r#"{"detail":"gone"}"#, "unknown").await;
-    check_answer(StatusCode::CONFLICT, "{}", "conflict").await;
+    check_answer(StatusCode::CONFLICT, r#"{"detail":"other arguments"}"#, "conflict").await;
     check_answer(StatusCode::BAD_REQUEST, r#"{"detail":"bad"}"#, "malformed: bad").await;
     let missing = r#"{"detail":"x","authorization":[{"id":"p","authorization_url":"http://a/"}]}"#;
     check_answer(StatusCode::BAD_REQUEST, missing, "challenged").await;
@@ -159,8 +159,14 @@ async fn refusals_of_a_server_come_out_as_what_they_are() {
 #[tokio::test]
 async fn a_call_that_may_have_begun_is_lost_and_not_tried_again() {
     let unavailable = StatusCode::SERVICE_UNAVAILABLE;
-    let lost =
-        [(StatusCode::INTERNAL_SERVER_ERROR, "oops"), (StatusCode::OK, "not JSON"), (unavailable, "<html>")];
+    let lost = [
+        (StatusCode::INTERNAL_SERVER_ERROR, "oops"),
+        (StatusCode::OK, "not JSON"),
+        (unavailable, "<html>"),
+        (StatusCode::CONFLICT, "{}"),
+        (StatusCode::NOT_FOUND, "<html>"),
+        (StatusCode::UNPROCESSABLE_ENTITY, "{}"),
+    ];
     for (status, body) in lost {
         check_answer(status, body, "failed: ").await;
     }

@@ -7,9 +7,12 @@ use std::time::Duration;
 use axum::response::Response;
 use serde_json::{Value, json};
 use toolmux_core::gateway::Gateway;
+use toolmux_core::limits::Limits;
 use toolmux_core::outcome::{Content, Outcome, Retry};
 
-use crate::api_server::{ApiRequest, ApiServer, answer, call, called, json as json_answer, mounted, open};
+use crate::api_server::{
+    ApiRequest, ApiServer, answer, call, called, json as json_answer, mounted, mounted_within, open,
+};
 
 async fn gateway(server: &ApiServer, tools: Value) -> Arc<Gateway> {
     with(json!({ "url": format!("{}/v1", server.base), "tools": tools }), Path::new(".")).await
@@ -304,6 +307,27 @@ async fn graphql_errors_are_failures_whatever_the_status() {
 }
 
 #[tokio::test]
+async fn a_request_that_fails_costs_only_its_own_tool() {
+    let server = ApiServer::start(|request| match request.line.as_str() {
+        "POST /v1/bad" => answer(502, &[], "the server behind it is gone"),
+        _ => echo(request),
+    })
+    .await;
+    let tools = json!({ "bad": tool("POST /bad", json!({})), "good": tool("GET /good", json!({})) });
+    let table = json!({ "url": format!("{}/v1", server.base), "tools": tools });
+    let source = open("http", table, Path::new(".")).unwrap_or_else(|error| panic!("{error}"));
+    let gateway = mounted_within(Limits::default(), source).await;
+    for _ in 0..5 {
+        let told = called(&gateway, "bad", "{}").await;
+        assert!(told.ends_with("the tool may have run"), "{told}");
+    }
+    let told = called(&gateway, "bad", "{}").await;
+    assert!(told.contains("The circuit breaker of tool") && told.contains("is open"), "{told}");
+    assert_eq!(called(&gateway, "good", "{}").await, r#"["GET /v1/good","",""]"#);
+    assert_eq!(server.take().len(), 6, "a tool whose circuit breaker is open is not called");
+}
+
+#[tokio::test]
 async fn redirects_stay_on_the_host_and_lose_credentials() {
     let other = ApiServer::start(echo).await;
     let away = format!("{}/stolen", other.base);
@@ -344,7 +368,7 @@ async fn redirects_stay_on_the_host_and_lose_credentials() {
     for (tool, arguments, expect) in [
         ("unclear", r#"{"a":1}"#, "which is not followed; the tool may have run"),
         ("away", "{}", "which is not followed; the tool may have run"),
-        ("away_post", r#"{"a":1}"#, "unavailable: "),
+        ("away_post", r#"{"a":1}"#, "which is not followed; the tool may have run"),
         ("user", "{}", "which is not followed"),
         ("loop", "{}", "which is not followed"),
     ] {

@@ -13,9 +13,10 @@ use http::StatusCode;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use toolmux_core::gateway::Settings;
+use toolmux_core::gateway::{Gateway, Settings};
 use toolmux_core::limits::Limits;
-use toolmux_core::sources::SourceStatus;
+use toolmux_core::memory::MemoryStore;
+use toolmux_core::sources::{Mount, Naming, SourceStatus};
 
 use crate::mcp_client::call;
 use crate::mcp_fixture::{Served, open, serve};
@@ -29,6 +30,15 @@ struct Streams {
 }
 
 type Shared = Arc<Mutex<Streams>>;
+
+impl Streams {
+    /// Names the address for messages on the newest stream.
+    fn name_address(&self) {
+        let id = self.opened;
+        let event = format!("event: endpoint\ndata: /messages?stream={id}\n\n");
+        self.open[&id].send(event).expect("its receiver is here");
+    }
+}
 
 struct OldServer {
     base: String,
@@ -47,6 +57,7 @@ impl OldServer {
         let streams = Shared::default();
         let router = Router::new()
             .route("/sse", get(stream))
+            .route("/slow", get(slow))
             .route("/messages", post(message))
             .route("/locked", get(locked).post(locked))
             .with_state(Arc::clone(&streams));
@@ -64,11 +75,17 @@ async fn locked() -> Response {
 }
 
 async fn stream(State(streams): State<Shared>) -> Response {
+    let answer = slow(State(Arc::clone(&streams))).await;
+    streams.lock().expect("not poisoned").name_address();
+    answer
+}
+
+/// A stream on which the address for messages comes later.
+async fn slow(State(streams): State<Shared>) -> Response {
     let (sender, receiver) = mpsc::unbounded_channel::<String>();
     let mut streams = streams.lock().expect("not poisoned");
     streams.opened += 1;
     let id = streams.opened;
-    sender.send(format!("event: endpoint\ndata: /messages?stream={id}\n\n")).expect("its receiver is here");
     streams.open.insert(id, sender);
     let pieces = futures_util::stream::unfold(receiver, async |mut receiver| {
         let text = receiver.recv().await?;
@@ -123,6 +140,29 @@ async fn tools_are_listed_and_called() {
         assert!(call(&served.url, "Up_echo").await.contains(r#"heard \"echo\""#));
     }
     assert_eq!(old.opened(), 1, "one stream carries everything");
+}
+
+#[tokio::test]
+async fn a_server_may_take_as_long_as_a_list_to_name_the_address_for_messages() {
+    let old = OldServer::start().await;
+    let limits = Limits { list_timeout: Duration::from_mins(1), ..Limits::default() };
+    let gateway = Gateway::new(Settings { limits, ..Settings::default() }, Arc::new(MemoryStore::default()));
+    let source = open(json!({ "url": format!("{}/slow", old.base) }));
+    gateway.sources().mount(Mount::new("Up", "Up", Naming::Prefixed, source));
+    while old.opened() == 0 {
+        tokio::task::yield_now().await;
+    }
+    // The client has read the head of the stream when it asks nothing else for a while; then much time passes.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(50)).await;
+    tokio::time::resume();
+    old.streams.lock().expect("not poisoned").name_address();
+    gateway.sources().settled(Duration::from_mins(1)).await;
+    let [report] = &gateway.sources().reports()[..] else { panic!("one source") };
+    assert_eq!((&report.status, old.opened()), (&SourceStatus::Ready, 1), "{report:?}");
 }
 
 #[tokio::test]

@@ -61,6 +61,8 @@ fn paths_of_every_kind() -> Value {
         "/list": { "post": { "operationId": "sendList", "requestBody": json_body(list) } },
         "/form": { "post": { "operationId": "sendForm", "requestBody": { "content": {
             "application/x-www-form-urlencoded": { "schema": { "type": "object", "properties": { "a b": { "type": "string" } } } } } } } },
+        "/xml": { "post": { "operationId": "sendXml", "requestBody": { "content": { "application/xml": { "schema": { "$ref": "#/components/schemas/Pet" } } } } } },
+        "/find?kind=pet&q={query}#first": { "get": { "operationId": "find", "parameters": [parameter("query", "path", json!({ "type": "string" }))] } },
         "/text": { "post": { "operationId": "sendText", "requestBody": { "content": { "text/plain": { "schema": { "type": "string" } } } } } },
     })
 }
@@ -98,6 +100,8 @@ async fn arguments_go_where_the_document_says() {
             json!({ "a_b": "c d" }),
             json!({ "body": "a%20b=c%20d", "type": "application/x-www-form-urlencoded" }),
         ),
+        ("sendXml", json!({ "body": "<a/>" }), json!({ "body": "<a/>", "type": "application/xml" })),
+        ("find", json!({ "q": "a&b" }), json!({ "request": "GET /v1/find?kind=pet&q=a%26b" })),
         ("sendText", json!({ "body": "hello" }), json!({ "body": "hello", "type": "text/plain" })),
     ] {
         let told = told(&gateway, tool, arguments.clone()).await;
@@ -215,6 +219,54 @@ async fn a_server_that_the_document_names_is_not_called_in_a_private_network() {
     assert_eq!(told(&gateway, "a", json!({})).await["request"], "GET /a");
     let (gateway, _api) = gateway_for(&named, json!({ "url": inside.base })).await;
     assert_eq!(told(&gateway, "a", json!({})).await["request"], "GET /a");
+}
+
+#[tokio::test]
+async fn a_server_that_only_the_document_names_gets_no_credentials() {
+    let other = EchoApi::start(&json!({})).await;
+    let mut named = document(json!({
+        "/open": { "get": { "operationId": "open" } },
+        "/key": { "get": { "operationId": "key", "security": [{ "key": [] }] } },
+        "/maybe": { "get": { "operationId": "maybe", "security": [{ "key": [] }, {}] } },
+        "/near": { "get": { "operationId": "near", "security": [{ "key": [] }], "servers": [{ "url": "/v2" }] } },
+    }));
+    named["servers"] = json!([{ "url": other.base }]);
+    let mounted = async |more: Value| {
+        let api = EchoApi::start(&named).await;
+        let mut table = json!({ "document": format!("{}/openapi.json", api.base), "allow_private": true });
+        table.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());
+        let source = open(table, Path::new(".")).expect("opened");
+        let vault = [("key".to_owned(), Secret::new("hunter2"))].into();
+        let settings = Settings { vault, ..Settings::default() };
+        let gateway = Gateway::new(settings, Arc::new(MemoryStore::default()));
+        let secrets = vec!["key".to_owned()];
+        let mount = Mount::new("Api", "Api", Naming::Bare, source);
+        gateway.sources().mount(mount.allowing(GrantAllowlist { secrets, ..GrantAllowlist::default() }));
+        gateway.sources().settled(SETTLE).await;
+        (gateway, api)
+    };
+    let unserved = |gateway: &Gateway| {
+        let catalog = gateway.catalog();
+        let all = catalog.unserved().iter().map(|tool| (tool.tool.clone(), tool.reason.clone()));
+        all.collect::<Vec<_>>()
+    };
+    let (gateway, _api) = mounted(json!({})).await;
+    assert_eq!(told(&gateway, "open", json!({})).await["key"], Value::Null);
+    assert_eq!(told(&gateway, "maybe", json!({})).await["key"], Value::Null);
+    assert_eq!(told(&gateway, "near", json!({})).await["key"], "hunter2");
+    let [(name, reason)] = &unserved(&gateway)[..] else { panic!("{:?}", unserved(&gateway)) };
+    assert_eq!(name, "key");
+    assert!(reason.contains("the secret `key`; that is not sent to"), "{reason}");
+    assert!(reason.contains(&format!("add `url = \"{}/\"`", other.base)), "{reason}");
+
+    let (gateway, _api) = mounted(json!({ "headers": { "X-Key": { "env": "K" } } })).await;
+    assert_eq!(told(&gateway, "near", json!({})).await["key"], "secret K");
+    let names: Vec<String> = unserved(&gateway).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["open", "key", "maybe"]);
+
+    let (gateway, _api) = mounted(json!({ "url": other.base })).await;
+    assert_eq!(told(&gateway, "key", json!({})).await["key"], "hunter2");
+    assert_eq!(unserved(&gateway), []);
 }
 
 #[tokio::test]

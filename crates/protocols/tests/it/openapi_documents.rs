@@ -199,3 +199,36 @@ async fn answers_have_the_schema_of_their_good_statuses() {
         assert_eq!(returns, expect, "{document}");
     }
 }
+
+#[tokio::test]
+async fn a_body_that_is_not_json_is_one_text() {
+    let object = json!({ "type": "object", "required": ["a"], "properties": { "a": { "type": "integer" } } });
+    let body = |media: &str, schema: &Value| {
+        let body =
+            json!({ "required": true, "description": "A pet", "content": { media: { "schema": schema } } });
+        let operation = json!({ "operationId": "x", "requestBody": body });
+        json!({ "openapi": "3.1.0", "info": { "version": "1" }, "paths": { "/x": { "post": operation } } })
+    };
+    for media in ["application/xml", "text/csv", "application/soap+xml", "application/yaml"] {
+        let tools = tools(&body(media, &object)).await;
+        let expect = json!({ "type": "string", "description": format!("A pet, as `{media}`") });
+        assert_eq!(input(&tools[0])["properties"], json!({ "body": expect }), "{media}");
+    }
+    let bytes = tools(&body("application/x-protobuf", &object)).await;
+    assert_eq!(input(&bytes[0])["properties"]["body"]["description"], "A pet");
+    assert!(input(&bytes[0])["properties"]["body"]["anyOf"].is_array(), "{}", input(&bytes[0]));
+
+    let old = json!({ "swagger": "2.0", "info": { "version": "1" }, "consumes": ["application/xml"], "paths": { "/x": { "post": {
+        "parameters": [{ "name": "pet", "in": "body", "required": true, "schema": object }] } } } });
+    assert_eq!(input(&tools(&old).await[0])["properties"]["body"]["type"], "string");
+
+    let file = json!({ "anyOf": [{ "type": "string", "format": "binary" }, { "type": "null" }] });
+    let form = json!({ "type": "object", "properties": { "file": file, "note": object } });
+    let mut parts = body("multipart/form-data", &form);
+    parts["paths"]["/x"]["post"]["requestBody"]["content"]["multipart/form-data"]["encoding"] =
+        json!({ "note": { "contentType": "application/xml" } });
+    let properties = input(&tools(&parts).await[0])["properties"].clone();
+    assert_eq!(properties["note"]["type"], "string", "{properties}");
+    assert_eq!(properties["file"]["anyOf"][0]["anyOf"][0]["contentEncoding"], "base64", "{properties}");
+    assert_eq!(properties["file"]["anyOf"][1], json!({ "type": "null" }));
+}

@@ -1,5 +1,6 @@
-//! Servers of every protocol over HTTP that answer lists and greetings as they should, and calls as they are told to;
-//! they count how often the tool ran.
+//! Servers of every protocol over HTTP that answer lists and greetings as they should, and calls as a script says. They
+//! run the tool for every call that they read whole, unless the status which they answer with is one by which the
+//! protocol says that a call was not executed; and they count the runs.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -23,17 +24,26 @@ pub(crate) enum Read {
 #[derive(Clone, Debug)]
 pub(crate) struct Script {
     pub(crate) read: Read,
-    pub(crate) runs: bool,
     /// What is written before the connection is closed, with [`ID`] for the id of the request.
     pub(crate) answer: String,
-    /// What is told on the stream, by a server that has one.
+    /// The data of an event on the stream, by a server that has one.
     pub(crate) event: Option<&'static str>,
+    /// What is written on the stream before it is closed.
+    pub(crate) cut: Option<&'static str>,
 }
 
 impl Script {
-    /// Reads the whole call, runs the tool and writes this.
-    pub(crate) fn runs(answer: impl Into<String>) -> Self {
-        Script { read: Read::Whole, runs: true, answer: answer.into(), event: None }
+    /// Reads the whole call and writes this.
+    pub(crate) fn answer(answer: impl Into<String>) -> Self {
+        Script { read: Read::Whole, answer: answer.into(), event: None, cut: None }
+    }
+
+    /// Whether a server of this protocol runs the tool before it answers so.
+    pub(crate) fn runs(&self, dialect: &Dialect) -> bool {
+        let status = self.answer.get(9..12).and_then(|status| status.parse().ok());
+        // Too many requests (RFC 6585, 4) says the same in every protocol.
+        let says_not = |status: u16| status == 429 || dialect.not_executed.contains(&status);
+        self.read == Read::Whole && !status.is_some_and(says_not)
     }
 }
 
@@ -48,6 +58,9 @@ pub(crate) struct Dialect {
     pub(crate) calls: &'static str,
     /// The body of a good answer to a call.
     pub(crate) good: &'static str,
+    /// Statuses by which the specification says that a call was not executed. Written down here a second time, not taken
+    /// from the client: a status that only the client takes for one of these is found by the tool's run.
+    pub(crate) not_executed: &'static [u16],
     /// Answers whatever is not a call.
     pub(crate) other: fn(&ReceivedRequest) -> String,
 }
@@ -86,12 +99,19 @@ pub(crate) const JSON: &str = "content-type: application/json\r\n";
 pub(crate) const EVENTS: &str = "content-type: text/event-stream\r\n";
 pub(crate) const HTML: &str = "content-type: text/html\r\n";
 
+/// What is written on the stream of a server of 2024-11-05.
+enum StreamWrite {
+    Event(String),
+    /// The last bytes of it.
+    Cut(String),
+}
+
 #[derive(Default)]
 struct State {
     script: Mutex<Option<Script>>,
     ran: AtomicUsize,
-    /// Where a server of 2024-11-05 tells its answers.
-    stream: Mutex<Option<mpsc::UnboundedSender<String>>>,
+    /// Where a server of 2024-11-05 writes its answers.
+    stream: Mutex<Option<mpsc::UnboundedSender<StreamWrite>>>,
 }
 
 /// A server that lives as long as this.
@@ -148,16 +168,17 @@ async fn serve(mut stream: TcpStream, dialect: Dialect, state: Arc<State>) {
     }
     let answer = match script.filter(|_| asked.says(dialect.calls)) {
         Some(script) => {
-            if script.runs {
+            if script.runs(&dialect) {
                 state.ran.fetch_add(1, Ordering::SeqCst);
             }
-            tell(&state, script.event, &asked);
+            stream_write(&state, script.event.map(|event| StreamWrite::Event(asked.fill(event))));
+            stream_write(&state, script.cut.map(|text| StreamWrite::Cut(asked.fill(text))));
             asked.fill(&script.answer)
         }
         None => (dialect.other)(&asked),
     };
     if asked.says("POST /messages") && !asked.says(dialect.calls) {
-        tell(&state, Some(&answer), &asked);
+        stream_write(&state, Some(StreamWrite::Event(answer)));
         stream.write_all(http(202, "", "").as_bytes()).await.ok();
     } else {
         stream.write_all(answer.as_bytes()).await.ok();
@@ -165,10 +186,10 @@ async fn serve(mut stream: TcpStream, dialect: Dialect, state: Arc<State>) {
     stream.shutdown().await.ok();
 }
 
-fn tell(state: &State, event: Option<&str>, asked: &ReceivedRequest) {
+fn stream_write(state: &State, write: Option<StreamWrite>) {
     let stream = state.stream.lock().expect("not poisoned");
-    if let (Some(event), Some(stream)) = (event, &*stream) {
-        stream.send(asked.fill(event)).ok();
+    if let (Some(write), Some(stream)) = (write, &*stream) {
+        stream.send(write).ok();
     }
 }
 
@@ -177,8 +198,16 @@ async fn stream_events(mut stream: TcpStream, state: &State) {
     *state.stream.lock().expect("not poisoned") = Some(sender);
     let head = format!("HTTP/1.1 200 OK\r\n{EVENTS}\r\nevent: endpoint\ndata: /messages\n\n");
     stream.write_all(head.as_bytes()).await.ok();
-    while let Some(event) = events.recv().await {
-        stream.write_all(format!("data: {event}\n\n").as_bytes()).await.ok();
+    while let Some(write) = events.recv().await {
+        match write {
+            StreamWrite::Event(event) => {
+                stream.write_all(format!("data: {event}\n\n").as_bytes()).await.ok();
+            }
+            StreamWrite::Cut(text) => {
+                stream.write_all(text.as_bytes()).await.ok();
+                return;
+            }
+        }
     }
 }
 

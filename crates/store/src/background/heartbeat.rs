@@ -13,6 +13,8 @@ pub(crate) struct Heartbeat {
 impl Heartbeat {
     /// A gap is more than half a lease; heartbeats come four times in one.
     pub(crate) fn beat(&mut self, now: i64, lease: i64) {
+        // Half a lease, not a whole one: with a gap that is only just shorter than a lease another server's lease may
+        // have run out in it, although that server renewed as soon as it could.
         if self.last.is_none_or(|last| now - last > lease / 2) {
             self.steady = now;
         }

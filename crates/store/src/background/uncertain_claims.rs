@@ -23,6 +23,7 @@ pub(crate) enum UncertainClaim {
     Tasks(ClaimNumber),
 }
 
+/// The lock is held for reads and changes of the list only, never while the database is asked.
 #[derive(Debug, Default)]
 pub(crate) struct UncertainClaims(Mutex<Vec<UncertainClaim>>);
 
@@ -81,7 +82,10 @@ impl Database {
         while let Some((claim, id, statement)) = self.uncertain_claims.last_call() {
             let back = sqlx::query(statement).bind(id.to_vec()).bind(self.holder.as_str());
             self.execute(back.bind(claim.number())).await?;
+            // Only now: had it been taken out before the statement, a connection that breaks here would leave a claim
+            // that nobody remembers. Taking a claim back twice changes nothing.
             self.uncertain_claims.claims(|claims| claims.retain(|other| *other != claim));
+            // After the row is free: whoever waits for the call begins it again as soon as it is notified.
             self.notify(&[call_notifier(&id)]).await?;
         }
         Ok(())

@@ -85,20 +85,20 @@ impl Database {
     }
 
     /// Several statements that are one write: all of them or none.
-    pub(crate) async fn transaction(
+    pub(crate) async fn transaction<T>(
         &self,
-        change: impl AsyncFnOnce(&mut AnyConnection) -> Result<(), sqlx::Error>,
-    ) -> Result<(), sqlx::Error> {
+        change: impl AsyncFnOnce(&mut AnyConnection) -> Result<T, sqlx::Error>,
+    ) -> Result<T, sqlx::Error> {
         let mut connection = self.writer().await?;
         let changed = async {
             let mut transaction = connection.begin().await?;
-            change(&mut transaction).await?;
-            transaction.commit().await
+            let answer = change(&mut transaction).await?;
+            transaction.commit().await.map(|()| answer)
         };
-        self.answered(changed).await?;
+        let answer = self.answered(changed).await?;
         self.file_is_ours()?;
         connection.release();
-        Ok(())
+        Ok(answer)
     }
 
     /// The same, for a statement that returns rows. All of them are read, whatever the caller wants: a

@@ -42,6 +42,7 @@ pub(crate) async fn write_batch(
 ) -> Option<HeldConnection> {
     match try_write(database, held, batch).await {
         Ok((applied, held)) => {
+            // Nobody is answered or notified before the commit: a waiter that reads the store at once finds the row.
             for (job, applied) in batch.drain(..).zip(applied) {
                 job.answer(database, applied);
             }
@@ -166,6 +167,7 @@ async fn commit(
     let mut transaction = connection.begin().await?;
     let applied = apply_all(database, &mut transaction, batch, &mut notifiers).await?;
     notifiers.dedup();
+    // Inside the transaction: the database delivers it with the commit, and not at all when that fails.
     database.announce(&mut transaction, &notifiers).await?;
     transaction.commit().await?;
     // After the commit: a file that was removed before it has the commit, but nobody will find it there.

@@ -2,6 +2,7 @@
 //! rows of other servers never, so that batches of several servers cannot lock each other out.
 
 use sqlx::{AnyConnection, AssertSqlSafe, Row};
+use toolmux_core::hex::to_hex;
 use toolmux_core::ports::store::CallDigest;
 use toolmux_core::task::{TaskId, TaskStatus};
 
@@ -249,17 +250,13 @@ pub(crate) fn task_holder(id: &TaskId) -> String {
     format!("{TASK_HOLDER}{id}")
 }
 
-/// The task that holds a call.
+/// The task that holds a call. Names of servers have no space in them, so that no server is taken for a task.
 pub(crate) fn holding_task(holder: &str) -> Option<TaskId> {
     holder.strip_prefix(TASK_HOLDER).map(TaskId::new)
 }
 
 pub(crate) fn call_notifier(id: &RecordId) -> String {
-    use std::fmt::Write as _;
-    id[..16].iter().fold("c".to_owned(), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("writing to memory cannot fail");
-        text
-    })
+    format!("c{}", to_hex(&id[..16]))
 }
 
 pub(crate) fn task_notifier(id: &TaskId) -> String {

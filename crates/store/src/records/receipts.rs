@@ -95,14 +95,7 @@ impl ReceiptStore for SqlStore {
     fn receipt_add<'a>(&'a self, links: &'a [ReceiptLink], head: &'a ReceiptHead) -> StoreFuture<'a, ()> {
         Box::pin(async move {
             let change = async |connection: &mut AnyConnection| {
-                for (statement, rows) in RECEIPT_ADD.pieces(links) {
-                    let mut add = sqlx::query(statement);
-                    for ReceiptLink { server, seq, id, body, hash } in rows {
-                        add = add.bind(server.as_str()).bind(number(*seq)).bind(id.to_string());
-                        add = add.bind(body.as_str()).bind(hash.to_vec());
-                    }
-                    add.execute(&mut *connection).await?;
-                }
+                add(connection, links).await?;
                 put_head(connection, head).await
             };
             self.database.transaction(change).await.map_err(failed)
@@ -129,12 +122,42 @@ impl ReceiptStore for SqlStore {
         })
     }
 
-    fn receipt_tell_killed<'a>(&'a self, server: &'a str) -> StoreFuture<'a, bool> {
+    fn receipt_report_killed<'a>(
+        &'a self,
+        killed: &'a str,
+        link: &'a ReceiptLink,
+        head: &'a ReceiptHead,
+    ) -> StoreFuture<'a, bool> {
         Box::pin(async move {
-            let tell = sqlx::query(sql!("receipt_tell_killed")).bind(server);
-            self.database.execute(tell).await.map(|told| told > 0).map_err(failed)
+            let change = async |connection: &mut AnyConnection| {
+                let report = sqlx::query(sql!("receipt_report_killed")).bind(killed);
+                if report.execute(&mut *connection).await?.rows_affected() == 0 {
+                    return is_there(connection, link).await;
+                }
+                add(connection, std::slice::from_ref(link)).await?;
+                put_head(connection, head).await.map(|()| true)
+            };
+            self.database.transaction(change).await.map_err(failed)
         })
     }
+}
+
+async fn add(connection: &mut AnyConnection, links: &[ReceiptLink]) -> Result<(), sqlx::Error> {
+    for (statement, rows) in RECEIPT_ADD.pieces(links) {
+        let mut add = sqlx::query(statement);
+        for ReceiptLink { server, seq, id, body, hash } in rows {
+            add = add.bind(server.as_str()).bind(number(*seq)).bind(id.to_string());
+            add = add.bind(body.as_str()).bind(hash.to_vec());
+        }
+        add.execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
+async fn is_there(connection: &mut AnyConnection, link: &ReceiptLink) -> Result<bool, sqlx::Error> {
+    let count = sqlx::query(sql!("receipt_is_there")).bind(link.server.as_str()).bind(number(link.seq));
+    let row = count.bind(link.id.to_string()).fetch_one(connection).await?;
+    row.try_get::<i64, _>("links").map(|links| links > 0)
 }
 
 async fn put_head(connection: &mut AnyConnection, head: &ReceiptHead) -> Result<(), sqlx::Error> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use toolmux_core::ports::store::{ReceiptHead, ReceiptLink, Store};
-use toolmux_core::receipt::{ChainFault, ReceiptId, link, verify};
+use toolmux_core::receipt::{ChainFault, ReceiptId, SeenChain, Verification, link, verify};
 
 use crate::contract::Fact;
 use crate::facts;
@@ -14,8 +14,10 @@ pub(crate) const FACTS: &[(&str, Fact)] = facts![
     a_chain_is_read_in_its_order,
     a_write_that_is_made_again_changes_nothing,
     old_receipts_are_removed_with_a_new_head,
-    one_server_is_told_of_a_killed_one,
+    one_server_reports_a_killed_one,
+    a_server_that_writes_again_can_be_reported_again,
     a_changed_chain_is_found_out,
+    a_chain_that_was_rolled_back_is_found_out,
 ];
 
 /// An id of so many milliseconds after a fixed time.
@@ -93,20 +95,73 @@ async fn old_receipts_are_removed_with_a_new_head(store: Arc<dyn Store>) {
     assert_eq!(store.receipt_heads().await.unwrap(), [head("a", 5, 3)]);
 }
 
-async fn one_server_is_told_of_a_killed_one(store: Arc<dyn Store>) {
+async fn report(store: &Arc<dyn Store>, killed: &str, by: &str, seq: u64) -> bool {
+    store.receipt_report_killed(killed, &links(by, seq..=seq)[0], &head(by, seq, 0)).await.unwrap()
+}
+
+/// Both or nothing: whoever reports has its link there, and nobody else has.
+async fn one_server_reports_a_killed_one(store: Arc<dyn Store>) {
     add(&store, "a", 1..=1).await;
-    let mut told = Vec::new();
-    for server in ["a", "a", "b"] {
-        told.push(store.receipt_tell_killed(server).await.unwrap());
+    add(&store, "b", 1..=1).await;
+    add(&store, "c", 1..=1).await;
+    let mut reported = Vec::new();
+    // The second is the first again, whose answer was lost.
+    for (killed, by, seq) in [("a", "b", 2), ("a", "b", 2), ("a", "c", 2), ("none", "c", 2)] {
+        reported.push(report(&store, killed, by, seq).await);
     }
-    assert_eq!(told, [true, false, false]);
+    assert_eq!(reported, [true, true, false, false]);
+    assert_eq!(store.receipt_chain("b", 0, 9).await.unwrap(), links("b", 1..=2));
+    assert_eq!(store.receipt_chain("c", 0, 9).await.unwrap(), links("c", 1..=1));
+    assert_eq!(store.receipt_heads().await.unwrap(), [head("a", 1, 0), head("b", 2, 0), head("c", 1, 0)]);
+}
+
+async fn a_server_that_writes_again_can_be_reported_again(store: Arc<dyn Store>) {
+    add(&store, "a", 1..=1).await;
+    add(&store, "b", 1..=1).await;
+    assert!(report(&store, "a", "b", 2).await);
+    assert!(!report(&store, "a", "b", 3).await);
+    add(&store, "a", 2..=2).await;
+    assert!(report(&store, "a", "b", 3).await);
 }
 
 /// What is wrong with each chain. Signatures are those of this file, whose heads nobody edits.
 async fn faults(store: &Arc<dyn Store>) -> Vec<Vec<ChainFault>> {
+    faults_against(store, &[]).await
+}
+
+async fn faults_against(store: &Arc<dyn Store>, anchors: &[SeenChain]) -> Vec<Vec<ChainFault>> {
     let keep = Duration::from_hours(24);
-    let reports = verify(&**store, &|_| Ok(()), keep).await.unwrap();
+    let verification = Verification { check_key: &|_| Ok(()), keep, anchors };
+    let reports = verify(&**store, &verification).await.unwrap();
     reports.into_iter().map(|report| report.faults).collect()
+}
+
+fn seen(server: &str, seq: u64) -> SeenChain {
+    let hash = toolmux_core::hex::to_hex(&links(server, seq..=seq)[0].hash);
+    let at =
+        u64::try_from(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis()).unwrap();
+    SeenChain { server: server.to_owned(), seq, hash, at, key: "0100".to_owned() }
+}
+
+/// An old head is signed as well as a new one. What others noted of later ones shows that there were.
+async fn a_chain_that_was_rolled_back_is_found_out(store: Arc<dyn Store>) {
+    add(&store, "a", 1..=4).await;
+    assert_eq!(faults_against(&store, &[seen("a", 4)]).await, [vec![]]);
+    store.receipt_forget("a").await.unwrap();
+    add(&store, "a", 1..=2).await;
+    assert_eq!(faults(&store).await, [vec![]], "nothing in the chain itself shows it");
+    let by = || "the anchor file of the server".to_owned();
+    let cut = || ChainFault::Cut { by: by(), seq: 4 };
+    assert_eq!(faults_against(&store, &[seen("a", 4)]).await, [vec![cut()]]);
+    let other_key = SeenChain { key: "ff".to_owned(), ..seen("a", 2) };
+    assert_eq!(faults_against(&store, &[other_key]).await, [vec![ChainFault::KeyChanged { by: by() }]]);
+    store.receipt_forget("a").await.unwrap();
+    assert_eq!(faults_against(&store, &[seen("a", 4)]).await, [vec![cut()]], "the whole chain is gone");
+    assert_eq!(faults_against(&store, &[SeenChain { at: 1, ..seen("a", 4) }]).await, [] as [Vec<_>; 0]);
+    // What retention removed was not cut.
+    add(&store, "a", 1..=5).await;
+    store.receipt_prune(4, &head("a", 5, 4)).await.unwrap();
+    assert_eq!(faults_against(&store, &[seen("a", 3)]).await, [vec![]]);
 }
 
 async fn a_changed_chain_is_found_out(store: Arc<dyn Store>) {

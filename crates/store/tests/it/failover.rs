@@ -10,7 +10,8 @@ use crate::counted::{Counted, CountedServer, Kind, Refused};
 use crate::fault_injector::{Fault, FaultInjector};
 use crate::postgres_server::PostgresServer;
 
-const LANES: u64 = 8;
+/// How many are asked for at a time while a standby is promoted.
+const CONCURRENCY: u64 = 8;
 /// Enough that tables have to grow.
 const MANY: u64 = 400;
 const NUMBERS: u64 = 20;
@@ -22,17 +23,19 @@ async fn nothing_acknowledged_is_lost_after_a_full_tablespace() {
     let injector = FaultInjector::new();
     let postgres = PostgresServer::failing(&injector, "/base/");
     for kind in [Kind::Call, Kind::Task] {
-        let (folder, url) = (tempfile::tempdir().unwrap(), postgres.database().await);
-        let log = folder.path().join("runs");
-        let server = || CountedServer::start(&url, &log, None);
-        let mut counted = Counted::new(kind, LANES, server(), &log);
-        assert_eq!(counted.ask(NUMBERS), NUMBERS);
-        injector.on(Fault::Full);
-        assert!(counted.ask(MANY) < MANY, "some find no room");
-        injector.off();
-        assert_eq!(counted.ask(NUMBERS), NUMBERS, "there is room again");
-        counted.kill();
-        counted.nothing_is_lost_or_doubled(server(), Refused::NotKept);
+        for concurrency in [1, 8, 64] {
+            let (folder, url) = (tempfile::tempdir().unwrap(), postgres.database().await);
+            let log = folder.path().join("runs");
+            let server = || CountedServer::start(&url, &log, None);
+            let mut counted = Counted::new(kind, concurrency, server(), &log);
+            assert_eq!(counted.ask(NUMBERS), NUMBERS);
+            injector.on(Fault::Full);
+            assert!(counted.ask(MANY) < MANY, "some find no room, {concurrency} at a time");
+            injector.off();
+            assert_eq!(counted.ask(NUMBERS), NUMBERS, "there is room again");
+            counted.kill();
+            counted.nothing_is_lost_or_doubled(server(), Refused::NotKept);
+        }
     }
 }
 
@@ -62,7 +65,7 @@ async fn check_failover(kind: Kind) {
         format!("postgres://toolmux@127.0.0.1:{}/{name}?target_session_attrs=read-write", standby.port());
     let refused = open(&only_standby, StoreSettings::default()).await.err().unwrap();
     assert!(refused.source().unwrap().to_string().contains("read-only"), "{refused:?}");
-    let mut counted = Counted::new(kind, LANES, server(), &log);
+    let mut counted = Counted::new(kind, CONCURRENCY, server(), &log);
     assert_eq!(counted.ask(NUMBERS), NUMBERS);
     counted.ask_and(MANY, MANY / 4, || {
         primary.kill();

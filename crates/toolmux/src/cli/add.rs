@@ -20,10 +20,10 @@ use super::origin::CONFIG;
 use super::terminal::{Terminal, note, print_line};
 use crate::config::{Config, SourceConfig};
 
-/// Add a source to a configuration, after it has listed its tools.
+/// Add a source to a configuration, if it lists its tools.
 ///
-/// What is named is as for `toolmux serve`: a document, a C library with its header in the same folder, an address, the
-/// file of an MCP client, or an MCP command behind `--`.
+/// Takes the same arguments as `toolmux serve`: a document, a C library with its header in the same folder, an address,
+/// the file of an MCP client, or the command of an MCP server after `--`.
 ///
 /// Example: toolmux add --name Everything -- npx -y @modelcontextprotocol/server-everything
 #[derive(clap::Args)]
@@ -31,7 +31,7 @@ pub(super) struct Add {
     /// A document, a library, an address or the file of an MCP client.
     #[arg(value_name = "FILE|URL", required_unless_present = "command")]
     words: Vec<String>,
-    /// An MCP server to start, behind `--`.
+    /// The command of an MCP server, after `--`.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
     /// The name of the source and of its toolkit.
@@ -70,8 +70,8 @@ impl Add {
         self.rename(&mut found)?;
         let taken = |source: &&SourceConfig| config.sources.iter().any(|known| known.name == source.name);
         if let Some(source) = found.iter().flat_map(|found| &found.sources).find(taken) {
-            let what = format!("`{}` has a source `{}` already", self.config.display(), source.name);
-            return Err(Failure::refused(anyhow::anyhow!(what)).hint("--name NAME gives this one another"));
+            let what = format!("`{}` already has a source `{}`", self.config.display(), source.name);
+            return Err(Failure::refused(anyhow::anyhow!(what)).hint("choose another name with --name NAME"));
         }
         let (mut additions, mut added) = (Vec::new(), Vec::new());
         for found in &found {
@@ -105,16 +105,15 @@ impl Add {
         }
     }
 
-    /// Writes beside and moves, so that nobody reads half of it, and only what can be read again.
+    /// Writes to a second file and moves it, so that nobody reads half of it, and only what can be read again.
     fn append(&self, additions: &[Addition]) -> Result<(), Failure> {
         let name = self.config.display();
         let old = fs::read_to_string(&self.config).with_context(|| format!("cannot read `{name}`"))?;
         let gap = if old.is_empty() || old.ends_with('\n') { "" } else { "\n" };
         let texts: Vec<&str> = additions.iter().map(|addition| addition.text.as_str()).collect();
         let new = format!("{old}{gap}\n{}", texts.join("\n"));
-        Config::read(&new, &name.to_string(), folder(&self.config)).map_err(|fault| {
-            Failure::from(fault).hint("the file was left as it is; add the lines by hand where they fit")
-        })?;
+        Config::read(&new, &name.to_string(), folder(&self.config))
+            .map_err(|fault| Failure::from(fault).hint("the file was not changed; add the lines by hand"))?;
         for (file, text) in additions.iter().filter_map(|addition| addition.document.as_ref()) {
             let written = fs::OpenOptions::new().write(true).create_new(true).open(file);
             written
@@ -156,7 +155,7 @@ async fn answered(found: &Found, terminal: &Terminal) -> Result<Vec<Value>, Fail
     }
     if answered.is_empty() {
         let why = found.sources.iter().find_map(missing_program);
-        let why = why.unwrap_or("does it run on its own? RUST_LOG=debug shows more");
+        let why = why.unwrap_or("run it by hand to see why it fails; RUST_LOG=debug shows more");
         return Err(
             Failure::refused(anyhow::anyhow!(silent.join("\n"))).hint(format!("nothing was added; {why}"))
         );
@@ -191,7 +190,8 @@ fn addition(found: &Found, folder: &Path) -> Result<Addition, Failure> {
                     document = Some((folder.join(&name), format!("{value:#}\n")));
                     name.into()
                 }
-                ("document" | "library", Value::String(path)) => near(Path::new(path), folder).into(),
+                ("document", Value::String(path)) => near(Path::new(path), folder).into(),
+                ("library", Value::String(path)) => near_library(path, folder).into(),
                 _ => value.clone(),
             };
             let value = toml::Value::try_from(value).context("the source cannot be written as TOML")?;
@@ -215,4 +215,10 @@ fn elsewhere(folder: &Path) -> Option<String> {
 fn near(path: &Path, folder: &Path) -> String {
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     path.strip_prefix(&folder).unwrap_or(path).display().to_string()
+}
+
+/// The same for a library, whose name alone would be looked for where the system has its libraries.
+fn near_library(path: &str, folder: &Path) -> String {
+    let near = near(Path::new(path), folder);
+    if near != path && !near.contains('/') { format!("./{near}") } else { near }
 }

@@ -43,7 +43,7 @@ pub(super) fn announce(gateway: &Gateway, address: SocketAddr, base: &str, termi
         Err(_) => (Callers::WithKey, catalog.every().next().cloned()),
     };
     if callers == Callers::WithKey {
-        note("Every route but /health asks for a key: Authorization: Bearer $KEY");
+        note("Every route except /health requires a key: Authorization: Bearer $KEY");
     }
     if let Some(tool) = tool {
         snippets(base, &tool, callers, terminal);
@@ -58,25 +58,27 @@ pub(super) fn announce_ready(gateway: &Gateway, address: SocketAddr, base: &str,
         tracing::info!(tools = catalog.len(), url = base, "serving");
         return;
     }
-    // Scripts find the address in this line, so its words are the same for one tool.
-    let ready = format!("toolmux {} serves {} tools on {base}", env!("CARGO_PKG_VERSION"), catalog.len());
+    // Scripts find the address in this line, behind " on ".
+    let tools = counted(catalog.len(), "tool");
+    let ready = format!("toolmux {} serves {tools} on {base}", env!("CARGO_PKG_VERSION"));
     note(&terminal.bold(&ready));
-    for line in elsewhere(gateway, address) {
+    for line in elsewhere(gateway, address, base) {
         note(&line);
     }
     tell_sources(gateway);
 }
 
 /// Where others reach a server that listens on more than one address, or behind a proxy.
-fn elsewhere(gateway: &Gateway, address: SocketAddr) -> Vec<String> {
-    let everywhere =
-        address.ip().is_unspecified().then(|| listens_everywhere(address, outgoing_address(address.ip())));
+fn elsewhere(gateway: &Gateway, address: SocketAddr, base: &str) -> Vec<String> {
+    let scheme = base.split_once("://").map_or("http", |(scheme, _)| scheme);
+    let outgoing = || outgoing_address(address.ip());
+    let everywhere = address.ip().is_unspecified().then(|| listens_everywhere(scheme, address, outgoing()));
     let public = gateway.admission().info().public_url.map(|url| format!("  public address: {url}"));
     everywhere.into_iter().chain(public).collect()
 }
 
-fn listens_everywhere(address: SocketAddr, outgoing: Option<IpAddr>) -> String {
-    let usable = outgoing.map(|ip| format!(", such as http://{}", SocketAddr::new(ip, address.port())));
+fn listens_everywhere(scheme: &str, address: SocketAddr, outgoing: Option<IpAddr>) -> String {
+    let usable = outgoing.map(|ip| format!(", such as {scheme}://{}", SocketAddr::new(ip, address.port())));
     format!("  listening on {address}: every address of this machine{}", usable.unwrap_or_default())
 }
 
@@ -198,10 +200,12 @@ mod tests {
     #[test]
     fn who_listens_everywhere_says_so_with_an_address_that_others_can_use() {
         let address = "0.0.0.0:9627".parse().expect("an address");
-        let told = listens_everywhere(address, "192.0.2.7".parse().ok());
         let every = "  listening on 0.0.0.0:9627: every address of this machine";
-        assert_eq!(told, format!("{every}, such as http://192.0.2.7:9627"));
-        assert_eq!(listens_everywhere(address, None), every);
+        for scheme in ["http", "https"] {
+            let line = listens_everywhere(scheme, address, "192.0.2.7".parse().ok());
+            assert_eq!(line, format!("{every}, such as {scheme}://192.0.2.7:9627"));
+        }
+        assert_eq!(listens_everywhere("http", address, None), every);
     }
 
     #[test]

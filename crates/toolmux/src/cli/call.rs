@@ -27,13 +27,11 @@ use super::progress::follow;
 use super::remote::{GRACE, KeyOptions, Remote, unasked};
 use super::terminal::{Terminal, note, print_line};
 use crate::config::Config;
-use crate::signals;
-
-const CANCELLED: &str = "the call was cancelled";
+use crate::signals::end_signal;
 
 /// Call a tool and print its value.
 ///
-/// Exits with 1 when the tool ran and failed, and with 2 when it was not run.
+/// Exits with 1 if the tool ran and failed, with 2 if it did not run, and with 130 after Ctrl-C, which cancels the call.
 ///
 /// Example: toolmux call Math.pow x=2 y=10 --config examples/quickstart/toolmux.toml
 ///
@@ -54,10 +52,10 @@ pub(super) struct CallTool {
     /// A running server that has the tool, instead of a configuration.
     #[arg(long, conflicts_with = "config")]
     url: Option<String>,
-    /// Do not wait: print the id of the task, for `toolmux follow`.
+    /// Run the call as a task in the background and print its id, for `toolmux follow`.
     #[arg(long, requires = "url")]
     background: bool,
-    /// Check the call and run nothing. At a running server only what it lists is checked: the name and the arguments.
+    /// Check the call without running the tool. With --url, only the name and the arguments are checked.
     #[arg(long, conflicts_with = "background")]
     dry_run: bool,
     #[command(flatten)]
@@ -78,7 +76,7 @@ impl CallTool {
         let assembly = assembled(&config, Some(&self.config))?;
         let gateway = &assembly.gateway;
         let calling = async {
-            there(gateway, &config.sources, &tool, terminal).await;
+            there(gateway, &config, &tool, terminal).await;
             if self.dry_run {
                 return self.check(gateway, tool.clone()).await;
             }
@@ -130,7 +128,7 @@ impl CallTool {
         tokio::select! {
             answered = server.oxp.call(&call) => print(answered.map_err(unasked)?.outcome),
             // Whoever hangs up does not want the call any more, which a server sees.
-            () = signals::told_to_end() => Err(Failure::tool(CANCELLED)),
+            signal = end_signal() => Err(Failure::cancelled_by(signal)),
         }
     }
 
@@ -195,23 +193,23 @@ async fn watched(
 ) -> Result<Option<Outcome>, Failure> {
     let tool = tool.to_string();
     let mut submitting = pin!(server.submit(&tool, arguments.text()));
-    let mut told_to_end = pin!(signals::told_to_end());
+    let mut end_signal = pin!(end_signal());
     let task = tokio::select! {
         submitted = &mut submitting => submitted?,
-        () = &mut told_to_end => {
+        signal = &mut end_signal => {
             if let Ok(Ok(Some(task))) = timeout(GRACE, submitting).await {
                 server.cancel(&task).await;
             }
-            return Err(Failure::tool(CANCELLED));
+            return Err(Failure::cancelled_by(signal));
         }
     };
     let Some(task) = task else { return Ok(None) };
     tokio::select! {
         outcome = server.follow(&task, terminal) => outcome.map(Some),
-        () = told_to_end => {
+        signal = end_signal => {
             terminal.clear();
             server.cancel(&task).await;
-            Err(Failure::tool(CANCELLED))
+            Err(Failure::cancelled_by(signal))
         }
     }
 }

@@ -29,7 +29,7 @@ const LISTING_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often a model may call tools before it has to say something to the user.
 const MOST_TURNS: usize = 32;
 
-/// Talk to a model that calls the tools of a configuration.
+/// Chat with a model that calls the tools of a configuration.
 ///
 /// With --url the tools are those of a running server.
 ///
@@ -38,15 +38,15 @@ const MOST_TURNS: usize = 32;
 /// Example: toolmux chat "What is 2 to the 10th?" --model-url http://127.0.0.1:8080 --model qwen3
 #[derive(clap::Args)]
 pub(super) struct Chat {
-    /// What to ask; without it, one question per line of the input.
+    /// The question; without it, one question per line of standard input.
     question: Option<String>,
-    /// The base of an endpoint that is compatible with Anthropic's or OpenAI's.
+    /// The base URL of an endpoint that is compatible with Anthropic's or OpenAI's API.
     #[arg(long, value_name = "URL")]
     model_url: String,
     /// The name of the model.
     #[arg(long, value_name = "NAME")]
     model: String,
-    /// The API of the endpoint, if its address does not show it.
+    /// The API of the endpoint, if it cannot be recognized by its address.
     #[arg(long, value_parser = ["anthropic", "openai"])]
     vendor: Option<String>,
     /// The environment variable that has the key of the model.
@@ -89,10 +89,9 @@ impl Chat {
     fn client(&self) -> Result<ModelClient, Failure> {
         let usual = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"];
         let key = match &self.key_env {
-            Some(name) => Some(
-                std::env::var(name)
-                    .map_err(|_| Failure::refused(anyhow::anyhow!("the environment has no `{name}`")))?,
-            ),
+            Some(name) => Some(std::env::var(name).map_err(|_| {
+                Failure::refused(anyhow::anyhow!("environment variable `{name}` is not set"))
+            })?),
             None => {
                 let anthropic =
                     self.vendor.as_deref() == Some("anthropic") || self.model_url.contains("anthropic");

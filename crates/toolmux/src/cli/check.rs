@@ -106,7 +106,7 @@ fn check_config(Judgement { config, faults, warnings }: Judgement) -> Result<Che
         return Err(faults.into());
     }
     let (sources, tools) = config.map(|config| (config.sources, config.tools)).unwrap_or_default();
-    let mut what = format!("a good configuration with {}", counted(sources.len(), "source"));
+    let mut what = format!("valid configuration with {}", counted(sources.len(), "source"));
     if !warnings.is_empty() {
         what = format!("{what} and {}", counted(warnings.len(), "warning"));
     }
@@ -136,8 +136,8 @@ fn check_document(file: &Path) -> Result<Checked, Failure> {
         note(&format!("{name}:{fault}{}\n  hint: {}", label(fault.weight), fault.remedy));
     }
     let what = match (faults.len(), warnings.len()) {
-        (0, 0) => format!("a good {}", kind.name),
-        (0, count) => format!("a good {} with {}", kind.name, counted(count, "warning")),
+        (0, 0) => format!("valid {}", kind.name),
+        (0, count) => format!("valid {} with {}", kind.name, counted(count, "warning")),
         (count, _) => {
             let what = format!("`{name}` has {} as an {}", counted(count, "fault"), kind.name);
             return Err(Failure::refused(anyhow::anyhow!(what)));

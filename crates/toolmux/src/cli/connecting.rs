@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 use toolmux_core::gateway::Gateway;
 use toolmux_core::names::ToolRef;
-use toolmux_core::sources::SourceStatus;
+use toolmux_core::sources::{SourceReport, SourceStatus};
 
 use super::needed::steps_of;
-use super::terminal::Terminal;
-use crate::config::SourceConfig;
+use super::terminal::{Form, Terminal, note};
+use crate::config::{Config, SourceConfig};
 
-/// How long sources get to appear.
-const APPEARING_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a wait is silent where there is no line that changes.
+const QUIET: Duration = Duration::from_secs(2);
 /// How often the line is drawn again.
 const EVERY: Duration = Duration::from_millis(250);
 
@@ -27,27 +27,41 @@ pub(super) async fn connected(gateway: &Gateway, terminal: &Terminal, patience: 
     tokio::select! {
         () = gateway.sources().settled(patience) => {}
         () = drawing, if terminal.is_live() => {}
+        () = announced(gateway, patience), if !terminal.is_live() && terminal.notes == Form::People => {}
     }
     terminal.clear();
 }
 
+/// Prints once who is awaited and for how long at most; does not end.
+async fn announced(gateway: &Gateway, patience: Duration) {
+    tokio::time::sleep(QUIET).await;
+    let sources = gateway.sources().reports();
+    let awaited = awaited(&sources);
+    if !awaited.is_empty() {
+        note(&format!("waiting for {}, at most {} s", awaited.join(", "), patience.as_secs()));
+    }
+    std::future::pending::<()>().await;
+}
+
 /// Waits for a tool and, when it is a workflow, for the tools that it calls; for each until every source has
-/// been heard of, and for all together not longer than sources get.
-pub(super) async fn there(gateway: &Gateway, sources: &[SourceConfig], tool: &ToolRef, terminal: &Terminal) {
+/// been heard of, and for all together not longer than `limits.list_timeout`, which is what sources get, or
+/// `limits.start_wait`, for which a call waits.
+pub(super) async fn there(gateway: &Gateway, config: &Config, tool: &ToolRef, terminal: &Terminal) {
+    let patience = config.limits.list_timeout.max(config.limits.start_wait);
     let (mut wanted, mut waited) = (vec![tool.clone()], Vec::new());
     let all = async {
         while let Some(tool) = wanted.pop() {
             if !waited.contains(&tool) {
                 tokio::select! {
                     () = appeared(gateway, &tool) => {}
-                    () = connected(gateway, terminal, APPEARING_TIMEOUT) => {}
+                    () = connected(gateway, terminal, patience) => {}
                 }
-                wanted.extend(steps(gateway, sources, &tool));
+                wanted.extend(steps(gateway, &config.sources, &tool));
                 waited.push(tool);
             }
         }
     };
-    tokio::time::timeout(APPEARING_TIMEOUT, all).await.ok();
+    tokio::time::timeout(patience, all).await.ok();
     terminal.clear();
 }
 
@@ -71,11 +85,7 @@ fn steps(gateway: &Gateway, sources: &[SourceConfig], tool: &ToolRef) -> Vec<Too
 
 fn line(gateway: &Gateway, waited: Duration) -> String {
     let sources = gateway.sources().reports();
-    let awaited: Vec<&str> = sources
-        .iter()
-        .filter(|source| source.status == SourceStatus::Connecting)
-        .map(|source| source.name.as_str())
-        .collect();
+    let awaited = awaited(&sources);
     let heard = sources.len() - awaited.len();
     format!(
         "{heard}/{} sources, {:.0?} s: waiting for {}",
@@ -83,4 +93,10 @@ fn line(gateway: &Gateway, waited: Duration) -> String {
         waited.as_secs(),
         awaited.join(", ")
     )
+}
+
+/// The names of sources that have not been heard of.
+fn awaited(sources: &[SourceReport]) -> Vec<&str> {
+    let connecting = sources.iter().filter(|source| source.status == SourceStatus::Connecting);
+    connecting.map(|source| source.name.as_str()).collect()
 }

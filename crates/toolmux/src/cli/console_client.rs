@@ -10,6 +10,8 @@ use toolmux_http::client::{Answer, HttpClient, HttpLimits, base_of, sensitive};
 use super::failure::Failure;
 use super::remote::{KEY_HINT, KeyOptions};
 
+/// What a server answers at an address that is not for the caller.
+const NOTHING_HERE: &str = "there is nothing at this address";
 /// How long an answer may last: calls are followed until somebody ends the command.
 const LONGEST: Duration = Duration::from_hours(24 * 365);
 
@@ -28,8 +30,11 @@ impl ConsoleClient {
         let mut headers = HeaderMap::new();
         if let Some(key) = key.key()? {
             let value = sensitive(&format!("Bearer {}", key.expose()));
-            let unfit =
-                || Failure::refused(anyhow::anyhow!("the key of the server cannot stand in a header"));
+            let unfit = || {
+                Failure::refused(anyhow::anyhow!(
+                    "the key of the server has characters that a header cannot carry"
+                ))
+            };
             headers.insert(header::AUTHORIZATION, value.ok_or_else(unfit)?);
         }
         Ok(ConsoleClient { url: url.to_owned(), headers })
@@ -98,12 +103,14 @@ async fn refused(answer: Answer) -> Failure {
     let body = answer.body().await.unwrap_or_default();
     let message = serde_json::from_slice(&body).map(|Message { message }| message);
     let message = message.unwrap_or_else(|_| format!("the server answered {status}"));
+    // Callers with a toolset get the same answer as for an unknown address.
+    let needs_operator = status == StatusCode::FORBIDDEN || message == NOTHING_HERE;
     let failure = Failure::refused(anyhow::anyhow!(message));
-    match status {
-        StatusCode::UNAUTHORIZED => failure.hint(KEY_HINT),
-        StatusCode::FORBIDDEN => {
-            failure.hint("[keys.NAME] operator = true in the configuration of the server")
-        }
-        _ => failure,
+    if status == StatusCode::UNAUTHORIZED {
+        failure.hint(KEY_HINT)
+    } else if needs_operator {
+        failure.hint("use the key of an operator: [keys.NAME] with operator = true and without a toolset")
+    } else {
+        failure
     }
 }

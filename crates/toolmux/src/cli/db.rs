@@ -125,8 +125,8 @@ pub(super) fn outlives(store: &Secret) -> Result<(), Failure> {
     if store.expose() != "memory" {
         return Ok(());
     }
-    Err(Failure::refused(anyhow::anyhow!("records in memory are seen by their server alone"))
-        .hint("--store sqlite:FILE or --store postgres://… names a store that outlives it"))
+    Err(Failure::refused(anyhow::anyhow!("the store is `memory`, which only the running server can read"))
+        .hint("--store sqlite:FILE or --store postgres://… names a durable store"))
 }
 
 pub(super) async fn look(url: &Secret) -> Result<ReadOnlyStore, Failure> {
@@ -138,7 +138,7 @@ pub(super) async fn look(url: &Secret) -> Result<ReadOnlyStore, Failure> {
                 Some("toolmux db migrate brings the tables up to date")
             }
             StoreOpenError::Connect(_) if url.expose().starts_with("sqlite:") => {
-                Some("is the file there? toolmux db migrate makes it")
+                Some("check that the file exists; `toolmux db migrate` creates it")
             }
             StoreOpenError::Connect(_)
             | StoreOpenError::Hosts(_)

@@ -20,10 +20,10 @@ use crate::config::near_file;
 
 /// Describe the functions of C headers as an OpenDyn document.
 ///
-/// Headers are read by the C preprocessor `cc -E`, with the parts of the same package that they include. What a header
-/// cannot say is guessed and marked in `review`; what cannot be guessed is in `undecided` with the question, and what
-/// cannot be called is listed with the reason. Answers are kept in `NAME.answers.json` beside the document and taken
-/// over whenever it is made again.
+/// Headers are read with the C preprocessor (`cc -E`), including other headers of the same package. What a header does
+/// not say is guessed and marked in `review`; what cannot be guessed is in `undecided`, as a question; functions that
+/// cannot be called are listed with the reason. Answers are kept in `NAME.answers.json` next to the document, and used
+/// whenever the document is generated again.
 ///
 /// Example: toolmux describe /usr/include/zlib.h --library libz.so.1 --out zlib.opendyn.json
 #[derive(clap::Args)]
@@ -34,13 +34,13 @@ pub(super) struct Describe {
     /// The library: a path, or a name that the system's loader finds.
     #[arg(long)]
     library: PathBuf,
-    /// Only functions with such names; `*` stands for anything.
+    /// Only functions with these names; `*` matches any text.
     #[arg(long, value_name = "PATTERN")]
     only: Vec<String>,
-    /// No functions with such names.
+    /// Leave out functions with these names.
     #[arg(long, value_name = "PATTERN")]
     except: Vec<String>,
-    /// Take this off the front of the names of tools.
+    /// Remove this prefix from the names of tools.
     #[arg(long, value_name = "PREFIX")]
     strip_prefix: Option<String>,
     /// Look for included headers in this folder too.
@@ -52,13 +52,13 @@ pub(super) struct Describe {
     /// Take the compiler flags of this package from pkg-config.
     #[arg(long = "pkg-config", value_name = "PACKAGE")]
     packages: Vec<String>,
-    /// Write the document there instead of to standard output. A file that is there and differs is kept.
+    /// Write the document to this file instead of standard output. An existing file that differs is not overwritten.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Replace the file of --out, with whatever was changed in it by hand.
+    /// Overwrite the file of --out, even if it was changed by hand.
     #[arg(long, requires = "out")]
     force: bool,
-    /// Where the answers to questions are kept; by default beside the document.
+    /// The file of the answers to questions [default: NAME.answers.json next to the document].
     #[arg(long, value_name = "FILE")]
     answers: Option<PathBuf>,
     /// Ask the open questions one by one in the terminal.
@@ -89,7 +89,7 @@ impl Describe {
         let mut described = self.described(&answers).await?;
         if self.review {
             let file = answers_file
-                .context("--review needs --out or --answers, which say where answers are kept")?;
+                .context("--review needs --out or --answers: the file to store the answers in")?;
             let questions = open_questions(&described.functions.undecided);
             if review(&questions, &mut answers, &file).await? {
                 described = self.described(&answers).await?;
@@ -114,8 +114,10 @@ impl Describe {
         let written = match std::fs::read_to_string(file) {
             Ok(old) if old == text => return Ok(()),
             Ok(_) if !self.force => {
-                return Err(Failure::refused(anyhow::anyhow!("`{name}` is there already and differs"))
-                    .hint("--force replaces it; without --out the new document is printed"));
+                return Err(Failure::refused(anyhow::anyhow!(
+                    "`{name}` already exists and differs from the new document"
+                ))
+                .hint("--force replaces it; without --out the new document is printed"));
             }
             // A file that cannot be read as text is no document of ours.
             Err(error) if error.kind() != ErrorKind::NotFound && !self.force => Err(error),
@@ -147,7 +149,7 @@ impl Describe {
         })
     }
 
-    /// `zlib.answers.json` beside `zlib.opendyn.json`.
+    /// `zlib.answers.json` next to `zlib.opendyn.json`.
     fn answers_file(&self) -> Option<PathBuf> {
         let beside = |document: &PathBuf| {
             let name = document.file_name()?.to_str()?;

@@ -27,7 +27,7 @@ pub(super) struct Failure {
     report: miette::Report,
     hint: Option<String>,
     code: u8,
-    /// What else is wrong, told after it.
+    /// What else is wrong, printed after it.
     others: Vec<Failure>,
 }
 
@@ -47,6 +47,11 @@ impl Failure {
     /// A signal ended the command.
     pub(super) fn ended_by(signal: EndSignal) -> Self {
         Failure::of(&format!("ended by {}", signal.name()), signal.exit_code())
+    }
+
+    /// A signal ended the command while its call ran at a server, where the call was cancelled.
+    pub(super) fn cancelled_by(signal: EndSignal) -> Self {
+        Failure::of(&format!("the call was cancelled by {}", signal.name()), signal.exit_code())
     }
 
     fn of(message: &str, code: u8) -> Self {
@@ -155,7 +160,7 @@ impl From<Refusal> for Failure {
         let failure = Failure::of(&message.public, REFUSED);
         match (refusal, message.developer) {
             (_, Some(developer)) => failure.hint(developer),
-            (Refusal::UnknownTool { .. }, None) => failure.hint("`toolmux tools` lists what there is"),
+            (Refusal::UnknownTool { .. }, None) => failure.hint("`toolmux tools` lists all tools"),
             _ => failure,
         }
     }

@@ -9,12 +9,12 @@ use super::terminal::Terminal;
 
 /// Follow a task of a running server and print its value.
 ///
-/// Leaving does not end the task. Exits as `toolmux call` does.
+/// Ctrl-C does not cancel the task. The exit codes are those of `toolmux call`.
 ///
 /// Example: toolmux follow "$TASK" --url http://127.0.0.1:9627
 #[derive(clap::Args)]
 pub(super) struct FollowTask {
-    /// The id of the task, as `toolmux call --background` or any protocol gave it.
+    /// The id of the task, as returned by `toolmux call --background` or by any protocol.
     task: String,
     /// The server that has it.
     #[arg(long)]

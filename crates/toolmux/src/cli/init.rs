@@ -66,6 +66,7 @@ mod tests {
     #[test]
     fn what_is_commented_out_is_good_and_tells_the_defaults() {
         let text = uncommented().replace("{ env = \"ALICE_KEY\" }", "\"a key that is long enough\"");
+        let text = text.replace("{ env = \"OPS_KEY\" }", "\"another key, long enough\"");
         let config = Config::read(&text, "toolmux.toml", Path::new(".")).map_err(|fault| fault.to_string());
         let config = config.expect("everything it shows is known");
         assert_eq!(config.sources.len(), 6);

@@ -21,10 +21,11 @@ use crate::assembly::store;
 use crate::config::Config;
 use crate::key_management::{KnownNames, NewKey, revoke, shown};
 
-/// Add, list and revoke keys that live in the store, while servers run.
+/// Add, list and revoke keys in the store, without a restart.
 ///
-/// They hold besides those of the configuration, at every server of the store. A revoked key stops working within a
-/// second. Asks a running server (--url, with the key of an operator) or changes the store of a configuration.
+/// They are valid in addition to the keys of the configuration, at every server that uses the store. A revoked key stops
+/// working within a second. Calls a running server (--url, with the key of an operator), or changes the store of a
+/// configuration.
 ///
 /// Example: toolmux keys add ci --toolset builds
 #[derive(clap::Args)]
@@ -39,35 +40,35 @@ pub(super) struct Keys {
     /// The configuration that names the store.
     #[arg(long, default_value = "toolmux.toml", global = true)]
     config: PathBuf,
-    /// Print JSON, one object on each line.
+    /// Print JSON, one object per line.
     #[arg(long, global = true)]
     json: bool,
 }
 
 #[derive(Subcommand)]
 enum Action {
-    /// Make a key and print it. It is shown once: the store keeps its hash.
+    /// Create a key and print it. It is shown only once: the store keeps its hash.
     ///
     /// Example: toolmux keys add ops --operator
     Add {
-        /// The name of its caller, in logs and receipts.
+        /// The name of the caller, in logs and receipts.
         name: String,
-        /// The only tools it opens.
+        /// Allow only the tools of this toolset.
         #[arg(long, value_name = "TOOLSET")]
         toolset: Option<String>,
-        /// Its caller may see the calls of all callers and manage keys.
+        /// Allow the caller to see the calls of all callers and to manage keys.
         #[arg(long, conflicts_with = "toolset")]
         operator: bool,
     },
-    /// List the keys in the store, with when they were last used.
+    /// List the keys in the store, with the time of their last use.
     ///
     /// Example: toolmux keys list --config toolmux.toml
     List,
-    /// Revoke a key: whoever has it is let in no more.
+    /// Revoke a key, so that it is no longer accepted.
     ///
     /// Example: toolmux keys revoke ci
     Revoke {
-        /// The name of its caller.
+        /// The name of the caller.
         name: String,
     },
 }
@@ -109,7 +110,7 @@ impl Keys {
                 if self.json {
                     print_line(&serde_json::json!({ "name": name, "key": key.expose() }).to_string());
                 } else {
-                    note(&format!("the key of `{name}`, which is shown this once:"));
+                    note(&format!("the key of `{name}`; it is shown only once:"));
                     print_line(key.expose());
                 }
             }
@@ -134,7 +135,7 @@ impl Keys {
     async fn open_store(&self) -> Result<Place, Failure> {
         let config = Config::load(&self.config)?;
         if config.store.expose() == "memory" {
-            return Err(Failure::refused(anyhow::anyhow!("keys in memory are seen by their server alone"))
+            return Err(Failure::refused(anyhow::anyhow!("the store is `memory`, which only the running server can read"))
                 .hint("--url http://127.0.0.1:9627 asks a running server; `store = \"sqlite:toolmux.db\"` keeps them"));
         }
         let store = store(&config.store, Retention::default()).await?;
@@ -157,8 +158,8 @@ impl Place {
                 };
                 new.check(&known).map_err(|what| Failure::refused(anyhow::anyhow!(what)))?;
                 let taken = || {
-                    Failure::refused(anyhow::anyhow!("there is a key `{}` already", new.name))
-                        .hint("toolmux keys revoke takes it out of use")
+                    Failure::refused(anyhow::anyhow!("there is already a key `{}`", new.name))
+                        .hint("choose another name, or revoke that key first: `toolmux keys revoke`")
                 };
                 new.add(&**store, "").await?.ok_or_else(taken)
             }
@@ -180,7 +181,7 @@ impl Place {
     async fn revoke(&self, name: &str) -> Result<(), Failure> {
         let unknown = || {
             Failure::refused(anyhow::anyhow!("there is no key `{name}` in the store"))
-                .hint("toolmux keys list shows them; a key of the configuration is removed there")
+                .hint("`toolmux keys list` shows them; remove a key of the configuration from its file")
         };
         match self {
             Place::Server(client) => {

@@ -17,7 +17,7 @@ use crate::receipt_signing::keep_receipts;
 
 /// Serve tools over MCP on standard input and output.
 ///
-/// What is named is as for `toolmux serve`.
+/// Takes the same arguments as `toolmux serve`.
 ///
 /// Example: toolmux mcp toolmux.toml
 #[derive(clap::Args)]

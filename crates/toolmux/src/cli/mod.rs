@@ -88,7 +88,7 @@ const AFTER_HELP: &str = "\
 Options:  --log pretty|json  --color auto|always|never  -h  -V
 Start:    toolmux serve -- npx -y @modelcontextprotocol/server-everything
 Also:     start, follow, auth, db, health, completions, man, install-extras
-Exit:     0 good, 1 the tool failed, 2 usage or refused. RUST_LOG=debug: more.";
+Exit:     0 success, 1 tool failed, 2 usage or refused. RUST_LOG=debug: more.";
 
 #[derive(Subcommand)]
 enum Command {

@@ -41,7 +41,7 @@ pub(super) fn steps_of(source: &SourceConfig) -> Vec<ToolRef> {
 }
 
 /// The sources that may have a tool. For a toolkit that no source has they are those of the toolkit that was meant, so
-/// that the tool that was meant can be told; for a name that says nothing, all.
+/// that the tool that was meant can be suggested; for a name that says nothing, all.
 fn may_have<'a>(sources: &'a [SourceConfig], tool: &ToolRef) -> Vec<&'a SourceConfig> {
     let of_toolkit = |toolkit: &str| -> Vec<&'a SourceConfig> {
         sources.iter().filter(|source| source.toolkit == toolkit).collect()

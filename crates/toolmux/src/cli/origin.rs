@@ -16,11 +16,10 @@ pub(super) const CONFIG: &str = "toolmux.toml";
 /// Where the tools come from.
 #[derive(clap::Args)]
 pub(super) struct Origin {
-    /// A configuration (toolmux.toml when absent); or, without any, a document, a C library, an address or the
-    /// file of an MCP client.
+    /// A configuration [default: toolmux.toml]; or a document, a C library, an address or the file of an MCP client.
     #[arg(value_name = "CONFIG|FILE|URL")]
     words: Vec<String>,
-    /// An MCP server to start, behind `--`.
+    /// The command of an MCP server, after `--`.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
     /// How tools are named without a configuration.
@@ -30,9 +29,9 @@ pub(super) struct Origin {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Names {
-    /// As their source calls them.
+    /// The names that their source gives them.
     Bare,
-    /// With the name of their source in front.
+    /// Prefixed with the name of their source.
     Prefixed,
 }
 

@@ -70,7 +70,7 @@ impl RunWorkflow {
         let tool = ToolRef::id(&format!("{TOOLKIT}.{TOOL}")).context("the workflow has a name")?;
         let gateway = &assembly.gateway;
         let running = async {
-            there(gateway, &config.sources, &tool, terminal).await;
+            there(gateway, &config, &tool, terminal).await;
             self.follow(gateway, tool.clone()).await
         };
         print(closing(gateway, running).await?)

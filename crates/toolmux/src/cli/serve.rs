@@ -1,5 +1,6 @@
 //! `toolmux serve`: every source behind every protocol, on one port.
 
+use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -26,6 +27,7 @@ use crate::listener::ListenTls;
 use crate::receipt_signing::keep_receipts;
 use crate::reload::{self, File, Flags, Follower};
 use crate::server::{ListenOn, Running};
+use crate::service_manager::{self, ServiceState};
 use crate::signals::{self, EndSignals};
 
 /// How long the start waits to hear of every source before it says what it serves.
@@ -36,9 +38,10 @@ const SETTLE_FOUND: Duration = Duration::from_mins(1);
 
 /// Serve tools over every protocol.
 ///
-/// Name a configuration; or, without any, an OpenDyn or OpenTool document, a C library with its header in the
-/// same folder, the address of an MCP, OpenTool, OXP or ATS server, the file of an MCP client (Claude Desktop, Cursor,
-/// VS Code, Codex), or an MCP command behind `--`. Several at once are fine, and records are then kept in memory.
+/// Serves a configuration. It can also serve tools without one: an OpenDyn, OpenTool or OpenAPI document, a C library with
+/// its header in the same folder, the address of an MCP, OpenTool, OXP or ATS server, the file of an MCP client (Claude
+/// Desktop, Cursor, VS Code, Codex), or the command of an MCP server after `--`. Several can be combined; records are
+/// then kept in memory.
 ///
 /// Example: toolmux serve toolmux.toml
 ///
@@ -165,10 +168,24 @@ pub(super) async fn serve(
         ended = serving => (ended, FirstSignal::Awaited),
         () = signals.next() => (Ok(()), FirstSignal::Seen),
         () = stop.cancelled() => (Ok(()), FirstSignal::Awaited),
+        never = report_ready(&gateway) => match never {},
     };
-    tracing::info!("stopping");
+    report_stopping();
     running.stop_or(second_signal(&mut signals, first)).await;
     ended.map(|()| ExitCode::SUCCESS)
+}
+
+/// Reports to the service manager and the log that the server stops.
+fn report_stopping() {
+    service_manager::notify(ServiceState::Stopping);
+    tracing::info!("stopping");
+}
+
+/// Reports to the service manager that the server is ready, when `/health` says so too. Never ends.
+async fn report_ready(gateway: &Gateway) -> Infallible {
+    gateway.sources().until_ready().await;
+    service_manager::notify(ServiceState::Ready);
+    std::future::pending().await
 }
 
 /// What the store has to do with calls besides recording them. Before anybody is listened to: where the store has keys,
@@ -210,10 +227,10 @@ fn log_unused_settings(gateway: &Gateway) {
     for unused in gateway.sources().unused_settings() {
         match unused {
             UnusedSetting::Pattern(pattern) => {
-                tracing::warn!("[tools.\"{}\"] fits no tool", pattern.as_str());
+                tracing::warn!("[tools.\"{}\"] matches no tool", pattern.as_str());
             }
             UnusedSetting::Argument(pattern, argument) => tracing::warn!(
-                "`arguments.{argument}` of [tools.\"{}\"] is not a parameter of any tool that it fits",
+                "`arguments.{argument}` of [tools.\"{}\"] is not a parameter of any tool that it matches",
                 pattern.as_str()
             ),
         }
@@ -242,5 +259,5 @@ fn refuse_silence(gateway: &Gateway, found: &[Found]) -> Result<(), Failure> {
     }
     let why = found.iter().flat_map(|found| &found.sources).find_map(missing_program);
     Err(Failure::refused(anyhow::anyhow!(failures.join("\n")))
-        .hint(why.unwrap_or("does it run on its own? RUST_LOG=debug shows more")))
+        .hint(why.unwrap_or("run it by hand to see why it fails; RUST_LOG=debug shows more")))
 }

@@ -21,34 +21,34 @@ use crate::config::Config;
 
 /// List, show or cancel tasks of a running server or a store.
 ///
-/// At a server they are those of the caller whose key is given; in a store those of every caller.
+/// With --url, the tasks of the caller whose key is given; from a store, those of every caller.
 ///
 /// Example: toolmux tasks --url http://127.0.0.1:9627 --state running
 ///
 /// Example: toolmux tasks "$TASK" --cancel --store sqlite:toolmux.db
 #[derive(clap::Args)]
 pub(super) struct Tasks {
-    /// The id of the task to show; all are listed without.
+    /// The id of the task to show; without it, tasks are listed.
     task: Option<String>,
     /// Cancel this task.
     #[arg(long, requires = "task")]
     cancel: bool,
-    /// Only those in this state.
+    /// Only tasks in this state.
     #[arg(long, value_enum, conflicts_with = "task")]
     state: Option<StateFilter>,
-    /// This many at most, newest first.
+    /// The maximum number of tasks, newest first.
     #[arg(long, value_name = "COUNT", default_value = "100")]
     most: usize,
-    /// Say it as JSON: one object on each line.
+    /// Print JSON, one object per line.
     #[arg(long)]
     json: bool,
-    /// A running server.
+    /// The address of a running server.
     #[arg(long, conflicts_with_all = ["config", "store"])]
     url: Option<String>,
     /// The configuration that names the store.
     #[arg(long, default_value = "toolmux.toml")]
     config: PathBuf,
-    /// The store itself, over what the configuration says.
+    /// The store; overrides the configuration.
     #[arg(long, value_name = "URL")]
     store: Option<String>,
     #[command(flatten)]
@@ -143,7 +143,7 @@ impl Tasks {
         let found = found.map_err(failed)?;
         let found = found.ok_or_else(|| {
             Failure::refused(anyhow::anyhow!("there is no such task"))
-                .hint("ended tasks are kept for some minutes only; `toolmux tasks` lists what there is")
+                .hint("finished tasks are kept for a few minutes only; `toolmux tasks` lists them")
         })?;
         Ok(Shown { caller: Some(found.caller.to_string()), task: TaskSummary::with_value(&found.task) })
     }
@@ -171,7 +171,7 @@ impl Tasks {
         }
         table.print(terminal);
         if tasks.is_empty() {
-            note("no task; ended ones are kept for some minutes only");
+            note("no tasks; finished ones are kept for a few minutes only");
         }
     }
 

@@ -154,7 +154,7 @@ impl Reader<'_> {
         let text = self.secret(&["auth", "key"], setting)?;
         if text.expose().len() < SHORTEST_KEY {
             return Err(fault(format!("the key is shorter than {SHORTEST_KEY} characters"))
-                .hint("`openssl rand -hex 32` makes a good one"));
+                .hint("generate one with `openssl rand -hex 32`"));
         }
         Ok(text)
     }

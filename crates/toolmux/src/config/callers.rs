@@ -96,7 +96,9 @@ impl Reader<'_> {
             raw.secret.as_ref().map(|setting| self.secret(&["jwt", "secret"], setting)).transpose()?;
         if secret.as_ref().is_some_and(|secret| secret.expose().len() < SHORTEST_SECRET) {
             let what = format!("`jwt.secret` must be at least {SHORTEST_SECRET} bytes long");
-            return Err(self.fault(&["jwt", "secret"], what).hint("`openssl rand -hex 32` makes a good one"));
+            return Err(self
+                .fault(&["jwt", "secret"], what)
+                .hint("generate one with `openssl rand -hex 32`"));
         }
         if raw.issuer.as_ref().is_some_and(|issuer| !issuer.starts_with("http")) {
             return Err(fault(
@@ -107,7 +109,7 @@ impl Reader<'_> {
         if raw.jwks.as_ref().is_some_and(|jwks| !is_safe(jwks)) {
             let what = "`jwt.jwks` must be an https address, or one on this machine";
             return Err(fault("jwks", what)
-                .hint("whoever can change the keys on their way can sign tokens of their own"));
+                .hint("over plain http, whoever can change the keys in transit can sign tokens"));
         }
         if raw.audience.is_empty() && (raw.issuer.is_some() || raw.jwks.is_some()) {
             return Err(fault("", "[jwt] with `issuer` or `jwks` needs `audience`").hint(

@@ -37,7 +37,7 @@ pub(super) struct WrittenDelivery {
     prefix: Option<String>,
     /// An environment variable of the command.
     env: Option<String>,
-    /// An argument of the tool, which models neither see nor fill.
+    /// An argument of the tool. Models do not see it in the schema.
     argument: Option<String>,
 }
 

@@ -82,7 +82,7 @@ fn idle_patterns(config: &Config) -> Vec<(Vec<&str>, String)> {
     });
     let idle =
         settings.chain(toolsets).filter(|(_, _, pattern)| !config.sources.is_empty() && !may_fit(pattern));
-    idle.map(|(path, place, _)| (path, format!("{place} fits no source"))).collect()
+    idle.map(|(path, place, _)| (path, format!("{place} matches no source"))).collect()
 }
 
 fn toolkits(sources: &[SourceConfig]) -> String {

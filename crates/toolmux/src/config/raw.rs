@@ -63,13 +63,14 @@ pub struct Raw {
     /// Receipts: what happened to each call, for `toolmux calls`.
     #[serde(default)]
     pub(super) receipts: RawReceipts,
-    /// Names that requests may use for this server in `Host`, in addition to those of loopback.
+    /// Names that requests may use for this server in `Host`, in addition to those of loopback. Default: none.
     #[serde(default)]
     pub(super) hosts: Vec<String>,
     /// Origins of web pages that may call this server, such as `http://localhost:5173`, in addition to its own.
+    /// Default: none.
     #[serde(default)]
     pub(super) origins: Vec<String>,
-    /// Allows `POST /opentool/stop`, by a caller without a toolset, to stop the server.
+    /// Lets callers without a toolset stop the server with `POST /opentool/stop`.
     #[serde(default)]
     pub(super) allow_stop: bool,
 }
@@ -84,14 +85,14 @@ pub(super) struct RawSource {
     toolkit: Option<String>,
     /// `prefixed` (`Toolkit_tool`, the default) or `bare` (`tool`).
     names: Option<String>,
-    /// Convert strings that are exactly the JSON of what a schema wants (`"5"` for a number, `"true"` for a
+    /// Converts strings that are exactly the JSON of the type that a schema requires (`"5"` for a number, `"true"` for a
     /// boolean, `"[1]"` for an array or object) before arguments are validated. Default `false`.
     coerce: Option<bool>,
     /// Names in `[secrets]` that its tools may get if they require them, in addition to those that `requires`
     /// and `deliver` of `[tools]` name. Default: none.
     #[schemars(default)]
     secrets: Vec<String>,
-    /// Names in `[auth.providers]` whose user tokens its tools may get if they require them.
+    /// Names in `[auth.providers]` whose user tokens its tools may get if they require them. Default: none.
     #[schemars(default)]
     providers: Vec<String>,
 }
@@ -112,7 +113,7 @@ pub(super) struct RawKey {
     pub(super) key: Option<SecretSetting>,
     /// SHA-256 of the key, in hexadecimal.
     pub(super) sha256: Option<String>,
-    /// The client certificate that this caller shows instead of a key: its SHA-256 fingerprint, or a PEM file,
+    /// The client certificate with which this caller authenticates instead of a key: its SHA-256 fingerprint, or a PEM file,
     /// which is read again when it changes. Requires `tls.client_ca`.
     pub(super) certificate: Option<String>,
     /// The only tools this caller may see and call. Default: every tool.
@@ -131,8 +132,9 @@ pub(super) struct RawTls {
     pub(super) cert: String,
     /// The private key of `cert`, as PEM: `{ file = "server.key" }` or `{ env = "SERVER_KEY" }`.
     pub(super) key: SecretSetting,
-    /// A PEM file of the authorities that issue client certificates. When set, a caller may show one instead of
-    /// a key, see `keys.NAME.certificate`; clients without one stay welcome.
+    /// A PEM file of the authorities that issue client certificates. When set, a caller may authenticate with a
+    /// certificate instead of a key, see `keys.NAME.certificate`; clients without a certificate can still connect.
+    /// Default: client certificates are not requested.
     pub(super) client_ca: Option<String>,
 }
 

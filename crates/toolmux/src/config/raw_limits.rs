@@ -10,7 +10,7 @@ use toolmux_http::serve::WebLimits;
 use super::duration::{duration, some_time};
 use super::size::size;
 use crate::listener::ListenLimits;
-use crate::machine_memory::quarter_of_memory;
+use crate::machine_memory::default_for_requests;
 
 /// Bounds. Durations are written `500ms`, `5s`, `2m`.
 #[derive(Default, Deserialize, JsonSchema)]
@@ -25,15 +25,16 @@ pub(super) struct RawLimits {
     /// Calls of one tool that may wait beyond that; more are refused as busy. Default 1024.
     queue: Option<usize>,
     /// Consecutive failures to reach a source before its circuit breaker opens and calls are refused at once.
-    /// Calls that fail together count once; timeouts do not count. Each command and Rust function has its own
-    /// breaker. Default 5.
+    /// Calls that fail together count once; timeouts do not count. Each command, Rust function and tool of an
+    /// `openapi` or `http` source has its own breaker. Default 5.
     breaker_failures: Option<u32>,
     /// How long the circuit breaker stays open before one call probes the source. Default `5s`.
     #[serde(default, deserialize_with = "duration")]
     #[schemars(with = "Option<String>")]
     breaker_rest: Option<Duration>,
-    /// Memory for request bodies and results in flight, such as `"512MiB"`; beyond it requests are refused as
-    /// busy. Default: a quarter of the memory of the machine or its cgroup.
+    /// Total size of request bodies and results in flight, such as `"512MiB"`; beyond it requests are refused as
+    /// busy. Bytes are counted once, as received; with their copies the process takes up to five times as much.
+    /// Default: an eighth of the memory of the machine or its cgroup.
     #[serde(default, deserialize_with = "size")]
     #[schemars(with = "Option<String>")]
     memory: Option<usize>,
@@ -120,7 +121,7 @@ impl RawLimits {
             queue: self.queue.unwrap_or(default.queue),
             breaker_failures: self.breaker_failures.unwrap_or(default.breaker_failures),
             breaker_rest: self.breaker_rest.unwrap_or(default.breaker_rest),
-            memory: self.memory.or_else(quarter_of_memory),
+            memory: self.memory.or_else(default_for_requests),
             drain: self.drain.unwrap_or(default.drain),
             start_wait: self.start_wait.unwrap_or(default.start_wait),
             definitions_bytes: self.definitions_bytes.unwrap_or(default.definitions_bytes),

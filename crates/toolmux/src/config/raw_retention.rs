@@ -51,7 +51,7 @@ pub(super) struct RawRetention {
     /// Default 20000.
     refusals: Option<u64>,
     /// The largest share of each of these limits that one caller may use, in percent from 1 to 100. If all
-    /// callers together exceed a limit, those with the most lose first. Default 50.
+    /// callers together exceed a limit, records of the callers that have the most are removed first. Default 50.
     #[serde(default, deserialize_with = "percent")]
     #[schemars(range(min = 1, max = 100))]
     caller_share: Option<u8>,

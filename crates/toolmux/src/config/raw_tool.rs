@@ -31,13 +31,13 @@ pub(super) struct RawTool {
     /// Overrides what the source says about the tool's behaviour.
     #[serde(default)]
     hints: RawHints,
-    /// Nobody sees the tool or can call it, workflows included. `false` for one tool over a pattern that hides
-    /// it. Default `false`.
+    /// Hides the tool from every caller, and from workflows. `false` for one tool overrides a pattern that hides it.
+    /// Default `false`.
     hidden: Option<bool>,
-    /// The name that the tool is served by, in place of the one its source gives it: letters, digits, `_` and
-    /// `-`. For one tool, not for a pattern.
+    /// Renames the tool: letters, digits, `_` and `-`. For a single tool, not for a pattern. Default: the name that
+    /// its source gives it.
     name: Option<String>,
-    /// What the tool does, in place of what its source says.
+    /// Replaces the description of the tool. Default: the one that its source gives it.
     description: Option<String>,
     /// Arguments with a fixed value: removed from the schema that callers see, and added to every call. Use
     /// `deliver` for secrets. A pattern fixes them in the tools that have such a parameter.

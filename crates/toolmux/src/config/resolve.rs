@@ -59,9 +59,9 @@ impl Reader<'_> {
         let public_url = self.kept(self.public_url(raw.auth.as_ref())).flatten();
         let auth = self.kept(self.auth(raw.auth, &sources)).flatten();
         self.check_allowlists(&sources, &Known::of(raw.secrets.keys(), auth.as_ref()));
+        let store = self.kept(self.store(raw.store.as_ref())).unwrap_or_else(|| Secret::new(MEMORY));
         Config {
             listen: self.kept(self.listen(raw.listen.as_deref().unwrap_or(LISTEN))).unwrap_or(LOOPBACK),
-            store: self.kept(self.store(raw.store.as_ref())).unwrap_or_else(|| Secret::new(MEMORY)),
             tools: self.tools(raw.tools),
             operators: self.kept(self.operators(&raw.keys)).unwrap_or_default(),
             keys: self.keys(raw.keys, &toolsets, raw.tls.as_ref()),
@@ -77,7 +77,8 @@ impl Reader<'_> {
             web: limits.of_bodies(),
             connections: limits.of_connections(),
             retention: raw.retention.retention(),
-            receipts: raw.receipts.resolve(self.folder),
+            receipts: raw.receipts.resolve(self, &store),
+            store,
             hosts: raw.hosts,
             origins: raw.origins,
             allow_stop: raw.allow_stop,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use toolmux_core::hex::from_hex;
 use toolmux_core::redact::{know, know_password_in};
 use toolmux_core::secret::Secret;
 use toolmux_protocols::registry::SecretSetting;
@@ -58,13 +59,6 @@ pub(super) fn know_passwords(text: &str) {
 
 /// A SHA-256 digest written in hexadecimal.
 pub(super) fn digest(hex: &str) -> Result<[u8; 32], String> {
-    let bad = || "`sha256` is 64 hexadecimal digits".to_owned();
-    if hex.len() != 64 || !hex.is_ascii() {
-        return Err(bad());
-    }
-    let mut digest = [0; 32];
-    for (place, byte) in digest.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&hex[place * 2..place * 2 + 2], 16).map_err(|_| bad())?;
-    }
-    Ok(digest)
+    let digest = from_hex(hex).and_then(|bytes| bytes.try_into().ok());
+    digest.ok_or_else(|| "`sha256` is 64 hexadecimal digits".to_owned())
 }

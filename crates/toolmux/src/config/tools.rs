@@ -34,13 +34,13 @@ impl Reader<'_> {
         let written = pattern.as_str();
         let fault = |what: String| self.fault(&["tools", written, "name"], what);
         if !pattern.is_exact() || !written.contains('.') {
-            let what = format!("`name` of [tools.\"{written}\"] would be that of several tools");
+            let what = format!("`name` of [tools.\"{written}\"] would rename several tools");
             return Err(fault(what)
                 .hint("give it under the name of one tool, such as [tools.\"GitHub.issues_create\"]"));
         }
         let is_good = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
         if name.is_empty() || name.len() > FLAT_LENGTH || !name.bytes().all(is_good) {
-            let what = format!("`name` of [tools.\"{written}\"] is not a name that every protocol takes");
+            let what = format!("`name` of [tools.\"{written}\"] is not a name that every protocol accepts");
             return Err(fault(what).hint(format!("1 to {FLAT_LENGTH} letters, digits, `_` and `-`")));
         }
         let same = |(other, settings): &&(Pattern, ToolSettings)| {

@@ -72,7 +72,7 @@ pub(super) async fn show(
     if let Err(refused) = operator(&web, &parts) {
         return *refused;
     }
-    let unknown = || message(StatusCode::NOT_FOUND, "there is no receipt of this id, or not any more");
+    let unknown = || message(StatusCode::NOT_FOUND, "there is no receipt with this id; it may have expired");
     let Ok(id) = receipt.parse::<ReceiptId>() else { return unknown() };
     let found = |body: String| toolmux_http::serve::json(StatusCode::OK, body);
     if let Some(receipt) = web.gateway.receipts().find(id) {

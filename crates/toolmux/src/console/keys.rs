@@ -60,7 +60,7 @@ async fn added(web: &Web, caller: &Caller, key: &NewKey) -> Response {
             let body = json!({ "name": key.name, "key": secret.expose() });
             json_answer(StatusCode::CREATED, body.to_string())
         }
-        Ok(None) => message(StatusCode::CONFLICT, &format!("there is a key `{}` already", key.name)),
+        Ok(None) => message(StatusCode::CONFLICT, &format!("there is already a key `{}`", key.name)),
         Err(error) => message(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
     }
 }

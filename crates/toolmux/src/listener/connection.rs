@@ -139,8 +139,10 @@ async fn run<C: GracefulConnection>(
                 connection.as_mut().graceful_shutdown();
             }
             _ = watch.tick() => {
+                // Idle: no request began since the last tick, and none is in flight. `in_flight` reads the counters in
+                // the order that is safe while requests of HTTP/2, which are tasks of their own, change both.
                 let begun = activity.begun.load(Ordering::Relaxed);
-                let idle = begun == seen && begun == activity.ended.load(Ordering::Relaxed);
+                let idle = begun == seen && activity.in_flight() == 0;
                 if idle || talk.unread.any_for(limits.write_timeout) {
                     return;
                 }
@@ -189,6 +191,8 @@ impl ConnectionActivity {
     }
 
     async fn answer(self: Arc<Self>, mut request: Request<Incoming>) -> Result<Response, Infallible> {
+        // Before the first await, with `Open` below as its counterpart: whatever happens to this future, a panic and a
+        // client that leaves included, the two counters are equal again when the answer has left.
         self.activity.begun.fetch_add(1, Ordering::Relaxed);
         if let Some(certificate) = &self.certificate {
             request.extensions_mut().insert(certificate.clone());

@@ -155,7 +155,10 @@ fn kept_calls_outlive_their_server_without_their_arguments() {
     assert_eq!(kept.len(), 20);
     let (good, report) = verify(folder.path());
     assert!(good && report.contains("ok, 21 links"), "{report}");
-    for file in std::fs::read_dir(folder.path()).unwrap().filter_map(Result::ok) {
+    let anchors = folder.path().join("toolmux.receipts.anchors");
+    assert_eq!(std::fs::read_dir(&anchors).unwrap().count(), 1, "the head of the server");
+    let files = [folder.path(), &anchors].into_iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    for file in files.filter_map(Result::ok).filter(|file| file.path().is_file()) {
         let bytes = std::fs::read(file.path()).unwrap();
         let found = bytes.windows(13).any(|window| window == b"private words");
         assert!(!found, "{}", file.path().display());
@@ -203,6 +206,58 @@ async fn whoever_changes_kept_calls_is_found_out() {
         let (good, report) = verify(folder.path());
         assert!(!good && report.contains(expect), "{statement}: {report}");
     }
+}
+
+/// A copy of the store from before: every head in it is signed, and nothing in it shows that there was more.
+#[test]
+fn a_store_that_was_taken_back_is_found_out() {
+    let folder = stopped_server();
+    let (file, copy) = (folder.path().join("records.db"), folder.path().join("earlier.db"));
+    std::fs::copy(&file, &copy).unwrap();
+    let mut serving = Serving::start(folder.path());
+    oxp(&serving, "", "echo", &json!({ "text": "more" }));
+    serving.signal("TERM");
+    assert_eq!(serving.ended(), Some(0));
+    assert!(verify(folder.path()).0);
+    for wal in ["records.db-wal", "records.db-shm"] {
+        std::fs::remove_file(folder.path().join(wal)).ok();
+    }
+    std::fs::rename(&copy, &file).unwrap();
+    let (good, report) = verify(folder.path());
+    assert!(!good && report.contains("the anchor file of the server saw receipt"), "{report}");
+}
+
+/// Replicas with one key, and a key that is not theirs.
+#[test]
+fn replicas_share_a_key_and_others_are_not_trusted() {
+    let with = |key: &str| format!("{KEPT}key = \"{}\"\n{SHELL}", key.repeat(32));
+    let folder = folder(&with("0a"));
+    let start = |stop: bool| {
+        let mut serving = Serving::start(folder.path());
+        oxp(&serving, "", "echo", &json!({ "text": "hi" }));
+        if stop {
+            serving.signal("TERM");
+            assert_eq!(serving.ended(), Some(0));
+        }
+        serving
+    };
+    let (one, other) = (start(false), start(false));
+    let config = folder.path().join("toolmux.toml");
+    until("both chains", || {
+        let (good, report) = verify(folder.path());
+        assert!(good, "{report}");
+        (report.lines().count() == 2).then_some(())
+    });
+    drop((one, other));
+    std::fs::write(&config, with("0b")).unwrap();
+    let (good, report) = verify(folder.path());
+    assert!(!good && report.contains("a key that is not trusted"), "{report}");
+    let output = toolmux(folder.path(), &["calls", "verify", "--json"]);
+    let reported: Value = serde_json::from_str(stdout(&output).lines().next().unwrap()).unwrap();
+    let trusted = format!("{KEPT}trusted = [{}]\n{SHELL}", reported["key"]);
+    std::fs::write(&config, trusted).unwrap();
+    let (good, report) = verify(folder.path());
+    assert!(good, "{report}");
 }
 
 #[test]

@@ -59,11 +59,7 @@ fn the_shapes_of_the_public_opendyn_sample_are_good() {
     document["functions"][0]["parameters"] = json!([parameter]);
     document["code"] = json!({ "0": "OK" });
     let (code, out, err) = check(&document.to_string());
-    assert_eq!(
-        (code, out.trim_end()),
-        (Some(0), "it.json: a good OpenDyn document with 2 warnings"),
-        "{err}"
-    );
+    assert_eq!((code, out.trim_end()), (Some(0), "it.json: valid OpenDyn document with 2 warnings"), "{err}");
 }
 
 #[test]
@@ -96,7 +92,7 @@ fn choices_of_an_opentool_integer_may_be_texts_or_numbers() {
 fn a_byte_order_mark_is_no_fault() {
     let document = opendyn("cdecl", int());
     let (code, out, err) = check(&format!("\u{feff}{document}"));
-    assert_eq!((code, out.trim_end()), (Some(0), "it.json: a good OpenDyn document"), "{err}");
+    assert_eq!((code, out.trim_end()), (Some(0), "it.json: valid OpenDyn document"), "{err}");
 }
 
 #[test]

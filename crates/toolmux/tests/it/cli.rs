@@ -26,7 +26,7 @@ fn a_tool_that_fails_exits_with_1() {
 #[test]
 fn a_refused_call_exits_with_2_and_says_what_to_do() {
     check(&["call", "Shell.ecko", "text=x"], 2, "", "did you mean `Shell.echo`?");
-    check(&["call", "Shell.ecko", "text=x"], 2, "", "hint: `toolmux tools` lists what there is");
+    check(&["call", "Shell.ecko", "text=x"], 2, "", "hint: `toolmux tools` lists all tools");
     check(&["call", "Shell.echo"], 2, "", "`text` is required but missing");
     check(&["call", "Shell.echo", "text"], 2, "", "hint: write name=value");
     check(&["call", "Shell.echo", "text=a", "text=b"], 2, "", "`text` is given twice");
@@ -81,6 +81,29 @@ fn a_call_starts_only_the_sources_it_needs() {
     assert!(began.elapsed() < std::time::Duration::from_secs(20), "nobody waits for a source that is silent");
 }
 
+/// A source that starts and never says anything.
+const MUTE: &str = r#"
+[sources.Mute]
+kind = "mcp"
+command = ["sleep", "600"]
+
+[limits]
+list_timeout = "4s"
+start_wait = "3s"
+"#;
+
+#[test]
+fn the_wait_for_a_mute_source_is_bounded_and_announced() {
+    let folder = folder(MUTE);
+    let began = std::time::Instant::now();
+    let output = toolmux(folder.path(), &["call", "Mute.nope"]);
+    let told = stderr(&output);
+    assert!(began.elapsed() < std::time::Duration::from_secs(30), "{:?}: {told}", began.elapsed());
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("waiting for Mute, at most 4 s"), "{told}");
+    assert!(told.contains("sources that have not listed their tools: `Mute`"), "{told}");
+}
+
 #[test]
 fn a_tool_is_called_by_each_of_its_names() {
     let hyphen = ECHO.replace("tools.echo]", "tools.echo-it]");
@@ -127,9 +150,9 @@ fn the_store_is_looked_at_pruned_and_brought_up_to_date() {
 
 #[test]
 fn check_says_whether_files_are_good() {
-    check(&["check", "toolmux.toml"], 0, "a good configuration with 1 source", "");
-    check(&["check"], 0, "toolmux.toml: a good configuration with 1 source", "");
-    check(&["check", "toolmux.toml", "nowhere.toml"], 2, "a good configuration", "cannot read");
+    check(&["check", "toolmux.toml"], 0, "valid configuration with 1 source", "");
+    check(&["check"], 0, "toolmux.toml: valid configuration with 1 source", "");
+    check(&["check", "toolmux.toml", "nowhere.toml"], 2, "valid configuration", "cannot read");
 }
 
 #[test]
@@ -241,7 +264,7 @@ fn extras_are_installed_where_shells_and_man_look() {
     assert!(again.status.success(), "twice is the same as once: {}", stderr(&again));
     for (file, words) in [
         (".local/share/bash-completion/completions/toolmux", "_toolmux()"),
-        (".local/share/man/man1/toolmux.1", "0 good, 1 the tool failed, 2 usage or refused"),
+        (".local/share/man/man1/toolmux.1", "0 success, 1 tool failed, 2 usage or refused"),
         (".local/share/man/man1/toolmux-serve.1", "Example: toolmux serve"),
     ] {
         let text = std::fs::read_to_string(home.path().join(file)).unwrap_or_default();

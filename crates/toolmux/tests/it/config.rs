@@ -69,9 +69,9 @@ fn what_is_likely_a_mistake_is_a_warning() {
             "{ECHO}\n[toolsets.home]\ntools = [\"Shel.echo\", \"Other_*\"]\n[tools.\"Nobody.x\"]\ntimeout = \"5s\"\n"
         ),
         &[
-            "toolmux.toml:13:1: item 1 of toolsets.home.tools fits no source (hint: there are: Shell)",
-            "item 2 of toolsets.home.tools fits no source",
-            "[tools.\"Nobody.x\"] fits no source",
+            "toolmux.toml:13:1: item 1 of toolsets.home.tools matches no source (hint: there are: Shell)",
+            "item 2 of toolsets.home.tools matches no source",
+            "[tools.\"Nobody.x\"] matches no source",
         ],
     );
 }

@@ -14,7 +14,7 @@ fn describe(header: &str, library: &str, more: &[&str]) -> (Value, Vec<usize>, S
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(stdout(&output), "", "the document goes to the file");
     let checked = toolmux(folder.path(), &["check", "it.json"]);
-    assert_eq!(stdout(&checked), "it.json: a good OpenDyn document\n");
+    assert_eq!(stdout(&checked), "it.json: valid OpenDyn document\n");
     let document = std::fs::read_to_string(folder.path().join("it.json")).expect("it is there");
     let told = stderr(&output);
     let first = told.lines().next().expect("it is there");
@@ -75,7 +75,14 @@ async fn sqlite_is_described_with_its_objects() {
         0
     );
     assert_eq!(exec("select * from t").await.expect("selected")["rows"], json!([{ "a": "x", "b": null }]));
-    assert_eq!(exec("selec 1").await.expect("answered")["errmsg"], "near \"selec\": syntax error");
+    let failed = exec("selec 1").await.expect_err("it is not SQL");
+    let reason = "near \"selec\": syntax error";
+    assert!(failed.starts_with(&format!("`sqlite3_exec` returned 1: SQLITE_ERROR; {reason}")), "{failed}");
+    assert_eq!(named(&document, "sqlite3_step")["return"]["success"], "==0|27|28|100|101");
+    assert_eq!(named(&document, "sqlite3_keyword_count")["return"].get("success"), None);
+    let unmade = libraries.call("Db.sqlite3_prepare_v2", json!({ "db": db, "zSql": "select absent" })).await;
+    let unmade = unmade.expect_err("there is no such column");
+    assert!(unmade.contains("SQLITE_ERROR; no such column: absent"), "{unmade}");
     let prepare = json!({ "db": db, "zSql": "select a from t" });
     let prepared = libraries.call("Db.sqlite3_prepare_v2", prepare).await.expect("prepared");
     let statement = json!({ "sqlite3_stmt": prepared["ppStmt"] });

@@ -133,7 +133,7 @@ fn describe(folder: &Path, more: &[&str]) -> (Value, String) {
     let output = toolmux(folder, &[&base, more].concat());
     assert!(output.status.success(), "{}", stderr(&output));
     let checked = toolmux(folder, &["check", "it.opendyn.json"]);
-    assert_eq!(stdout(&checked), "it.opendyn.json: a good OpenDyn document\n", "{}", stderr(&checked));
+    assert_eq!(stdout(&checked), "it.opendyn.json: valid OpenDyn document\n", "{}", stderr(&checked));
     let text = std::fs::read_to_string(folder.join("it.opendyn.json")).expect("written");
     (serde_json::from_str(&text).expect("JSON"), stderr(&output))
 }
@@ -277,7 +277,7 @@ fn nothing_to_describe_is_an_error_with_its_reason() {
         (&["all.h", "--library", "./libpack.so"][..], "WIDTH must be set"),
         (
             &["all.h", "-DWIDTH=1", "--library", "./libpack.so", "--only", "other*"][..],
-            "fits --only and --except",
+            "matches --only and --except",
         ),
         (&["all.h", "-DWIDTH=1", "--library", "libm.so.6"][..], "`libm.so.6` has none of"),
         (

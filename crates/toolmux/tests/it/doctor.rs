@@ -68,7 +68,7 @@ fn a_source_that_fails_is_not_taken_for_a_server_that_cannot_serve() {
         &format!("{FREE}\n{ECHO}\n[sources.Gone]\nkind = \"oxp\"\nurl = \"http://127.0.0.1:1\"\n"),
         1,
         "fail",
-        &["Gone: Cannot connect", "is it running, are its address and key right?"],
+        &["Gone: Cannot connect", "check that it is running, and its address and key"],
     );
     check(
         &format!("{FREE}\n{ECHO}\n[sources.Gone]\nkind = \"mcp\"\ncommand = [\"no-such-program\"]\n"),
@@ -80,7 +80,7 @@ fn a_source_that_fails_is_not_taken_for_a_server_that_cannot_serve() {
         &format!("{FREE}\n{ECHO}\n[sources.Gone]\nkind = \"mcp\"\ncommand = [\"false\"]\n"),
         1,
         "fail",
-        &["does its command run by itself?"],
+        &["run its command by hand"],
     );
 }
 
@@ -89,15 +89,15 @@ fn patterns_that_fit_no_tool_are_told() {
     let more =
         "[toolsets.home]\ntools = [\"Shel.echo\", \"Shell.*\"]\n[tools.\"Other.*\"]\ntimeout = \"5s\"\n";
     let expect = [
-        "item 1 of toolsets.home.tools fits no tool\" -> \"did you mean `Shell.echo`?",
-        "[tools.\\\"Other.*\\\"] fits no tool\" -> \"`toolmux tools` lists what there is",
+        "item 1 of toolsets.home.tools matches no tool\" -> \"did you mean `Shell.echo`?",
+        "[tools.\\\"Other.*\\\"] matches no tool\" -> \"`toolmux tools` lists all tools",
     ];
     check(&format!("{FREE}\n{ECHO}\n{more}"), 0, "warn", &expect);
     let silent =
         format!("{FREE}\n{ECHO}\n{more}[sources.Gone]\nkind = \"oxp\"\nurl = \"http://127.0.0.1:1\"\n");
     let folder = folder(&silent);
     let told = findings(folder.path(), &[], 1, "warn");
-    assert!(!told.iter().any(|finding| finding.contains("fits no tool")), "Gone may have them: {told:#?}");
+    assert!(!told.iter().any(|finding| finding.contains("matches no tool")), "Gone may have them: {told:#?}");
 }
 
 #[test]

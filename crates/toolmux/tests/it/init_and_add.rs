@@ -41,12 +41,7 @@ fn a_new_configuration_is_good_and_serves() {
     let path = folder.path();
     assert!(toolmux(path, &["init"]).status.success());
     let checked = toolmux(path, &["check", "toolmux.toml"]);
-    assert_eq!(
-        stdout(&checked),
-        "toolmux.toml: a good configuration with 1 source\n",
-        "{}",
-        stderr(&checked)
-    );
+    assert_eq!(stdout(&checked), "toolmux.toml: valid configuration with 1 source\n", "{}", stderr(&checked));
     let serving = Serving::start(path);
     assert!(serving.call("Clock_now", &json!({ "zone": "UTC" })).contains("+0000"), "it tells the time");
     assert!(path.join("toolmux.db").is_file(), "calls are recorded beside the configuration");
@@ -93,11 +88,26 @@ fn sources_of_every_kind_are_added_after_they_answered() {
 }
 
 #[test]
+fn a_library_in_the_folder_of_the_configuration_is_found_again() {
+    let folder = folder("");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
+    write("sum.h", "/* Adds two numbers. */\nint sum(int a, int b);\n");
+    write("sum.c", "int sum(int a, int b) { return a + b; }\n");
+    let cc = ["-shared", "-fPIC", "-o", "libsum.so", "sum.c"];
+    let built = std::process::Command::new("cc").args(cc).current_dir(folder.path()).status();
+    assert!(built.expect("a C compiler").success());
+    let added = toolmux(folder.path(), &["add", "libsum.so", "--name", "Sum"]);
+    assert!(added.status.success(), "{}", stderr(&added));
+    let called = toolmux(folder.path(), &["call", "Sum.sum", "a=1", "b=2"]);
+    assert_eq!(stdout(&called), "{\"result\":3}\n", "{}", stderr(&called));
+}
+
+#[test]
 fn what_does_not_answer_or_has_no_name_is_not_added() {
     let folder = folder(ECHO);
     let path = folder.path();
     refused(path, &["--", "false"], &["source `false`", "hint: nothing was added"]);
-    refused(path, &["libz.so.1", "--name", "Shell"], &["has a source `Shell` already", "hint: --name NAME"]);
+    refused(path, &["libz.so.1", "--name", "Shell"], &["already has a source `Shell`", "--name NAME"]);
     refused(path, &["libz.so.1", "--name", "a b"], &["characters other than ASCII letters"]);
     refused(path, &["libz.so.1", "--config", "toolmx.toml"], &["hint: did you mean `toolmux.toml`?"]);
     refused(path, &["libz.so.1", "--config", "other.toml"], &["hint: `toolmux init other.toml` writes"]);

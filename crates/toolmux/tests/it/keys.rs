@@ -62,7 +62,7 @@ fn keys_are_added_used_and_revoked_while_a_server_runs() {
     good(&keys_at(folder.path(), &serving, &["revoke", "ci"]));
     assert_eq!(tools(&serving, &ci).0, 401, "at once where it was revoked");
     for (arguments, expect) in [
-        (&["add", "ops"][..], "there is a key `ops` already"),
+        (&["add", "ops"][..], "there is already a key `ops`"),
         (&["add", "x", "--toolset", "none"], "there is no toolset `none`"),
         (&["add", "a b"], "letters, digits"),
         (&["revoke", "ci"], "there is no key `ci`"),

@@ -26,6 +26,7 @@ mod openapi;
 mod opendyn;
 mod opendyn_denials;
 mod opendyn_described;
+mod opendyn_did_not_run;
 mod opendyn_faults;
 mod opendyn_fixture;
 mod opendyn_gallery;

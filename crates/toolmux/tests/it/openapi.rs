@@ -77,7 +77,7 @@ fn faults_of_a_document_have_their_place_and_operations_their_reason() {
         folder.path(),
         &["check", "toolmux.toml"],
         &[
-            "a good configuration with 1 source",
+            "valid configuration with 1 source",
             "Pets: 1 of 3 operations served",
             "not served: addPet: it needs the secret `api_key`",
             "not in `include`: 1: admin",

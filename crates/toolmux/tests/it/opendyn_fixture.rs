@@ -14,6 +14,7 @@ use toolmux_core::gateway::{Credential, Gateway, Settings};
 use toolmux_core::memory::MemoryStore;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::Progress;
+use toolmux_core::refusal::Refusal;
 use toolmux_core::secret::Secret;
 use toolmux_core::sources::{Mount, Naming};
 use toolmux_protocols::opendyn;
@@ -60,13 +61,18 @@ impl Libraries {
         self.gateway.sources().settled(Duration::from_secs(20)).await;
     }
 
-    /// What a call gives: a value, or the words of the failure or refusal.
-    pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Result<Value, String> {
+    /// What a call ends with.
+    pub(crate) async fn outcome(&self, tool: &str, arguments: Value) -> Result<Outcome, Refusal> {
         let caller = self.gateway.admit(Credential::None, None).expect("nobody is asked for a key");
         let arguments = arguments.as_object().cloned().unwrap_or_else(Map::new);
         let reference = toolmux_core::names::ToolRef::either(tool);
         let request = toolmux_core::call::Request::new(reference, Arguments::from_map(arguments));
-        match self.gateway.call(&caller, request, &Progress::unheard()).await {
+        self.gateway.call(&caller, request, &Progress::unheard()).await
+    }
+
+    /// What a call gives: a value, or the words of the failure or refusal.
+    pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Result<Value, String> {
+        match self.outcome(tool, arguments).await {
             Ok(Outcome::Returned(output)) => Ok(serde_json::from_str(output.value.get()).expect("JSON")),
             Ok(Outcome::Failed(error)) => Err(error.message.public),
             Err(refusal) => Err(refusal.message().public),

@@ -81,7 +81,7 @@ fn check(file: &str, text: &str, code: i32, told: &str) {
 #[test]
 fn documents_are_checked_by_what_they_are() {
     let good = r#"{"opentool":"1.1.0","info":{"title":"T","version":"1"},"functions":[]}"#;
-    check("good.json", good, 0, "good.json: a good OpenTool document");
+    check("good.json", good, 0, "good.json: valid OpenTool document");
     let bad = "{\"opentool\":\"1.1.0\",\n \"info\":{\"title\":\"T\",\"version\":\"1\"}}";
     check("bad.json", bad, 2, "bad.json:1:1: `functions` is missing at `$.functions`\n  hint: add");
     let flow = r#"{"openworkflow":"1.0.0","info":{"title":"T","version":"1"},"workflow":{}}"#;

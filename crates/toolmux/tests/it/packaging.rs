@@ -42,6 +42,34 @@ fn an_archive_is_installed_with_its_manual_pages() {
 }
 
 #[test]
+fn the_script_alone_installs_an_archive_below_a_prefix() {
+    let home = tempfile::tempdir().unwrap();
+    let alone = home.path().join("alone/install.sh");
+    fs::create_dir(home.path().join("alone")).unwrap();
+    fs::copy(Path::new(ROOT).join("packaging/install.sh"), &alone).unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(&alone);
+        command.args(arguments).current_dir(home.path()).env("HOME", home.path());
+        command.env_remove("XDG_DATA_HOME").env_remove("XDG_CONFIG_HOME").output().unwrap()
+    };
+    let archive = archive(home.path());
+    let installed = run(&[archive.to_str().unwrap(), "--prefix", "below"]);
+    assert!(installed.status.success(), "{installed:?}");
+    assert!(home.path().join("below/bin/toolmux").exists());
+    assert!(home.path().join("below/share/man/man1/toolmux.1").exists());
+    assert!(!home.path().join(".local").exists());
+
+    let help = run(&["--help"]);
+    assert!(String::from_utf8_lossy(&help.stdout).contains("--prefix DIR"), "{help:?}");
+    let nothing = run(&[]);
+    assert_eq!(nothing.status.code(), Some(2));
+    assert!(
+        String::from_utf8_lossy(&nothing.stderr).contains("name the archive of a release"),
+        "{nothing:?}"
+    );
+}
+
+#[test]
 fn an_archive_that_differs_from_its_checksum_is_not_installed() {
     let home = tempfile::tempdir().unwrap();
     let archive = archive(home.path());

@@ -41,6 +41,9 @@ pub(crate) struct Serving {
     told: Arc<Mutex<String>>,
 }
 
+/// What a server logs at level debug as soon as it listens.
+const LISTENING: &str = "listening on http://";
+
 impl Serving {
     /// Starts on a configuration in `folder` and waits for the line that says where.
     pub(crate) fn start(folder: &Path) -> Self {
@@ -50,32 +53,35 @@ impl Serving {
     /// The same for a configuration with `[tls]`.
     pub(crate) fn secured(folder: &Path) -> Self {
         let mut command = Serving::command(folder, &["serve", "toolmux.toml", "--listen", "127.0.0.1:0"]);
-        Serving::told_by(command.env("RUST_LOG", "toolmux=info"), "tools on https://")
+        Serving::told_by(command.env("RUST_LOG", "toolmux=info"), " on https://")
     }
 
     /// The same with a variable in its environment.
     pub(crate) fn start_with(folder: &Path, name: &str, value: &str) -> Self {
         let mut command = Serving::command(folder, &["serve", "toolmux.toml", "--listen", "127.0.0.1:0"]);
-        Serving::told_by(command.env(name, value), "tools on http://")
+        Serving::told_by(command.env(name, value), " on http://")
     }
 
     /// The same, but does not wait for sources: only until it listens.
     pub(crate) fn listening(folder: &Path) -> Self {
         let mut command = Serving::command(folder, &["serve", "toolmux.toml", "--listen", "127.0.0.1:0"]);
-        Serving::told_by(command.env("RUST_LOG", "toolmux=debug"), "listening on http://")
+        Serving::told_by(command.env("RUST_LOG", "toolmux=debug"), LISTENING)
+    }
+
+    /// The same with a variable in its environment.
+    pub(crate) fn listening_with(folder: &Path, name: &str, value: &str) -> Self {
+        let mut command = Serving::command(folder, &["serve", "toolmux.toml", "--listen", "127.0.0.1:0"]);
+        Serving::told_by(command.env("RUST_LOG", "toolmux=debug").env(name, value), "listening on http://")
     }
 
     /// Starts by a command line of its own.
     pub(crate) fn by(folder: &Path, arguments: &[&str]) -> Self {
-        Serving::told_by(&mut Serving::command(folder, arguments), "tools on http://")
+        Serving::told_by(&mut Serving::command(folder, arguments), " on http://")
     }
 
     /// The same with its standard output in a file.
     pub(crate) fn writing(folder: &Path, arguments: &[&str], file: std::fs::File) -> Self {
-        Serving::told_by(
-            Serving::command(folder, arguments).stdin(Stdio::null()).stdout(file),
-            "tools on http://",
-        )
+        Serving::told_by(Serving::command(folder, arguments).stdin(Stdio::null()).stdout(file), " on http://")
     }
 
     /// The same under a limit on open files, which a shell sets first.
@@ -84,7 +90,7 @@ impl Serving {
         let mut command = Command::new("sh");
         command.args(["-c", &script, BINARY, "serve", "toolmux.toml", "--listen", "127.0.0.1:0"]);
         command.current_dir(folder).env("NO_COLOR", "1").env_remove("RUST_LOG");
-        Serving::told_by(&mut command, "tools on http://")
+        Serving::told_by(&mut command, " on http://")
     }
 
     fn command(folder: &Path, arguments: &[&str]) -> Command {
@@ -108,7 +114,8 @@ impl Serving {
                 panic!("it does not say where it listens: {}", told.lock().expect("nobody panics with it"))
             };
             keep(&told, &line);
-            if let Some((_, address)) = line.split_once(mark) {
+            let is_meant = mark == LISTENING || line.contains(" serves ");
+            if let Some((_, address)) = line.split_once(mark).filter(|_| is_meant) {
                 break address.to_owned();
             }
         };

@@ -56,8 +56,8 @@ fn a_call_that_is_interrupted_is_cancelled_over_there() {
     let sent = Command::new("kill").args(["-s", "INT", &calling.to_string()]).status();
     assert!(sent.expect("kill runs").success());
     let ended = script.wait_with_output().expect("our child");
-    assert!(stdout(&ended).contains("the call was cancelled"), "{}", stdout(&ended));
-    assert_eq!(ended.status.code(), Some(1));
+    assert!(stdout(&ended).contains("the call was cancelled by SIGINT"), "{}", stdout(&ended));
+    assert_eq!(ended.status.code(), Some(130));
     until("the tool to end", || children(serving.id()).is_empty().then_some(()));
 }
 

@@ -73,25 +73,25 @@ fn settings_that_have_no_effect_are_warned_about() {
     let folder = folder(&format!("{SHELL}{idle}"));
     let doctor = stdout(&toolmux(folder.path(), &["doctor"]));
     for part in [
-        "[tools.\"Shell.none\"] fits no tool",
-        "`arguments.force` of [tools.\"Shell.drop-all\"] is not a parameter of any tool that it fits",
+        "[tools.\"Shell.none\"] matches no tool",
+        "`arguments.force` of [tools.\"Shell.drop-all\"] is not a parameter of any tool that it matches",
     ] {
         assert!(doctor.contains(part), "{doctor}");
     }
     let check = stderr(&toolmux(folder.path(), &["check"]));
-    assert!(check.contains("[tools.\"Shel.open-issue\"] fits no source (hint: there are: Shell)"), "{check}");
+    assert!(
+        check.contains("[tools.\"Shel.open-issue\"] matches no source (hint: there are: Shell)"),
+        "{check}"
+    );
     let serving = Serving::start(folder.path());
-    serving.told("[tools.\"Shell.none\"] fits no tool");
+    serving.told("[tools.\"Shell.none\"] matches no tool");
 }
 
 #[test]
 fn what_cannot_be_meant_is_refused_with_its_places() {
     let cases = [
-        (
-            "[tools.\"Shell.*\"]\nname = \"x\"\n",
-            "`name` of [tools.\"Shell.*\"] would be that of several tools",
-        ),
-        ("[tools.\"Shell.drop-all\"]\nname = \"a b\"\n", "is not a name that every protocol takes"),
+        ("[tools.\"Shell.*\"]\nname = \"x\"\n", "`name` of [tools.\"Shell.*\"] would rename several tools"),
+        ("[tools.\"Shell.drop-all\"]\nname = \"a b\"\n", "is not a name that every protocol accepts"),
         (
             "[tools.\"Shell.drop-all\"]\nname = \"x\"\n[tools.\"Shell.open-issue\"]\nname = \"x\"\n",
             "is the same as that of [tools.\"Shell.drop-all\"] in line 15",

@@ -1,10 +1,12 @@
 //! A source that is slow to start, seen from outside: probes, lists and calls, and what is kept for the next start.
 
+use std::io::ErrorKind;
+use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::process::{Serving, folder, stderr, toolmux, until};
+use crate::process::{ECHO, Serving, folder, stderr, toolmux, until};
 
 /// An MCP server that answers nothing before the file `go` is there.
 const LATE: &str = r#"
@@ -105,4 +107,48 @@ fn the_health_command_tells_by_its_exit_code_whether_a_server_is_ready() {
     until("the server to be ready", || asked().status.success().then_some(()));
     drop(serving);
     assert_eq!(asked().status.code(), Some(2), "nobody listens");
+}
+
+/// One message to the service manager, if there is any yet.
+fn notified(manager: &UnixDatagram) -> Option<String> {
+    let mut message = [0; 64];
+    match manager.recv(&mut message) {
+        Ok(count) => Some(String::from_utf8_lossy(&message[..count]).into_owned()),
+        Err(error) if error.kind() == ErrorKind::WouldBlock => None,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn systemd_is_told_when_the_server_is_ready_and_when_it_stops() {
+    let folder = late("memory");
+    let socket = folder.path().join("notify");
+    let manager = UnixDatagram::bind(&socket).expect("bound");
+    manager.set_nonblocking(true).expect("a socket");
+    let mut serving =
+        Serving::listening_with(folder.path(), "NOTIFY_SOCKET", socket.to_str().expect("plain"));
+    assert_eq!(serving.get("/health", "").0, 503);
+    assert_eq!(notified(&manager), None);
+    go(folder.path());
+    assert_eq!(until("a message", || notified(&manager)), "READY=1");
+    assert_eq!(serving.get("/health", "").0, 200);
+    serving.signal("TERM");
+    assert_eq!(until("a message", || notified(&manager)), "STOPPING=1");
+    assert_eq!(serving.ended(), Some(0));
+    assert_eq!(notified(&manager), None);
+}
+
+#[test]
+fn a_server_whose_store_is_gone_is_unready_and_live() {
+    let folder = folder(&ECHO.replace("store = \"memory\"", "store = \"sqlite:records.db\""));
+    let serving = Serving::start(folder.path());
+    assert_eq!(serving.get("/health", "").0, 200);
+    std::fs::remove_file(folder.path().join("records.db")).expect("removed");
+    let (status, body) = serving.get("/health", "");
+    let body: Value = serde_json::from_str(&body).expect("JSON");
+    assert_eq!((status, &body["status"]), (503, &json!("unready")));
+    let store = body["store"].as_str().expect("it names the store");
+    assert!(store.contains("record store") && store.contains("restarted"), "{store}");
+    assert!(!store.contains("records.db"), "a probe needs no key, so it learns no path: {store}");
+    assert_eq!(serving.get("/health?live", ""), (200, r#"{"status":"ok"}"#.to_owned()));
 }

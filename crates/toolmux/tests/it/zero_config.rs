@@ -81,7 +81,7 @@ fn a_library_is_described_by_the_header_beside_it() {
     assert!(cc.status().expect("cc runs").success());
     let serving = Serving::by(path, &[&LISTEN[..], &["libtwice.so"]].concat());
     let told = serving.told("For Python");
-    assert!(told.contains("twice.h` 1 function can be called"), "{told}");
+    assert!(told.contains("1 function of its header `"), "{told}");
     assert!(serving.call("twice", &json!({ "number": 21 })).contains("42"));
     check(path, &["twice.h"], &["twice"]);
 }
@@ -194,7 +194,7 @@ fn what_cannot_be_served_is_told_with_the_remedy() {
         ],
     );
     refused(path, &["toolmux.toml", "libz.so.1"], &["cannot be combined", "hint: `toolmux add X"]);
-    refused(path, &["--", "false"], &["source `false`", "hint: does it run on its own?"]);
+    refused(path, &["--", "false"], &["source `false`", "hint: run it by hand to see why it fails"]);
     refused(
         path,
         &["http://127.0.0.1:1"],

@@ -19,21 +19,16 @@ use crate::chaos::scripted;
 use crate::chaos::server::Toolmux;
 use crate::chaos::upstream::{Script, Upstream};
 
-pub(crate) const CLOSED_BREAKER: Scenario = Scenario {
+pub(crate) const SCENARIO: Scenario = Scenario {
     name: "bad-upstreams",
     about: "14 wrong ways to answer a call x tools without hints, idempotent and read-only",
     seconds: 10,
     short: Some(4),
-    run: |place| Box::pin(run(place, "breaker_failures = 1000")),
+    run: |place| Box::pin(run(place)),
 };
 
-pub(crate) const DEFAULT_BREAKER: Scenario = Scenario {
-    name: "bad-upstreams-breaker",
-    about: "the same with the circuit breaker as it is by default, which opens between tries",
-    seconds: 10,
-    short: Some(4),
-    run: |place| Box::pin(run(place, "")),
-};
+/// The circuit breaker has a scenario of its own.
+const LIMITS: &str = "call_timeout = \"1s\"\nbreaker_failures = 1000";
 
 /// With whether it may run more than once.
 const TOOLS: [(&str, Repeatable); 3] =
@@ -45,9 +40,9 @@ enum Repeatable {
     Yes,
 }
 
-async fn run(place: &Place, limits: &str) -> anyhow::Result<Report> {
+async fn run(place: &Place) -> anyhow::Result<Report> {
     let upstream = Upstream::start(Script::default()).await?;
-    let mut config = format!("store = \"{}\"\n[limits]\ncall_timeout = \"1s\"\n{limits}\n", place.sqlite());
+    let mut config = format!("store = \"{}\"\n[limits]\n{LIMITS}\n", place.sqlite());
     for (_, name) in Misbehaviour::ALL {
         let url = format!("{}/{name}", upstream.url());
         write!(config, "[sources.{name}]\nkind = \"mcp\"\nurl = \"{url}\"\n")?;

@@ -1,6 +1,7 @@
 //! One file per scenario or family of scenarios, and the list of them.
 
 mod bad_upstreams;
+mod bad_upstreams_breaker;
 mod child_crash;
 mod config_rewrites;
 mod crowds;
@@ -40,8 +41,8 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     sqlite_shared::REMOVED,
     sqlite_shared::REPLACED,
     child_crash::SCENARIO,
-    bad_upstreams::CLOSED_BREAKER,
-    bad_upstreams::DEFAULT_BREAKER,
+    bad_upstreams::SCENARIO,
+    bad_upstreams_breaker::SCENARIO,
     fairness::SCENARIO,
     memory::SCENARIO,
     many_tools::SCENARIO,

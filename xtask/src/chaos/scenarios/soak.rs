@@ -25,7 +25,7 @@ pub(crate) const SCENARIO: Scenario = Scenario {
     name: "soak",
     about: "64 connections over all protocols, calls and tasks, child kills now and then; judged for growth",
     seconds: 30 * 60,
-    short: None,
+    short: Some(5),
     run: |place| Box::pin(run(place)),
 };
 
@@ -68,6 +68,8 @@ async fn run(place: &Place) -> anyhow::Result<Report> {
     }
     let runs = child::runs(&place.folder.path().join("runs"))?;
     report.counts = ledger.count(&upstream.runs()).plus(kids.count(&runs));
+    let unanswered = report.counts.unanswered;
+    report.demand(unanswered == 0, format!("{unanswered} ids were never answered"));
     judge_memory(&mut report, place.duration, &rows);
     // Connections that the server keeps for its next calls are closed with the upstream.
     drop(upstream);

@@ -69,6 +69,14 @@ pub trait ReceiptStore: ReceiptReader {
     /// Removes a chain.
     fn receipt_forget<'a>(&'a self, server: &'a str) -> StoreFuture<'a, ()>;
 
-    /// Notes that it was told of a chain that its server did not end it; true for the first who does.
-    fn receipt_tell_killed<'a>(&'a self, server: &'a str) -> StoreFuture<'a, bool>;
+    /// Adds the link that reports a server as killed, with the head of the chain it is added to, and notes that the server
+    /// was reported: all or nothing. False, and nothing is written, when another server reported it. A write whose answer
+    /// was lost is made again with the same link, and finds it there. A server that was reported and writes its head again
+    /// can be reported again.
+    fn receipt_report_killed<'a>(
+        &'a self,
+        killed: &'a str,
+        link: &'a ReceiptLink,
+        head: &'a ReceiptHead,
+    ) -> StoreFuture<'a, bool>;
 }

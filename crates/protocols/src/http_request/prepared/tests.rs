@@ -10,11 +10,10 @@ use http::Method;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use toolmux_http::client::{HttpClient, HttpLimits};
-use toolmux_http::network_zone::Reach;
 
 use super::PreparedOperation;
 use crate::http_request::argument_text::ObjectMembers;
-use crate::http_request::operation::{Operation, OperationParameter, ParameterPlace, ResponseRule};
+use crate::http_request::operation::{NamedBy, Operation, OperationParameter, ParameterPlace, ResponseRule};
 use crate::http_request::path_template::path_pieces;
 
 /// A request as it would be sent: its address, and the value of a header.
@@ -30,7 +29,7 @@ fn operation(parameter: OperationParameter) -> Operation {
     Operation {
         method: Method::GET,
         base: "http://h/".parse().unwrap(),
-        reach: Reach::Anywhere,
+        named_by: NamedBy::Configuration,
         path: path_pieces(template, std::slice::from_ref(&parameter)).unwrap(),
         parameters: vec![parameter],
         body: None,

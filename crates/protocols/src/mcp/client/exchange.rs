@@ -33,7 +33,7 @@ pub(in crate::mcp) async fn connected(
     connecting.connected(token).await.map_err(Broken::before_call)
 }
 
-/// One request and its answer. A session that the server forgot is begun anew, once: the server said so instead of
+/// One request and its answer. A session that the server forgot is begun again, once: the server said so instead of
 /// running anything. Dropping the future cancels the request at the server.
 pub(in crate::mcp) async fn exchange(
     connecting: &Connecting,
@@ -46,6 +46,11 @@ pub(in crate::mcp) async fn exchange(
             connecting.forget(&connection);
             let anew = async { once(&*connected(connecting, &call.credentials).await?, call, params).await };
             Box::pin(anew).await
+        }
+        Err(broken) if broken.suggests_new_session() => {
+            // 2024-11-05 defines no status for this: the request may have run, and only the next one gets a new stream.
+            connecting.forget(&connection);
+            Err(broken)
         }
         answer => answer,
     }

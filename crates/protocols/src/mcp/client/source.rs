@@ -31,6 +31,7 @@ use crate::mcp::client::input_rounds::{self, MOST_ROUNDS};
 use crate::mcp::client::legacy_listen;
 use crate::mcp::client::settings::ServerAddress;
 use crate::mcp::client::transport::{Broken, Following, OutgoingParams};
+use crate::mcp::methods::TOOLS_CALL;
 use crate::mcp::wire::{Capabilities, Params};
 use crate::mcp::{LISTEN, MCP};
 
@@ -173,7 +174,8 @@ impl Upstream {
         credentials: Option<&HeaderMap>,
     ) -> Result<(Listing, Passthrough), Broken> {
         match listing::everything(&connection, credentials).await {
-            Err(Broken::SessionGone) => {
+            // A list runs nothing, so it may be asked for again also where the status alone suggests it.
+            Err(broken) if broken.suggests_new_session() => {
                 self.connecting.forget(&connection);
                 let anew = match credentials {
                     Some(credentials) => connected(&self.connecting, credentials).await?,
@@ -203,7 +205,8 @@ impl Upstream {
             self.read_all(connection, Some(&credentials)).await
         };
         let mut listed = self.unless_refused(read.await, call.tool_name(), call.grants())?;
-        let text = format!("Access was given: {} can be called now.", counted(listed.0.tools.len(), "tool"));
+        let text =
+            format!("Access was granted: {} can be called now.", counted(listed.0.tools.len(), "tool"));
         if !is_kept {
             listed.0.tools.iter_mut().for_each(|tool| authorization.require(tool));
             self.listed.store(Some(Arc::new(listed)));
@@ -256,7 +259,7 @@ impl Upstream {
             .with("arguments", call.arguments().text().get());
         let following = Following::new(progress, params.capabilities(), call.caller().shared_name());
         let upstream_call = UpstreamCall {
-            method: "tools/call",
+            method: TOOLS_CALL,
             name: Some(call.tool_name().to_owned()),
             schema: Some((call.entry().tool.input.value(), call.arguments())),
             credentials,

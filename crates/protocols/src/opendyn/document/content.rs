@@ -29,7 +29,17 @@ pub(in crate::opendyn) struct Function {
     /// Parameters before `...`.
     pub(in crate::opendyn) fixed: Option<usize>,
     pub(in crate::opendyn) errno: bool,
+    pub(in crate::opendyn) error_message: Option<ErrorMessage>,
     pub(in crate::opendyn) timeout: Option<Duration>,
+}
+
+/// The function that says why the last call failed.
+pub(in crate::opendyn) struct ErrorMessage {
+    pub(in crate::opendyn) symbol: String,
+    /// The parameter that it takes too, or `return` for the returned value; nothing when it takes nothing.
+    pub(in crate::opendyn) of: Option<String>,
+    /// Whether what it returns leads to a structure that begins with the text.
+    pub(in crate::opendyn) indirect: bool,
 }
 
 pub(in crate::opendyn) struct Parameter {
@@ -56,12 +66,12 @@ pub(in crate::opendyn) struct Return {
 }
 
 /// Which return values mean that the function did what it was asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::opendyn) enum Success {
-    Is(i128),
-    IsNot(i128),
-    Above(i128),
-    AtLeast(i128),
+    OneOf(Vec<i64>),
+    IsNot(i64),
+    Above(i64),
+    AtLeast(i64),
     NonNull,
     /// What is returned is the length of an output that has room for it.
     Fits,

@@ -97,6 +97,7 @@ pub(super) mod known {
         "symbol",
         "fixedParameters",
         "errno",
+        "errorMessage",
         "timeoutMs",
         "review",
     ];
@@ -132,5 +133,6 @@ pub(super) mod known {
         "callback",
         "fields",
     ];
+    pub(in crate::opendyn::document) const ERROR_MESSAGE: &[&str] = &["symbol", "of", "indirect"];
     pub(in crate::opendyn::document) const FIELD: &[&str] = &["name", "offset", "type", "count"];
 }

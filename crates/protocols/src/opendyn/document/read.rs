@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use toolmux_core::arguments::kind_of;
 
-use super::content::{Document, Flow, Form, Function, Parameter, Return, Success};
+use super::content::{Document, ErrorMessage, Flow, Form, Function, Parameter, Return, Success};
 use super::members::{Members, known};
 use crate::documents::fault::{Faults, Path, Weight};
 use crate::documents::function_list::{FunctionReader, read_functions};
@@ -130,6 +130,7 @@ impl<'v> Reader<'v> {
         let symbol = members.text("symbol", &mut self.faults);
         let fixed = members.count("fixedParameters", &mut self.faults).map(|count| count as usize);
         let errno = members.switch("errno", &mut self.faults).unwrap_or(false);
+        let error_message = self.error_message(&members);
         let timeout = self.timeout(&members);
         let name = name?;
         Some(Function {
@@ -141,6 +142,7 @@ impl<'v> Reader<'v> {
             returns: returns.ok()?,
             fixed,
             errno,
+            error_message,
             timeout,
         })
     }
@@ -152,6 +154,17 @@ impl<'v> Reader<'v> {
             let remedy = format!("use 1 to {NAME_LENGTH} of `A-Z a-z 0-9 _ -`, and `symbol` for the C name");
             self.faults.fatal(at, what, remedy);
         }
+    }
+
+    fn error_message(&mut self, members: &Members<'v, '_>) -> Option<ErrorMessage> {
+        let at = members.at.member("errorMessage");
+        let members = Members::of(members.get("errorMessage")?, &at, &mut self.faults)?;
+        members.check_known(known::ERROR_MESSAGE, &mut self.faults);
+        Some(ErrorMessage {
+            symbol: members.needed("symbol", Weight::Fatal, &mut self.faults)?,
+            of: members.text("of", &mut self.faults),
+            indirect: members.switch("indirect", &mut self.faults).unwrap_or(false),
+        })
     }
 
     fn timeout(&mut self, members: &Members<'v, '_>) -> Option<Duration> {
@@ -204,7 +217,7 @@ impl<'v> Reader<'v> {
         let inner = members.get("schema").and_then(|schema| schema.get("cType")?.get("isIn")?.as_bool());
         let taken = members.switch("isIn", &mut self.faults).or_else(|| {
             let what = "`isIn` belongs to the parameter, not to its `cType`";
-            inner.inspect(|_| self.faults.warning(members.at, what, "move it beside `schema`"))
+            inner.inspect(|_| self.faults.warning(members.at, what, "move it next to `schema`"))
         });
         let given = members.switch("isOut", &mut self.faults);
         match (taken.unwrap_or(true), given) {
@@ -237,7 +250,8 @@ impl<'v> Reader<'v> {
         let success = Success::read(&text);
         if success.is_none() {
             let what = format!("`{text}` does not say which values mean success");
-            let remedy = "write one of `==0`, `!=0`, `>0`, `>=0`, `nonnull`, `fits`, with any number";
+            let remedy =
+                "write one of `==0`, `==0|100`, `!=0`, `>0`, `>=0`, `nonnull`, `fits`, with any number";
             self.faults.fatal(&members.at.member("success"), what, remedy);
         }
         success
@@ -276,9 +290,14 @@ impl Success {
             "fits" => return Some(Success::Fits),
             _ => {}
         }
-        let number = |sign: &str| text.strip_prefix(sign)?.trim().parse::<i128>().ok();
-        number("==")
-            .map(Success::Is)
+        let number = |sign: &str| text.strip_prefix(sign)?.trim().parse::<i64>().ok();
+        // `==0|100|101`
+        let one_of = || {
+            let numbers = text.strip_prefix("==")?.split('|');
+            numbers.map(|number| number.trim().parse().ok()).collect::<Option<Vec<i64>>>()
+        };
+        one_of()
+            .map(Success::OneOf)
             .or_else(|| number("!=").map(Success::IsNot))
             .or_else(|| number(">=").map(Success::AtLeast))
             .or_else(|| number(">").map(Success::Above))

@@ -137,6 +137,16 @@ impl Function<'_> {
         self.returns_length() && written.any(|paired| !self.is_text(paired.element))
     }
 
+    /// `char *buf, size_t n`: a text is written as far as there is room.
+    pub(super) fn writes_sized_text(&self) -> bool {
+        let mut paired =
+            (0..self.names.len()).filter_map(|index| self.paired(index, self.pairs[index].as_ref()?));
+        paired.any(|paired| {
+            let is_sized = paired.pair.by == LengthBy::Value && !self.is_input(&paired);
+            is_sized && self.is_text(paired.element)
+        })
+    }
+
     /// Whether the number that is returned is how much was written.
     fn returns_length(&self) -> bool {
         let is_number = self.facts.header.types.number(&self.declaration.returns).is_some();
@@ -188,7 +198,7 @@ impl Function<'_> {
             guess(
                 &mut parameter,
                 Confidence::Low,
-                format!("`{name}` is taken to have {plus:+} bytes beside those of `{like}`"),
+                format!("`{name}` is taken to have {plus:+} bytes in addition to those of `{like}`"),
             );
             return parameter;
         }

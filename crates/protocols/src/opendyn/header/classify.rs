@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use super::allocate::allocations;
 use super::buffers::Paired;
 use super::c_type::CType;
+use super::explain::error_message;
 use super::facts::{Facts, object_of};
 use super::guess::review;
 use super::pairing::{LengthBy, Pair, pairs};
@@ -85,7 +86,13 @@ fn described_function(
     let returns = function.returned()?;
     let parameters: Vec<Value> =
         (0..declaration.parameters.len()).map(|index| function.parameter(index)).collect::<Result<_, _>>()?;
-    Ok(assemble(declaration, selection, parameters, returns))
+    let can_fail = returns.as_ref().is_some_and(|returns| returns.get("success").is_some());
+    let message = can_fail.then(|| error_message(&facts.explainers, declaration, &parameters)).flatten();
+    let mut assembled = assemble(declaration, selection, parameters, returns);
+    if let Some(message) = message {
+        assembled["errorMessage"] = message;
+    }
+    Ok(assembled)
 }
 
 fn assemble(

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::c_type::CType;
+use super::explain::{Explainer, explainers};
 use super::syntax::{Declaration, Declared, Header};
 use super::words::{End, ending, words};
 
@@ -15,12 +16,20 @@ pub(super) struct Facts<'a> {
     closers: HashMap<&'a str, usize>,
     /// The function that frees memory of the library.
     free: Option<&'a str>,
+    /// Functions that say why another one failed.
+    pub(super) explainers: Vec<Explainer<'a>>,
 }
 
 impl<'a> Facts<'a> {
     pub(super) fn new(header: &'a Header) -> Self {
         let made = header.declarations.iter().flat_map(made_by).collect();
-        Facts { header, made, closers: closers(header), free: free_function(header) }
+        Facts {
+            header,
+            made,
+            closers: closers(header),
+            free: free_function(header),
+            explainers: explainers(header),
+        }
     }
 
     pub(super) fn is_made(&self, kind: &str) -> bool {

@@ -54,6 +54,9 @@ impl Function<'_> {
 
     /// The names of what a function returns, where its comment mentions them.
     pub(super) fn add_status_names(&self, returned: &mut Value) {
+        if self.returns_amount() {
+            return;
+        }
         let comment = &self.declaration.documentation;
         let text = comment.returns.as_deref().unwrap_or(&comment.whole);
         let constants = &self.facts.header.constants;

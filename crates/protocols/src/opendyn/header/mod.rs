@@ -7,6 +7,7 @@ mod c_type;
 mod classify;
 mod comment;
 mod constants;
+mod explain;
 mod expression;
 mod facts;
 mod flags;
@@ -23,6 +24,7 @@ mod request;
 mod returns;
 mod size_check;
 mod specifier;
+mod status;
 mod syntax;
 mod words;
 

@@ -140,6 +140,7 @@ impl Function<'_> {
             );
         }
         self.add_status_names(returned);
+        self.add_named_success(returned);
     }
 
     /// Whether what is returned says whether it worked, and not how much there is.

@@ -55,7 +55,7 @@ impl Planner<'_> {
 
     /// Whether what is returned is a length only where it fits.
     pub(super) fn returns_fit(&self) -> bool {
-        self.function.returns.as_ref().and_then(|returns| returns.success) == Some(Success::Fits)
+        self.function.returns.as_ref().and_then(|returns| returns.success.as_ref()) == Some(&Success::Fits)
     }
 
     pub(super) fn index_of(&mut self, name: &str, place: Place) -> Option<usize> {

@@ -19,6 +19,9 @@ use super::document::{Document, Function, Reader, Success, ValueNames};
 use super::handles::Slot;
 use crate::documents::fault::{Fault, Faults, Path, not_json, without_bom};
 
+/// The member of a result that says why a function failed, in the library's own words.
+pub(super) const ERROR_MESSAGE: &str = "errorMessage";
+
 /// A document whose functions can be called.
 pub(super) struct Book {
     pub(super) version: String,
@@ -185,7 +188,7 @@ impl Planner<'_> {
             return None;
         }
         let (returns, returned) = self.returns()?;
-        let success = function.returns.as_ref().and_then(|returns| returns.success);
+        let success = function.returns.as_ref().and_then(|returns| returns.success.clone());
         let mut planned = Planned {
             name: function.name.clone(),
             description: function.description.clone(),
@@ -196,6 +199,7 @@ impl Planner<'_> {
                 fixed_parameters: function.fixed,
                 // Where a function can fail, its `errno` may tell that the sandbox is why.
                 errno: function.errno || success.is_some(),
+                explanation: self.explanation(success.as_ref()),
             },
             inputs: Vec::new(),
             feeds: Vec::new(),
@@ -221,6 +225,23 @@ impl Planner<'_> {
         Some(planned)
     }
 
+    /// The function that gives the reason of a failure, where the document says what a failure is.
+    fn explanation(&mut self, success: Option<&Success>) -> Option<plan::Explanation> {
+        let message = self.function.error_message.as_ref()?;
+        let Some(success) = success else {
+            let what = "`errorMessage` is asked after a failure, and nothing says what a failure is";
+            self.reject(Place::Function, what, "add `return.success`");
+            return None;
+        };
+        let of = match message.of.as_deref() {
+            None => plan::ExplanationOf::Nothing,
+            Some("return") => plan::ExplanationOf::Return,
+            Some(name) => plan::ExplanationOf::Parameter(self.index_of(name, Place::Function)?),
+        };
+        let (symbol, indirect) = (message.symbol.clone(), message.indirect);
+        Some(plan::Explanation { symbol, of, indirect, success: success.condition() })
+    }
+
     /// A document may have an output called `code`; then there is no room for another.
     fn tells_code(&self, planned: &Planned) -> bool {
         let returns_number = planned
@@ -240,6 +261,9 @@ impl Planner<'_> {
         }
         if planned.success.is_some() {
             names.push("code");
+        }
+        if planned.function.explanation.is_some() {
+            names.push(ERROR_MESSAGE);
         }
         for output in &planned.outputs {
             let Some(name) = output.name.as_deref() else { continue };

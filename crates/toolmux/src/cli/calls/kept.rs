@@ -1,15 +1,18 @@
 //! Calls in the store of a configuration.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::json;
 use tokio::time::sleep;
+use toolmux_core::hex::from_hex;
+use toolmux_core::plural::counted;
 use toolmux_core::ports::store::{ReceiptHead, ReceiptReader};
 use toolmux_core::receipt::{
-    ChainChange, ChainEvent, ChainHead, ChainReport, Receipt, ReceiptFilter, ReceiptId, list_kept, verify,
+    ChainChange, ChainEvent, ChainHead, ChainReport, Receipt, ReceiptFilter, ReceiptId, SeenChain,
+    Verification, list_kept, verify,
 };
 use toolmux_core::secret::Secret;
 use toolmux_store::ReadOnlyStore;
@@ -19,7 +22,8 @@ use crate::cli::db::{failed, look};
 use crate::cli::failure::{Failure, REFUSED};
 use crate::cli::terminal::{Form, note, print_line};
 use crate::config::Config;
-use crate::receipt_signing::{check_head, trusted_key};
+use crate::receipt_anchors::anchors;
+use crate::receipt_signing::KnownKeys;
 
 /// How often a store is looked at for calls that have ended.
 const FOLLOW_EVERY: Duration = Duration::from_millis(500);
@@ -32,25 +36,26 @@ const USUAL_KEEP: Duration = Duration::from_hours(24 * 30);
 pub(super) struct KeptCalls {
     store: ReadOnlyStore,
     keep: Duration,
-    /// The key that signed them, when its file is beside the configuration.
-    trusted: Option<Vec<u8>>,
+    keys: KnownKeys,
+    /// The last heads that servers wrote outside the store.
+    anchors: Vec<SeenChain>,
 }
 
 impl KeptCalls {
     pub(super) async fn open(config: &Path, store: Option<&str>) -> Result<Self, Failure> {
-        let (url, keep, trusted) = match store {
-            Some(url) => (Secret::new(url), USUAL_KEEP, None),
+        let (url, keep, keys, anchors) = match store {
+            Some(url) => (Secret::new(url), USUAL_KEEP, KnownKeys::default(), Vec::new()),
             None => {
-                let config = Config::load(config)?;
-                let keep = config.receipts.keep.unwrap_or(USUAL_KEEP);
-                (config.store, keep, trusted_key(&config.receipts.key)?)
+                let Config { store, receipts, .. } = Config::load(config)?;
+                let keep = receipts.keep.unwrap_or(USUAL_KEEP);
+                (store, keep, KnownKeys::of(&receipts)?, anchors(&receipts.anchors))
             }
         };
         if url.expose() == "memory" {
-            return Err(Failure::refused(anyhow::anyhow!("calls in memory are seen by their server alone"))
+            return Err(Failure::refused(anyhow::anyhow!("the store is `memory`, which only the running server can read"))
                 .hint("--url http://127.0.0.1:9627 asks a running server; `[receipts] keep` with a store keeps them"));
         }
-        Ok(KeptCalls { store: look(&url).await?, keep, trusted })
+        Ok(KeptCalls { store: look(&url).await?, keep, keys, anchors })
     }
 
     pub(super) async fn list(&self, filter: &ReceiptFilter, most: usize) -> Result<Vec<Receipt>, Failure> {
@@ -58,7 +63,7 @@ impl KeptCalls {
         tell_events(&kept.events);
         if kept.receipts.is_empty() && self.store.receipts().receipt_heads().await.map_err(failed)?.is_empty()
         {
-            note("no server has kept receipts in this store: `[receipts] keep = \"30d\"` does");
+            note("there are no receipts in this store; `[receipts] keep = \"30d\"` keeps them");
         }
         Ok(kept.receipts)
     }
@@ -67,7 +72,7 @@ impl KeptCalls {
         let found = self.store.receipts().receipt_find(id).await.map_err(failed)?;
         let receipt = found.and_then(|body| serde_json::from_str(&body).ok());
         receipt.ok_or_else(|| {
-            Failure::refused(anyhow::anyhow!("there is no receipt `{id}`, or not any more"))
+            Failure::refused(anyhow::anyhow!("there is no receipt `{id}`; it may have expired"))
                 .hint("`toolmux calls` lists them")
         })
     }
@@ -96,11 +101,15 @@ impl KeptCalls {
     }
 
     pub(super) async fn verify(&self, form: Form) -> Result<ExitCode, Failure> {
-        let check = |head: &ReceiptHead| check_head(head, self.trusted.as_deref());
-        let reports = verify(self.store.receipts(), &check, self.keep).await.map_err(failed)?;
-        if self.trusted.is_none() && !reports.is_empty() {
-            note("no signing key is beside the configuration: any key that signed a chain is accepted");
+        let check_key = &|head: &ReceiptHead| self.keys.check(head);
+        let verification = Verification { check_key, keep: self.keep, anchors: &self.anchors };
+        let reports = verify(self.store.receipts(), &verification).await.map_err(failed)?;
+        if self.anchors.is_empty() && !reports.is_empty() {
+            note(
+                "there are no anchors next to the configuration: a store that was reset to an earlier state is not detected",
+            );
         }
+        self.print_keys(&reports);
         for report in &reports {
             print_line(&match form {
                 Form::Programs => report_json(report).to_string(),
@@ -109,6 +118,18 @@ impl KeptCalls {
         }
         let bad = reports.iter().any(|report| !report.faults.is_empty());
         Ok(if bad { ExitCode::from(REFUSED) } else { ExitCode::SUCCESS })
+    }
+
+    /// Which keys signed, how many chains each, and what is known of it.
+    fn print_keys(&self, reports: &[ChainReport]) {
+        let mut keys: BTreeMap<&str, usize> = BTreeMap::new();
+        for report in reports.iter().filter(|report| report.head.is_some()) {
+            *keys.entry(&report.key).or_default() += 1;
+        }
+        for (key, chains) in keys {
+            let known = self.keys.describe(&from_hex(key).unwrap_or_default());
+            note(&format!("key {key} signed {}, {known}", counted(chains, "chain")));
+        }
     }
 }
 
@@ -138,7 +159,7 @@ fn tell_events(events: &[ChainEvent]) {
     for event in events {
         let at = humantime::format_rfc3339_millis(event.id.at());
         match &event.event {
-            ChainChange::Started { .. } => {}
+            ChainChange::Started { .. } | ChainChange::Seen { .. } => {}
             ChainChange::Lost { receipts } => {
                 note(&format!(
                     "{at}: {receipts} receipts were lost, because the store did not take them in time"
@@ -175,6 +196,7 @@ fn report_json(report: &ChainReport) -> serde_json::Value {
     let head = report.head.as_ref();
     json!({
         "server": report.server,
+        "key": report.key,
         "ok": faults.is_empty(),
         "links": report.links,
         "lost": report.lost,

@@ -20,10 +20,10 @@ use super::remote::KeyOptions;
 use super::terminal::{Form, Terminal};
 use crate::console::{MOST_LISTED, since};
 
-/// List, follow and verify the calls that were made.
+/// List past calls, follow new ones, verify the record.
 ///
-/// Asks a running server (--url, with the key of an operator) or reads the store of a configuration that keeps receipts
-/// (`[receipts] keep`).
+/// Calls a running server (--url, with the key of an operator), or reads the store of a configuration that keeps
+/// receipts (`[receipts] keep`).
 ///
 /// Example: toolmux calls --url http://127.0.0.1:9627 --failed --since 1h
 ///
@@ -36,10 +36,10 @@ pub(super) struct Calls {
     place: Place,
     #[command(flatten)]
     wanted: Wanted,
-    /// Print calls as they end, until Ctrl-C.
+    /// Print calls as they finish, until Ctrl-C.
     #[arg(long)]
     follow: bool,
-    /// Print one JSON object on each line.
+    /// Print JSON, one object per line.
     #[arg(long, global = true)]
     json: bool,
 }
@@ -55,7 +55,7 @@ struct Place {
     /// The configuration that names the store.
     #[arg(long, default_value = "toolmux.toml", global = true)]
     config: PathBuf,
-    /// The store itself, over what the configuration says.
+    /// The store; overrides the configuration.
     #[arg(long, value_name = "URL", global = true, conflicts_with = "url")]
     store: Option<String>,
 }
@@ -63,19 +63,19 @@ struct Place {
 /// Which calls are listed or followed.
 #[derive(clap::Args)]
 struct Wanted {
-    /// Only those of this caller; `*` stands for any text.
+    /// Only calls of this caller; `*` matches any text.
     #[arg(long, value_name = "NAME")]
     caller: Option<String>,
-    /// Only those of these tools: `Kit.tool`, `Kit.*`.
+    /// Only calls of these tools: `Kit.tool`, `Kit.*`.
     #[arg(long, value_name = "PATTERN")]
     tool: Option<String>,
-    /// Only those that failed, were refused or were cancelled.
+    /// Only calls that failed, were refused or were cancelled.
     #[arg(long)]
     failed: bool,
-    /// Only those that began since: `1h`, `30m`, 2026-11-18T04:30:00Z.
+    /// Only calls that began within this time or since: `1h`, `30m`, 2026-11-18T04:30:00Z.
     #[arg(long, value_name = "TIME", value_parser = |text: &str| since(text))]
     since: Option<SystemTime>,
-    /// This many at most, the newest.
+    /// The maximum number of calls, newest first.
     #[arg(long, value_name = "COUNT", default_value = "100")]
     limit: usize,
 }
@@ -86,7 +86,7 @@ enum Action {
     ///
     /// Example: toolmux calls show 4f1c09ab77e2 --url http://127.0.0.1:9627
     Show {
-        /// The id of its receipt, or the end of it, as the list has it.
+        /// The id of its receipt, or the end of the id as shown in the list.
         id: String,
     },
     /// Check the hash chains and signatures of the store: whether receipts were edited, removed, reordered or cut off.

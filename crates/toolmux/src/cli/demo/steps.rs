@@ -2,6 +2,7 @@
 
 use http::Method;
 use serde_json::{Value, json};
+use toolmux_http::sse::EVENT_STREAM;
 
 /// Stands in a path or a header for what an earlier answer gave.
 pub(super) const KEPT: &str = "{KEPT}";
@@ -127,7 +128,7 @@ fn ats() -> DemoStep {
     let follow = DemoRequest::get(&format!("/callback/{KEPT}"), r#""value":{"result":32.0}"#);
     DemoStep {
         title: "ATS: a workflow as a background task, followed over server-sent events",
-        requests: vec![submit.keeps(Keeps::TaskId), follow.header("accept", "text/event-stream")],
+        requests: vec![submit.keeps(Keeps::TaskId), follow.header("accept", EVENT_STREAM)],
         look_at: "The task id comes at once. The events show each step of the workflow, and the last one the result.",
     }
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 use tokio::io::AsyncBufReadExt;
 use toolmux_http::client::{HttpClient, HttpLimits};
 use toolmux_http::serve::curl::quoted;
+use toolmux_http::sse::EVENT_STREAM;
 
 use super::steps::{DemoRequest, DemoStep, KEPT, Keeps};
 use crate::cli::failure::Failure;
@@ -123,7 +124,7 @@ impl<'a> Walk<'a> {
 
     /// The same request as a command to paste.
     fn curl(&self, request: &DemoRequest) -> String {
-        let streams = request.headers.iter().any(|(_, value)| value == "text/event-stream");
+        let streams = request.headers.iter().any(|(_, value)| value == EVENT_STREAM);
         let mut line = format!("curl {} {}", if streams { "-sN" } else { "-s" }, quoted(&self.url(request)));
         for (name, value) in &request.headers {
             let header = format!("{name}: {}", value.replace(KEPT, &self.kept));

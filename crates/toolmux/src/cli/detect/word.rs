@@ -15,7 +15,7 @@ use crate::cli::failure::Failure;
 use crate::cli::origin::CONFIG;
 use crate::config::{is_clients_file, near_file};
 
-const NAME_SOMETHING: &str = "name a file, an address, or a command behind `--`";
+const NAME_SOMETHING: &str = "name a file, an address, or a command after `--`";
 const NO_CONFIG: &str =
     "`toolmux init` writes one; or name what to serve: a document, a library, an address, -- COMMAND";
 

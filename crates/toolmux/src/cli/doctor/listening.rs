@@ -17,7 +17,7 @@ pub(super) async fn examine(config: &Config) -> Vec<Finding> {
         Ok(_) => Finding::good("address", format!("{listen} is free")),
         Err(error) if error.kind() == ErrorKind::AddrInUse => Finding::warning(
             "address",
-            format!("something listens on {listen} already"),
+            format!("something already listens on {listen}"),
             "if that is not toolmux, choose another address with `listen` or --listen",
         ),
         Err(error) => Finding::bad(

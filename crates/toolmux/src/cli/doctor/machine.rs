@@ -14,7 +14,7 @@ use crate::process_hardening::children_can_trace;
 const APART: Duration = Duration::from_mins(1);
 /// How long another server gets to tell its time.
 const CLOCK_TIMEOUT: Duration = Duration::from_secs(5);
-/// Open files beside those of connections: libraries, stores, sources.
+/// Open files in addition to those of connections: libraries, stores, sources.
 const OTHER_FILES: u64 = 64;
 
 pub(super) async fn examine(config: Option<&Config>) -> Vec<Finding> {

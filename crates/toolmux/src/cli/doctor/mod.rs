@@ -20,17 +20,17 @@ use super::origin::CONFIG;
 use super::terminal::{Terminal, print_line};
 use crate::config::Config;
 
-/// Check a configuration and this machine, and say what to do.
+/// Check a configuration, its sources and this machine.
 ///
-/// Looks at the configuration, its secrets and their files, the store, the address, every source, the sandbox,
-/// the clock and the limits of this machine. Exits with 0 when all is good but for warnings, with 1 when it would serve
-/// but a part of it does not work (`fail`), such as one of its sources, and with 2 when something would keep it from
-/// serving (`bad`).
+/// Checks the configuration, its secrets and their files, the store, the address, every source, the sandbox, the clock
+/// and the limits of this machine. Exits with 0 if there are at most warnings, with 1 if the server would start but a
+/// part of it does not work (`fail`), such as one of its sources, and with 2 if it would not start (`bad`). Each
+/// finding has a remedy.
 ///
 /// Example: toolmux doctor toolmux.toml --fix
 #[derive(clap::Args)]
 pub(super) struct Doctor {
-    /// The configuration to examine.
+    /// The configuration to check.
     #[arg(default_value = CONFIG)]
     pub(super) config: PathBuf,
     /// Fix what is safe to fix: permissions of secret files, a folder for the store.
@@ -159,7 +159,7 @@ impl Doctor {
                 findings.extend(until_signal(machine::examine(None)).await?);
             }
             Ok(config) => {
-                let what = format!("{name} is good, with {}", counted(config.sources.len(), "source"));
+                let what = format!("{name} is valid, with {}", counted(config.sources.len(), "source"));
                 findings.insert(0, Finding::good("config", what));
                 findings.extend(listening::examine(&config).await);
                 findings.extend(storage::examine(&config, mending).await);

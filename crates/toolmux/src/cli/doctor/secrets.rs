@@ -46,14 +46,14 @@ fn one(secret: &KeptSecret, folder: &Path, mending: Mending) -> Vec<Finding> {
                 "(umask 077; openssl rand -hex 32 > FILE) makes a new one",
             ),
             SecretLocation::Text => {
-                Finding::bad(AREA, format!("{place} is empty"), "openssl rand -hex 32 makes one")
+                Finding::bad(AREA, format!("{place} is empty"), "generate one with `openssl rand -hex 32`")
             }
         }];
     };
     let mut findings = Vec::new();
     if secret.opens_this_server && length < SHORTEST {
         let what = format!("{place} has {length} characters and can be guessed");
-        findings.push(Finding::warning(AREA, what, "openssl rand -hex 32 makes a good one"));
+        findings.push(Finding::warning(AREA, what, "generate one with `openssl rand -hex 32`"));
     }
     match &secret.kept {
         SecretLocation::File(file) => {

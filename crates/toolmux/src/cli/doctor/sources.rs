@@ -85,7 +85,7 @@ fn answer(source: SourceReport, config: &Config) -> Finding {
         SourceStatus::Connecting => Finding::failing(
             AREA,
             format!("{} did not list its tools within {} s", source.name, LISTING_TIMEOUT.as_secs()),
-            "is it running? RUST_LOG=debug shows more",
+            "check that it is running; RUST_LOG=debug shows more",
         ),
     }
 }
@@ -105,9 +105,9 @@ fn unserved(tool: &Unserved) -> Finding {
 fn remedy(source: Option<&SourceConfig>) -> &'static str {
     let is_command = source.is_some_and(|source| source.table.get("command").is_some());
     let other = if is_command {
-        "does its command run by itself? RUST_LOG=debug shows more"
+        "run its command by hand to see why it fails; RUST_LOG=debug shows more"
     } else {
-        "is it running, are its address and key right? RUST_LOG=debug shows more"
+        "check that it is running, and its address and key; RUST_LOG=debug shows more"
     };
     source.and_then(missing_program).unwrap_or(other)
 }
@@ -120,8 +120,8 @@ fn idle_settings(gateway: &Gateway) -> Vec<Finding> {
         }
         UnusedSetting::Argument(pattern, argument) => {
             let place = format!("`arguments.{argument}` of [tools.\"{}\"]", pattern.as_str());
-            let what = format!("{place} is not a parameter of any tool that it fits");
-            Finding::warning("tools", what, "`toolmux describe TOOL` shows the parameters of a tool")
+            let what = format!("{place} is not a parameter of any tool that it matches");
+            Finding::warning("tools", what, "`toolmux tools --format json` shows the parameters of each tool")
         }
     };
     gateway.sources().unused_settings().into_iter().map(finding).collect()
@@ -143,8 +143,8 @@ fn fits_none(place: String, pattern: &Pattern, catalog: &Catalog) -> Finding {
         catalog.every().map(|entry| format!("{}.{}", entry.id.toolkit, entry.id.tool)).collect();
     let meant = nearest(pattern.as_str(), known.iter().map(String::as_str));
     let remedy = meant.map_or_else(
-        || "`toolmux tools` lists what there is".to_owned(),
+        || "`toolmux tools` lists all tools".to_owned(),
         |meant| format!("did you mean `{meant}`?"),
     );
-    Finding::warning("tools", format!("{place} fits no tool"), remedy)
+    Finding::warning("tools", format!("{place} matches no tool"), remedy)
 }

@@ -28,7 +28,7 @@ pub(super) async fn examine(config: &Config, mending: Mending) -> Vec<Finding> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !folder.is_dir() {
         let missing =
-            Finding::bad(AREA, "there is no folder for the file of `store`", "make it with `mkdir -p`");
+            Finding::bad(AREA, "there is no folder for the file of `store`", "create it with `mkdir -p`");
         return vec![missing.mended(mending, || fs::create_dir_all(folder))];
     }
     if !file.exists() {
@@ -56,7 +56,7 @@ async fn opened(url: &str) -> Finding {
             let calls = usize::try_from(status.calls.all).unwrap_or(usize::MAX);
             Finding::good(AREA, format!("{name} holds {}", counted(calls, "call")))
         }
-        Ok(Ok(None)) => Finding::good(AREA, format!("{name} is empty; the server makes its tables")),
+        Ok(Ok(None)) => Finding::good(AREA, format!("{name} is empty; the server creates its tables")),
         Ok(Err(error)) => Finding::bad(
             AREA,
             format!("{error:#}"),
@@ -74,10 +74,10 @@ async fn opened(url: &str) -> Finding {
 fn to_be_made(folder: &Path) -> Finding {
     let trial = folder.join(format!(".toolmux-doctor-{}", std::process::id()));
     match fs::File::create_new(&trial).and_then(|_| fs::remove_file(&trial)) {
-        Ok(()) => Finding::good(AREA, "its file is made at the first start"),
+        Ok(()) => Finding::good(AREA, "its file is created at the first start"),
         Err(error) => Finding::bad(
             AREA,
-            format!("no file can be made in `{}`: {error}", folder.display()),
+            format!("no file can be created in `{}`: {error}", folder.display()),
             "let the user of the server write there, or put the store elsewhere",
         ),
     }

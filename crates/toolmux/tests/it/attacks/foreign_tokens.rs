@@ -81,7 +81,7 @@ fn a_caller_does_not_read_with_the_token_of_another() {
     let folder = folder(&config(&upstream));
     let serving = Serving::start(folder.path());
     let given = call_with(&serving, "Mail.authorize", ALICE);
-    assert!(given.contains("Access was given: 1 tool can be called"), "{given}");
+    assert!(given.contains("Access was granted: 1 tool can be called"), "{given}");
     until("the tools of the source", || {
         call_with(&serving, "Mail.send", ALICE).contains("sent").then_some(())
     });

@@ -90,7 +90,7 @@ async fn start(config: &str) -> anyhow::Result<(Child, String)> {
         .context("cannot start toolmux")?;
     let mut lines = BufReader::new(server.stderr.take().context("it has no output")?).lines();
     while let Some(line) = lines.next_line().await? {
-        if let Some((_, url)) = line.split_once("tools on ") {
+        if let Some((_, url)) = line.split_once(" serves ").and_then(|(_, ready)| ready.split_once(" on ")) {
             // What it says later needs a reader, or it could not go on.
             server.stderr = Some(lines.into_inner().into_inner());
             return Ok((server, url.trim().to_owned()));

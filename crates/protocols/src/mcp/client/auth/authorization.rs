@@ -98,7 +98,7 @@ impl Authorization {
 
     /// What there is before anybody allowed a token: a tool that asks for one.
     pub(in crate::mcp) fn only_authorize(&self) -> Listing {
-        let words = "Asks the user for access to this server. Its tools appear once access was given.";
+        let words = "Asks the user for access to this server. Its tools appear once access is granted.";
         let mut tool = Tool::new(AUTHORIZE, words, Schema::no_parameters());
         self.require(&mut tool);
         vec![tool].into()

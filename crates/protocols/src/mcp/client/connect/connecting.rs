@@ -12,8 +12,8 @@ use tokio::sync::Notify;
 use toolmux_core::BoxFuture;
 use toolmux_core::message::Message;
 
-use super::backoff::{Backoff, Life};
 use super::connection::Connection;
+use super::reconnect_delay::{ConnectionUse, ReconnectDelay};
 use crate::mcp::client::settings::{EraSetting, ServerAddress};
 use crate::mcp::client::transport::Broken;
 
@@ -42,7 +42,7 @@ impl Connecting {
     pub(in crate::mcp) fn new(name: &str, place: Arc<ServerAddress>) -> Self {
         let opener = Opener {
             name: name.to_owned(),
-            backoff: Backoff::new(place.longest_pause),
+            delay: ReconnectDelay::new(place.longest_pause),
             legacy: AtomicBool::new(false),
             place,
         };
@@ -140,7 +140,7 @@ impl Connecting {
             return Begun { opening, is_ours: false };
         }
         if let Some(ended) = self.current.swap(None).filter(|ended| !ended.is_resting()) {
-            self.opener.backoff.ended(ended.life());
+            self.opener.delay.ended(ended.usefulness());
         }
         let opening = Arc::clone(&self.opener).open(token.cloned()).boxed().shared();
         *attempt = Some(opening.clone());
@@ -187,14 +187,14 @@ impl Drop for GivenUp<'_> {
 struct Opener {
     name: String,
     place: Arc<ServerAddress>,
-    backoff: Backoff,
+    delay: ReconnectDelay,
     /// The server turned out to speak the old era: asking again would only cost time.
     legacy: AtomicBool,
 }
 
 impl Opener {
     async fn open(self: Arc<Self>, token: Option<HeaderValue>) -> Result<Arc<Connection>, Broken> {
-        if let Some(left) = self.backoff.left() {
+        if let Some(left) = self.delay.left() {
             let text = format!("The server ended several times and is started again in {left:?}");
             return Err(Broken::NotReached(Message::public(text)));
         }
@@ -210,7 +210,7 @@ impl Opener {
             Err(Broken::Unauthorized(_)) => {}
             Err(_) => {
                 self.legacy.store(false, Ordering::Relaxed);
-                self.backoff.ended(Life::Useless);
+                self.delay.ended(ConnectionUse::Useless);
             }
         }
         opened.map(Arc::new)

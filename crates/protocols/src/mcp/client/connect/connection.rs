@@ -7,8 +7,8 @@ use http::{HeaderValue, StatusCode};
 use toolmux_core::message::Message;
 use toolmux_http::client::{HttpClient, HttpLimits};
 
-use super::backoff::{Life, STEADY};
 use super::greet::{Greeting, greet};
+use super::reconnect_delay::{ConnectionUse, STEADY};
 use crate::mcp::client::auth::remedy;
 use crate::mcp::client::settings::{Address, EraSetting, ServerAddress};
 use crate::mcp::client::transport::{
@@ -40,6 +40,7 @@ impl Connection {
             Address::Command { .. } => by_command(name, place, era).await?,
             Address::Url { .. } => by_url(place, era, token).await?,
         };
+        // Before the notification, which has to carry the header of the revision that was agreed on.
         if let Channel::Http(http) = &channel {
             http.headers().greeted(greeting.revision);
         }
@@ -47,6 +48,7 @@ impl Connection {
         if !greeting.revision.is_modern() {
             channel.notify(INITIALIZED).await;
         }
+        // Before anybody else can have the connection, who must not send under the token of the request that opened it.
         if let Channel::Http(http) = &channel {
             http.headers().opened();
         }
@@ -91,9 +93,9 @@ impl Connection {
     }
 
     /// What it was good for.
-    pub(in crate::mcp) fn life(&self) -> Life {
+    pub(in crate::mcp) fn usefulness(&self) -> ConnectionUse {
         let useful = self.useful.load(Ordering::Relaxed) || self.started.elapsed() >= STEADY;
-        if useful { Life::Useful } else { Life::Useless }
+        if useful { ConnectionUse::Useful } else { ConnectionUse::Useless }
     }
 }
 

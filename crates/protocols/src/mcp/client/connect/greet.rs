@@ -137,7 +137,8 @@ async fn initialize(channel: &Channel, declared: &Value) -> Result<Greeting, Bro
     let agreed: Initialized = serde_json::from_str(result.get())
         .map_err(|error| refused(format!("The server's handshake cannot be read: {error}")))?;
     let revision = Revision::read(&agreed.protocol_version).filter(|revision| !revision.is_modern());
-    let unknown = || refused(format!("The server speaks `{}`, which we do not", agreed.protocol_version));
+    let unknown =
+        || refused(format!("The server speaks `{}`, which is not supported", agreed.protocol_version));
     let revision = revision.ok_or_else(unknown)?;
     Ok(Greeting { revision, capabilities: agreed.capabilities, instructions: agreed.instructions })
 }

@@ -19,6 +19,7 @@ use super::http_sender::HttpSender;
 use super::outgoing::reply;
 use super::upstream_request::UpstreamRequest;
 use crate::jsonrpc::{NotTheAnswer, RpcMessage, read_answer};
+use crate::mcp::methods::PING;
 
 /// Questions that the caller has not answered yet. They are answered while the stream is read: a server may tell and ask
 /// more before it has the first answer.
@@ -106,7 +107,7 @@ pub(super) async fn answer_question(
     method: &str,
     params: Option<&RawValue>,
 ) -> Relayed {
-    if method == "ping" { Ok(pong()) } else { following.asked(method, params).await }
+    if method == PING { Ok(pong()) } else { following.asked(method, params).await }
 }
 
 /// The answer to `ping`.

@@ -1,12 +1,10 @@
 //! The transport of 2024-11-05: one stream of events from the server, and posts to the address it names.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, header};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
-use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use toolmux_core::memory_budget::COUNTED;
 use toolmux_core::message::Message;
@@ -21,10 +19,8 @@ use super::outgoing::{Cut, Outgoing};
 use crate::jsonrpc;
 use crate::mcp::client::auth::authorization::TokenWanted;
 
-/// How long the server may take to name the address for posts.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Opens the stream and waits until the server has named the address for posts.
+/// Opens the stream and waits until the server has named the address for posts. There is no time limit here: whoever
+/// waits has one, the list of the tools its `limits.list_timeout`, and gives the attempt up.
 pub(in crate::mcp) async fn open(
     client: &HttpClient,
     url: &Url,
@@ -46,7 +42,7 @@ pub(in crate::mcp) async fn open(
     let reading = read(Arc::clone(&messages), answer, Decoder::new(most), named);
     tasks.spawn(until(stop.clone(), reading));
     let lost = || Broken::Lost(Message::public("The server named no address for messages"));
-    let endpoint = timeout(PATIENCE, endpoint).await.map_err(|_| lost())?.map_err(|_| lost())?;
+    let endpoint = endpoint.await.map_err(|_| lost())?;
     let endpoint = url.join(&endpoint).map_err(|_| lost())?;
     // Credentials go where they were meant to go.
     if endpoint.origin() != url.origin() {
@@ -127,9 +123,7 @@ impl Posts {
         }
         match answer.status() {
             status if status.is_success() => Ok(()),
-            // The stream that the address belongs to is not known any more.
-            StatusCode::NOT_FOUND => Err(Broken::SessionGone),
-            _ => Err(Broken::Status(StatusAnswer::of(&answer))),
+            _ => Err(Broken::PostStatus(StatusAnswer::of(&answer))),
         }
     }
 }

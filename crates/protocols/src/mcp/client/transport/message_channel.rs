@@ -19,12 +19,14 @@ use toolmux_core::json_text::{RawJson, raw_of};
 use toolmux_core::memory_budget::Reservation;
 use toolmux_core::ports::source::Relayed;
 
+use super::answer_stream::pong;
 use super::follow::{Following, unasked};
 use super::outgoing::{Cut, Outgoing, reply};
 use super::pending_requests::{EVENT_QUEUE, Ended, PendingAnswer, PendingRequests, ServerEvent};
 use crate::jsonrpc::{self, RpcMessage};
 use crate::mcp::lines::Memory;
 use crate::mcp::members::Members;
+use crate::mcp::methods::PING;
 use crate::mcp::notifications::{
     CANCELLED, MESSAGE, PROGRESS, PROMPTS_CHANGED, RESOURCE_UPDATED, RESOURCES_CHANGED, TOOLS_CHANGED,
 };
@@ -226,8 +228,8 @@ impl MessageChannel {
 
     /// Only servers of our own kind say whose call a question belongs to.
     fn asked(&self, id: &RawValue, method: &str, params: Option<&RawValue>) {
-        if method == "ping" {
-            return self.reply_now(id, &Ok(raw_of(&json!({}))));
+        if method == PING {
+            return self.reply_now(id, &Ok(pong()));
         }
         let question = ServerEvent {
             id: Some(id.to_owned()),

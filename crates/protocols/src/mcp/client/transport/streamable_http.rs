@@ -31,6 +31,7 @@ use super::upstream_request::{INITIALIZE, UpstreamRequest};
 use crate::jsonrpc::{self, NotTheAnswer, RpcMessage, read_answer};
 use crate::mcp::client::auth::authorization::TokenWanted;
 use crate::mcp::headers::SESSION_HEADER;
+use crate::mcp::methods::PING;
 use crate::mcp::notifications::{CANCELLED, RESOURCE_UPDATED};
 
 /// How many updates of resources wait for a slow follower.
@@ -67,6 +68,7 @@ impl StreamableHttp {
         &self.sender.headers
     }
 
+    /// An id that no other request of this connection has. Relaxed: ids have to differ, their order says nothing.
     pub(in crate::mcp) fn next_id(&self) -> u64 {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
@@ -80,6 +82,8 @@ impl StreamableHttp {
     ) -> Result<Relayed, Broken> {
         let message = request.take_message();
         let request = &request;
+        // Made before anything is sent: from the first byte on the server may have the request, and whoever drops this
+        // future must cancel it there.
         let mut waiting =
             Waiting { http: self, id: request.id, credentials: request.credentials, open: true };
         let exchange = pin!(async {
@@ -99,6 +103,7 @@ impl StreamableHttp {
             }
             None => exchange.await,
         };
+        // Answered or failed: in both cases there is nothing left to cancel.
         waiting.open = false;
         answer
     }
@@ -115,6 +120,7 @@ impl StreamableHttp {
         let mut answers = FuturesUnordered::new();
         loop {
             tokio::select! {
+                // Questions that are not answered yet are dropped with the exchange: the server waits for them no more.
                 answer = &mut exchange => return answer,
                 Some(question) = questions.recv() => answers.push(async move {
                     let answer = answer_question(following, &question.method, question.params.as_deref()).await;
@@ -176,6 +182,7 @@ impl StreamableHttp {
         let mut decoder = Decoder::new(self.sender.most);
         loop {
             let Ok(Some(piece)) = answer.piece().await else {
+                // Resumed after the last event that had an id: what the server sent between two streams comes again.
                 let ended = || Broken::Lost(Text::public("The stream ended"));
                 answer = self.sender.resume(&mut decoder, None).await.ok_or_else(ended)?;
                 continue;
@@ -201,7 +208,7 @@ impl StreamableHttp {
     /// A question that does not say which call it belongs to. It is handed over, not waited for: the stream is read on
     /// while the caller thinks.
     async fn asked(&self, id: &RawValue, method: &str, params: Option<&RawValue>) {
-        if method == "ping" {
+        if method == PING {
             return self.send(reply(id, &Ok(pong())), None).await;
         }
         let question =

@@ -69,7 +69,7 @@ fn suspend(call: SuspendedCall, exchange: &Exchange) -> Bytes {
     // Kept before the client can know the state: an answer that comes at once finds the call.
     exchange.session_state.suspended.put(key.clone(), call, bytes);
     let session_state = exchange.session_state.clone();
-    exchange.session_state.tasks.spawn(async move {
+    exchange.gateway.background().spawn_until_stop(async move {
         tokio::time::sleep(PATIENCE).await;
         // Every suspension has a state of its own: a call that was resumed and asks again is not found by this one.
         drop(session_state.suspended.take(&key));

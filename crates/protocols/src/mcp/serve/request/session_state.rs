@@ -10,7 +10,6 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 use toolmux_core::gateway::Gateway;
 use toolmux_core::json_text::to_raw;
 use toolmux_core::progress::Question;
@@ -68,8 +67,6 @@ pub(in crate::mcp) struct SessionState {
     subscribed: watch::Sender<u64>,
     /// By caller and state.
     pub(in crate::mcp) suspended: BoundedMap<SessionKey, SuspendedCall>,
-    /// Ends with the server, and with it the clocks of suspended calls.
-    pub(in crate::mcp) tasks: TaskTracker,
 }
 
 impl Default for SessionState {
@@ -83,7 +80,6 @@ impl Default for SessionState {
             subscriptions: BoundedMap::new(BOUNDS),
             subscribed: watch::Sender::new(0),
             suspended: BoundedMap::new(BOUNDS),
-            tasks: TaskTracker::new(),
         }
     }
 }

@@ -183,7 +183,7 @@ impl Drop for Unknown<'_> {
     fn drop(&mut self) {
         let Some(id) = self.id.take() else { return };
         let (gateway, caller) = (Arc::clone(&self.exchange.gateway), self.exchange.peer.caller.clone());
-        self.exchange.session_state.tasks.spawn(async move {
+        self.exchange.gateway.background().spawn_from_drop(async move {
             gateway.tasks().cancel(&caller, &id).await.ok();
         });
     }

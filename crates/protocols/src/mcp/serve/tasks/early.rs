@@ -35,7 +35,7 @@ pub(super) fn asked(exchange: &Exchange, shown: &Shown) -> Bytes {
 /// Cancels a task whose client does not come back.
 fn forget(exchange: &Exchange, id: TaskId, asked: Vec<u64>) {
     let (gateway, caller) = (Arc::clone(&exchange.gateway), exchange.peer.caller.clone());
-    exchange.session_state.tasks.spawn(async move {
+    exchange.gateway.background().spawn_until_stop(async move {
         tokio::time::sleep(PATIENCE).await;
         // The client may have answered and have been asked something else since: that question has a time of its own.
         let Ok(Some(task)) = gateway.tasks().find(&caller, &id).await else { return };
