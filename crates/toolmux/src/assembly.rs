@@ -13,7 +13,6 @@ use toolmux_core::ports::store::{Retention, Store};
 use toolmux_core::redact::know_password_in;
 use toolmux_core::secret::Secret;
 use toolmux_core::sources::Mount;
-use toolmux_core::trace_context::TraceSettings;
 use toolmux_store::StoreSettings;
 
 use crate::authorization::broker;
@@ -147,7 +146,7 @@ fn settings(config: &Config, keys: &Arc<ArcSwap<JwkSet>>, broker: Option<Arc<dyn
         developers: config.developers.clone(),
         public_url: config.public_url.clone(),
         receipts: config.receipts.settings(),
-        traces: TraceSettings::default(),
+        traces: config.telemetry.traces,
         operators: config.operators.clone(),
     }
 }

@@ -46,6 +46,13 @@ impl ReceiptId {
             self.0.get_timestamp().unwrap_or(Timestamp::from_unix(NoContext, 0, 0)).to_unix();
         UNIX_EPOCH + Duration::new(seconds, nanos)
     }
+
+    /// The same in nanoseconds since 1970, with the fraction of the millisecond that the id has.
+    pub fn at_nanos(&self) -> u64 {
+        let [_, _, _, _, _, _, high, low, ..] = *self.0.as_bytes();
+        let fraction = u64::from(high & 0xf) << 8 | u64::from(low);
+        millis(self.at()).saturating_mul(1_000_000).saturating_add(fraction * 1_000_000 / 4_096)
+    }
 }
 
 impl fmt::Display for ReceiptId {
