@@ -6,10 +6,9 @@ use toolmux_core::hex::to_hex;
 use toolmux_core::receipt::{Receipt, ReceiptKind, ReceiptOutcome};
 use toolmux_core::trace_context::{CallSpan, TraceContext};
 
-/// `SPAN_KIND_INTERNAL` and `SPAN_KIND_SERVER`.
+/// The numbers that OTLP has for span kinds and for the status of a failed span.
 const INTERNAL: u8 = 1;
 const SERVER: u8 = 2;
-/// `STATUS_CODE_ERROR`.
 const ERROR: u8 = 2;
 /// Where the name of this machine is found.
 const HOST_NAME: &str = "/proc/sys/kernel/hostname";
@@ -101,11 +100,13 @@ struct Attribute {
 }
 
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 enum AttributeValue {
-    StringValue(String),
-    IntValue(String),
-    BoolValue(bool),
+    #[serde(rename = "stringValue")]
+    Text(String),
+    #[serde(rename = "intValue")]
+    Digits(String),
+    #[serde(rename = "boolValue")]
+    Flag(bool),
 }
 
 /// The body of a request that exports the spans of some calls.
@@ -233,17 +234,17 @@ fn attributes(receipt: &Receipt, error: Option<&str>) -> Vec<Attribute> {
     found.extend(texts.into_iter().filter_map(|(key, value)| Some(text(key, value?))));
     found.push(number("toolmux.attempts", receipt.attempts.into()));
     if receipt.repeated {
-        found.push(Attribute { key: "toolmux.repeated", value: AttributeValue::BoolValue(true) });
+        found.push(Attribute { key: "toolmux.repeated", value: AttributeValue::Flag(true) });
     }
     found
 }
 
 fn text(key: &'static str, value: &str) -> Attribute {
-    Attribute { key, value: AttributeValue::StringValue(value.to_owned()) }
+    Attribute { key, value: AttributeValue::Text(value.to_owned()) }
 }
 
 fn number(key: &'static str, value: u64) -> Attribute {
-    Attribute { key, value: AttributeValue::IntValue(value.to_string()) }
+    Attribute { key, value: AttributeValue::Digits(value.to_string()) }
 }
 
 #[cfg(test)]
