@@ -19,6 +19,7 @@ use crate::requirements::Grants;
 use crate::secret::Secret;
 use crate::task::TaskId;
 use crate::tool::Passthrough;
+use crate::trace_context::{CallSpan, OutgoingTrace};
 
 /// The id a caller gives a call, and by that its idempotency key.
 pub type CallId = Arc<str>;
@@ -89,6 +90,10 @@ pub struct Request {
     pub grants: Grants,
     /// The caller's trace.
     pub trace: Option<Box<str>>,
+    /// The `tracestate` that came with it.
+    pub trace_state: Option<Box<str>>,
+    /// The span of the call, once it has one: given by the gateway, kept by tasks.
+    pub span: Option<CallSpan>,
     /// How long the caller is willing to wait, when less than the tool's own limit.
     pub patience: Option<Duration>,
     /// The caller answers questions of a tool that runs as a task, where it follows the task.
@@ -111,6 +116,8 @@ impl Request {
             arguments,
             grants: Grants::default(),
             trace: None,
+            trace_state: None,
+            span: None,
             patience: None,
             answers: false,
             session: None,
@@ -199,6 +206,12 @@ impl Call {
     /// The session it came by. The calls of a workflow have that of the call that runs it; a task has none.
     pub fn session(&self) -> Option<&Arc<str>> {
         self.request.session.as_ref()
+    }
+
+    /// The trace that this call belongs to, for what its source sends; none when calls are not traced.
+    pub fn outgoing_trace(&self) -> Option<OutgoingTrace> {
+        let span = self.request.span.as_ref()?;
+        Some(OutgoingTrace::of(span, self.request.trace_state.as_deref()))
     }
 
     /// The caller's trace.

@@ -49,6 +49,7 @@ mod task_questions;
 pub mod tasks;
 pub mod tool;
 pub mod toolset;
+pub mod trace_context;
 pub mod version;
 
 /// A boxed future, the price of `dyn` at the three ports.

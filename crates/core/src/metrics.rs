@@ -19,6 +19,7 @@ pub struct Metrics {
     refusals: IntCounterVec,
     audit_dropped: IntCounterVec,
     receipts_lost: IntCounter,
+    telemetry_dropped: IntCounter,
     tools: IntGaugeVec,
     ready: IntGaugeVec,
 }
@@ -60,6 +61,11 @@ impl Default for Metrics {
                 "Receipts that were not written, because the store did not take them in time",
             )
             .expect("a constant name is valid"),
+            telemetry_dropped: IntCounter::new(
+                "toolmux_telemetry_dropped_total",
+                "Calls whose spans were not exported, because the collector did not take them",
+            )
+            .expect("a constant name is valid"),
             tools: gauges("toolmux_source_tools", "Tools served by a source", &["source"]),
             ready: gauges("toolmux_source_ready", "1 if the last listing of a source succeeded", &["source"]),
             registry,
@@ -71,6 +77,7 @@ impl Default for Metrics {
             Box::new(metrics.refusals.clone()),
             Box::new(metrics.audit_dropped.clone()),
             Box::new(metrics.receipts_lost.clone()),
+            Box::new(metrics.telemetry_dropped.clone()),
             Box::new(metrics.tools.clone()),
             Box::new(metrics.ready.clone()),
         ] {
@@ -105,6 +112,11 @@ impl Metrics {
     /// Counts receipts that were lost.
     pub fn receipts_lost(&self, receipts: u64) {
         self.receipts_lost.inc_by(receipts);
+    }
+
+    /// Counts calls whose spans were not exported.
+    pub fn telemetry_dropped(&self, calls: u64) {
+        self.telemetry_dropped.inc_by(calls);
     }
 
     /// Notes that a source answered.

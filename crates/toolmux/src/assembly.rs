@@ -146,6 +146,7 @@ fn settings(config: &Config, keys: &Arc<ArcSwap<JwkSet>>, broker: Option<Arc<dyn
         developers: config.developers.clone(),
         public_url: config.public_url.clone(),
         receipts: config.receipts.settings(),
+        traces: config.telemetry.traces,
         operators: config.operators.clone(),
     }
 }

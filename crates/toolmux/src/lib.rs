@@ -32,6 +32,7 @@ mod server;
 mod service_manager;
 mod signals;
 pub mod source;
+mod telemetry;
 mod toolkit;
 
 /// The JSON library that the types here are made of, in the version they need.

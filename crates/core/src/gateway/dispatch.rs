@@ -21,6 +21,7 @@ use crate::outcome::{Outcome, Retry, ToolError};
 use crate::progress::Progress;
 use crate::receipt::{AttemptError, CallStep, ReceiptDraft};
 use crate::refusal::Refusal;
+use crate::trace_context::within;
 
 /// How many bytes of what a tool said when it failed are logged.
 const MOST_LOGGED: usize = 200;
@@ -83,7 +84,8 @@ async fn attempts(
             Err(answer) => return answer,
         };
         receipt.attempt();
-        let running = AssertUnwindSafe(call.entry.mount.source.call(now, progress)).catch_unwind();
+        let running = within(now.outgoing_trace(), call.entry.mount.source.call(now, progress));
+        let running = AssertUnwindSafe(running).catch_unwind();
         let error = match timeout_at(deadline, running).await {
             Ok(Ok(Err(_) | Ok(Outcome::Failed(_)))) if answer_memory::was_dropped() => {
                 retries.answered();

@@ -143,9 +143,10 @@ impl Gateway {
         self: &Arc<Self>,
         depth: u8,
         caller: &Caller,
-        request: Request,
+        mut request: Request,
         progress: &Progress,
     ) -> Result<Outcome, Refusal> {
+        self.trace(&mut request);
         let mut receipt = self.receipts.begin(ReceiptKind::Call, caller).of_request(&request);
         let checked = self.check(depth, caller, request, &mut receipt).await;
         let answer = match checked {

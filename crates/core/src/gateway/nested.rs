@@ -11,6 +11,7 @@ use crate::names::ToolRef;
 use crate::outcome::Outcome;
 use crate::progress::Progress;
 use crate::refusal::Refusal;
+use crate::trace_context::CallSpan;
 
 /// How deep tools may call tools: beyond that they are taken to call each other in circles.
 const MOST_DEPTH: u8 = 8;
@@ -27,6 +28,8 @@ impl Call {
         request.grants.remove_supplied();
         request.session.clone_from(&self.request.session);
         request.protocol.clone_from(&self.request.protocol);
+        request.span = self.request.span.map(|span| CallSpan::below(span.context));
+        request.trace_state.clone_from(&self.request.trace_state);
         let path = Arc::clone(&self.nested.path);
         path.call_nested(depth, &self.caller, request, progress).await
     }

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use super::Gateway;
 use crate::arguments::Arguments;
-use crate::call::Caller;
+use crate::call::{Caller, Request};
 use crate::catalog::Entry;
 use crate::ports::source::{Relay, Relayed};
 use crate::ports::store::ReceiptReader;
 use crate::receipt::arguments::without_secrets;
 use crate::receipt::{ReceiptDraft, ReceiptKind, ReceiptLog};
 use crate::refusal::Refusal;
+use crate::trace_context::CallSpan;
 
 impl Gateway {
     /// The newest receipts of this process.
@@ -35,9 +36,17 @@ impl Gateway {
         }
     }
 
+    /// Gives a request its span, unless it has one: that of a nested call, or of a task that was stored.
+    pub(crate) fn trace(&self, request: &mut Request) {
+        if request.span.is_none() {
+            request.span = CallSpan::begin(self.settings.load().traces, request.trace.as_deref());
+        }
+    }
+
     pub(super) fn relay_receipt(&self, caller: &Caller, source: &str, relay: &Relay) -> ReceiptDraft {
         let mut receipt = self.receipts.begin(ReceiptKind::Relay, caller).of_relay(relay);
         receipt.asks_source(source);
+        receipt.traced(CallSpan::begin(self.settings.load().traces, relay.trace.as_deref()));
         receipt
     }
 

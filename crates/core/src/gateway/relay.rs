@@ -23,6 +23,7 @@ use crate::progress::Progress;
 use crate::receipt::{CallStep, ReceiptDraft};
 use crate::refusal::Refusal;
 use crate::sources::Mount;
+use crate::trace_context::{OutgoingTrace, within};
 
 impl Relays<'_> {
     /// Asks a source for something other than a call, under the token of the caller's own user where the source
@@ -243,7 +244,8 @@ impl Relaying<'_> {
         let mut tokens = RelayTokens::get(self.gateway, self.caller, self.mount).await?;
         loop {
             self.receipt.attempt();
-            let answer = self.mount.source.relay(self.relay, &tokens.grants, progress).await;
+            let trace = self.receipt.span().map(|span| OutgoingTrace::of(&span, None));
+            let answer = within(trace, self.mount.source.relay(self.relay, &tokens.grants, progress)).await;
             match answer.inspect_err(|error| self.receipt.attempt_failed(error.into())) {
                 Err(error) if tokens.renewed_after(&error).await? => {}
                 answer => return Ok(answer),

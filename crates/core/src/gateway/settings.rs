@@ -15,6 +15,7 @@ use crate::receipt::ReceiptSettings;
 use crate::secret::Secret;
 use crate::sources::{SourceReport, SourceRules, ToolSettings};
 use crate::toolset::{Pattern, Toolset};
+use crate::trace_context::TraceSettings;
 
 /// Rules of the gateway.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +38,8 @@ pub struct Settings {
     pub public_url: Option<String>,
     /// What is done with receipts.
     pub receipts: ReceiptSettings,
+    /// Which calls are traced.
+    pub traces: TraceSettings,
     /// Names of keys whose callers may see and steer the server.
     pub operators: Vec<String>,
 }

@@ -106,6 +106,8 @@ pub struct Relay {
     /// What it is about, by the source's own name: a prompt, or the address of a resource. The caller's toolsets must hold
     /// it.
     pub item: String,
+    /// The caller's trace.
+    pub trace: Option<Box<str>>,
     /// Its parameters, as the caller's protocol wrote them.
     pub params: RawJson,
 }

@@ -15,6 +15,7 @@ use crate::call::{Caller, Request};
 use crate::outcome::Outcome;
 use crate::ports::source::{Relay, Relayed};
 use crate::refusal::Refusal;
+use crate::trace_context::CallSpan;
 
 /// The longest text of a caller that is kept: names and traces may be of any length.
 const LONGEST: usize = 256;
@@ -45,6 +46,7 @@ impl ReceiptLog {
             task: None,
             arguments: None,
             trace: None,
+            span: None,
             argument_values: None,
             began: Instant::now(),
             marks: Default::default(),
@@ -73,6 +75,7 @@ impl ReceiptDraft {
                 _ => cut(id).into(),
             });
             parts.trace = request.trace.as_deref().map(|trace| cut(trace).into());
+            parts.span = request.span;
             parts.arguments = Some(digest([request.arguments.text().get()]));
         });
         self
@@ -84,6 +87,7 @@ impl ReceiptDraft {
             parts.protocol = Cow::Borrowed(relay.protocol);
             parts.method = Some(cut(&relay.method).into());
             parts.tool = Some(cut(&relay.item).into());
+            parts.trace = relay.trace.as_deref().map(|trace| cut(trace).into());
             parts.arguments = Some(digest([relay.params.get()]));
         });
         self
@@ -102,6 +106,15 @@ impl ReceiptDraft {
     /// The source that was asked.
     pub(crate) fn asks_source(&mut self, source: &str) {
         self.change(|parts| parts.source = Some(source.into()));
+    }
+
+    /// The span of what is not a call.
+    pub(crate) fn traced(&mut self, span: Option<CallSpan>) {
+        self.change(|parts| parts.span = span);
+    }
+
+    pub(crate) fn span(&self) -> Option<CallSpan> {
+        self.parts.as_ref()?.span
     }
 
     pub(crate) fn runs_as(&mut self, task: &str) {

@@ -9,6 +9,7 @@ use std::time::Instant;
 use super::record::{ContentDigest, Receipt, ReceiptId, ReceiptKind, ReceiptOutcome, StepTime};
 use super::timestamp::rfc3339;
 use crate::ports::source::SourceError;
+use crate::trace_context::CallSpan;
 
 /// A step of the path, at whose end the time is noted.
 #[derive(Clone, Copy, Debug)]
@@ -83,6 +84,7 @@ pub(super) struct ReceiptParts {
     pub(super) task: Option<Arc<str>>,
     pub(super) arguments: Option<ContentDigest>,
     pub(super) trace: Option<Box<str>>,
+    pub(super) span: Option<CallSpan>,
     pub(super) argument_values: Option<Box<str>>,
     pub(super) began: Instant,
     /// Microseconds from the beginning to the end of each step; 0 for one that was not taken.
@@ -129,6 +131,7 @@ impl ReceiptParts {
             arguments: self.arguments,
             result,
             trace: self.trace.clone(),
+            span: self.span,
             argument_values: self.argument_values.clone(),
         }
     }

@@ -12,6 +12,7 @@ use uuid::{NoContext, Timestamp, Uuid};
 
 use super::timestamp::millis;
 use crate::hex::{from_hex, to_hex};
+use crate::trace_context::CallSpan;
 
 /// The id of a receipt. Ids sort by the time at which their calls began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,6 +45,13 @@ impl ReceiptId {
         let (seconds, nanos) =
             self.0.get_timestamp().unwrap_or(Timestamp::from_unix(NoContext, 0, 0)).to_unix();
         UNIX_EPOCH + Duration::new(seconds, nanos)
+    }
+
+    /// The same in nanoseconds since 1970, with the fraction of the millisecond that the id has.
+    pub fn at_nanos(&self) -> u64 {
+        let [_, _, _, _, _, _, high, low, ..] = *self.0.as_bytes();
+        let fraction = u64::from(high & 0xf) << 8 | u64::from(low);
+        millis(self.at()).saturating_mul(1_000_000).saturating_add(fraction * 1_000_000 / 4_096)
     }
 }
 
@@ -207,6 +215,9 @@ pub struct Receipt {
     /// The caller's trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Box<str>>,
+    /// The span of the call, where calls are traced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span: Option<CallSpan>,
     /// The arguments without secrets, where the configuration wants them kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub argument_values: Option<Box<str>>,
@@ -234,7 +245,7 @@ mod tests {
         r#""outcome":"failed","repeated":true,"attempts":2,"errors":["not_reached"],"us":12,"steps":[{"step":"run","us":9}],"#,
         r#""arguments":{"sha256":"00000000000000000000000000000000000000000000000000000000000000ff","bytes":2},"#,
         r#""result":{"sha256":"00000000000000000000000000000000000000000000000000000000000000ff","bytes":3},"#,
-        r#""trace":"00-1-2-01","argument_values":"{}"}"#,
+        r#""trace":"00-1-2-01","span":{"context":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},"argument_values":"{}"}"#,
     );
 
     const SHORT: &str = concat!(

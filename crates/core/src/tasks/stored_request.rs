@@ -17,6 +17,7 @@ use crate::ports::store::ClaimedTask;
 use crate::refusal::Refusal;
 use crate::task::TaskId;
 use crate::tool::Passthrough;
+use crate::trace_context::CallSpan;
 
 /// All that is kept of a request. Credentials are not.
 #[derive(Serialize, Deserialize)]
@@ -29,6 +30,11 @@ pub(super) struct StoredRequest {
     arguments: RawJson,
     user_id: Option<String>,
     trace: Option<Box<str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    trace_state: Option<Box<str>>,
+    /// The same for every run of the task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    span: Option<CallSpan>,
     #[serde(default, skip_serializing_if = "str::is_empty")]
     protocol: Cow<'static, str>,
     patience: Option<Duration>,
@@ -79,6 +85,8 @@ impl StoredRequest {
             arguments: call.given().text().to_owned(),
             user_id: call.request.grants.user_id.clone(),
             trace: call.request.trace.clone(),
+            trace_state: call.request.trace_state.clone(),
+            span: call.request.span,
             protocol: call.request.protocol.clone(),
             patience: call.request.patience,
             answers: call.request.answers,
@@ -99,6 +107,8 @@ impl StoredRequest {
         request.id = stored.id;
         request.grants.user_id = stored.user_id;
         request.trace = stored.trace;
+        request.trace_state = stored.trace_state;
+        request.span = stored.span;
         request.protocol = stored.protocol;
         request.patience = stored.patience;
         request.answers = stored.answers;

@@ -41,7 +41,13 @@ pub(super) type Started = Result<bool, StoreError>;
 impl Tasks {
     /// Takes a request through every check and keeps it as a task. When this ends well, the task is
     /// durable and will come to an end, whatever happens to this process.
-    pub async fn submit(&self, caller: &Caller, request: Request, keep: Duration) -> Result<TaskId, Refusal> {
+    pub async fn submit(
+        &self,
+        caller: &Caller,
+        mut request: Request,
+        keep: Duration,
+    ) -> Result<TaskId, Refusal> {
+        self.gateway.trace(&mut request);
         let mut receipt = self.gateway.receipts().begin(ReceiptKind::Task, caller).of_request(&request);
         let submitted = self.accept(caller, request, keep, &mut receipt).await;
         match &submitted {

@@ -22,6 +22,7 @@ use toolmux_core::requirements::Authorization;
 use toolmux_core::schema::Schema;
 use toolmux_core::sources::{Mount, Naming};
 use toolmux_core::tool::{Passthrough, Tool};
+use toolmux_core::trace_context;
 use toolmux_core::version::Version;
 
 /// Long enough never to be reached.
@@ -42,6 +43,8 @@ pub(crate) struct Fixture {
     pub(crate) scope: Option<FailureScope>,
     /// `flaky` is not reached while this holds.
     pub(crate) broken: AtomicBool,
+    /// The `traceparent` under which each run came.
+    pub(crate) traces: Mutex<Vec<Option<String>>>,
 }
 
 pub(crate) fn tool(name: &str) -> Tool {
@@ -69,6 +72,8 @@ impl Fixture {
 
     async fn run(&self, call: &Call, progress: &Progress) -> Result<Outcome, SourceError> {
         self.runs.fetch_add(1, Ordering::SeqCst);
+        let trace = trace_context::current().map(|trace| trace.context.traceparent());
+        self.traces.lock().expect("not poisoned").push(trace);
         match call.tool_name() {
             "wait" => self.go.notified().await,
             "forever" => std::future::pending().await,

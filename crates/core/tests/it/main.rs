@@ -15,3 +15,4 @@ mod starting;
 mod stored_keys;
 mod tasks;
 mod tokens;
+mod traces;

@@ -90,6 +90,7 @@ fn about(item: &str) -> Relay {
         caller: "somebody".into(),
         method: "pages/read".to_owned(),
         item: item.to_owned(),
+        trace: None,
         params: raw_of(&json!({})),
     }
 }

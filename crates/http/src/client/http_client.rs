@@ -9,6 +9,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, Uri, header};
 use http_body_util::Full;
 use hyper_util::client::proxy::matcher::Matcher;
 use tokio::time::timeout;
+use toolmux_core::trace_context;
 use tower::{Service, service_fn};
 use tower_http::decompression::Decompression;
 use url::Url;
@@ -96,9 +97,10 @@ impl HttpClient {
         &self,
         method: Method,
         target: &Target,
-        headers: HeaderMap,
+        mut headers: HeaderMap,
         body: Bytes,
     ) -> impl Future<Output = Result<Answer, HttpError>> + Send + use<> {
+        add_trace(&mut headers);
         let (origin, limits) = (Arc::clone(&target.origin), self.limits);
         let mut request = Request::new(Full::new(body));
         (*request.method_mut(), *request.uri_mut(), *request.headers_mut()) =
@@ -135,6 +137,17 @@ impl HttpClient {
         let origin = self.pool.origin(url, &uri, &self.connector);
         let path = uri.path_and_query().filter(|_| !self.connector.is_read_by_proxy(&uri)).cloned();
         Ok(Target { uri: path.map_or(uri, Uri::from), origin, headers })
+    }
+}
+
+/// The trace of the call that this task runs, in place of any that the headers name.
+fn add_trace(headers: &mut HeaderMap) {
+    let Some(trace) = trace_context::current() else { return };
+    if let Ok(parent) = HeaderValue::from_str(&trace.context.traceparent()) {
+        headers.insert("traceparent", parent);
+    }
+    if let Some(state) = trace.state.and_then(|state| HeaderValue::from_str(&state).ok()) {
+        headers.insert("tracestate", state);
     }
 }
 

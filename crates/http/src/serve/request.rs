@@ -11,6 +11,7 @@ use toolmux_core::message::Message;
 use toolmux_core::refusal::Refusal;
 
 static TRACE: HeaderName = HeaderName::from_static("traceparent");
+static TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");
 /// Where a browser says which site made it send a request; no page can set it.
 pub static FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// The header that makes the same call again the same call.
@@ -26,6 +27,11 @@ pub fn idempotency_key(headers: &HeaderMap) -> Option<CallId> {
 /// The caller's trace, when it has one.
 pub fn trace(headers: &HeaderMap) -> Option<Box<str>> {
     headers.get(&TRACE).and_then(|trace| trace.to_str().ok()).map(Box::from)
+}
+
+/// The state that came with the caller's trace; the first of several headers counts.
+pub fn trace_state(headers: &HeaderMap) -> Option<Box<str>> {
+    headers.get(&TRACE_STATE).and_then(|state| state.to_str().ok()).map(Box::from)
 }
 
 /// A key that we would cut or overlook is refused: its caller counts on it.

@@ -10,7 +10,8 @@ use toolmux_core::refusal::Refusal;
 use toolmux_core::task::{KEPT, TaskId};
 use toolmux_http::serve::curl::quoted;
 use toolmux_http::serve::{
-    Access, AskedToolset, PathPart, Routes, Served, Web, idempotency_key, json, may_change,
+    Access, AskedToolset, PathPart, Routes, Served, Web, idempotency_key, json, may_change, trace,
+    trace_state,
 };
 use toolmux_http::sse::EVENT_STREAM;
 
@@ -96,6 +97,7 @@ async fn submit(web: &Web, tool: &str, request: Request) -> Result<TaskId, Refus
     let mut request = wire::decode(tool, &body)?;
     body.free();
     request.id = idempotency_key(&parts.headers);
+    (request.trace, request.trace_state) = (trace(&parts.headers), trace_state(&parts.headers));
     web.gateway.tasks().submit(&caller, request, KEPT).await
 }
 

@@ -84,6 +84,11 @@ impl Commands {
         for (name, secret) in call.environment() {
             env.to_mut().insert(name.to_owned(), secret.expose().to_owned());
         }
+        if let Some(trace) = call.outgoing_trace() {
+            let env = env.to_mut();
+            env.insert("TRACEPARENT".to_owned(), trace.context.traceparent());
+            env.extend(trace.state.map(|state| ("TRACESTATE".to_owned(), state.into())));
+        }
         let (folder, sandbox) = (tool.folder(), self.sandbox.as_ref());
         let program = Program { argv: &argv, env: &env, folder, sandbox };
         let mut group = ChildGroup::start(&program).map_err(|error| not_started(&error))?;

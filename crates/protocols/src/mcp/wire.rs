@@ -90,6 +90,8 @@ pub(super) struct Meta<'a> {
     pub(super) progress_token: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(super) traceparent: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub(super) tracestate: Option<Cow<'a, str>>,
 }
 
 impl<'a> Params<'a> {

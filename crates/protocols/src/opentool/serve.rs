@@ -13,6 +13,7 @@ use toolmux_core::example::example_arguments;
 use toolmux_core::progress::Progress;
 use toolmux_http::serve::{
     Access, Routes, Served, ServerVersion, Web, curl, idempotency_key, json, tag_of, tagged, trace,
+    trace_state,
 };
 
 use super::document::OpenTool;
@@ -115,7 +116,7 @@ async fn stop(State(web): State<Arc<Web>>, request: Request) -> Response {
 /// JSON-RPC ids are not idempotency keys: public clients begin at the same one again and again.
 fn identify(request: &mut toolmux_core::call::Request, headers: &HeaderMap) {
     request.id = idempotency_key(headers);
-    request.trace = trace(headers);
+    (request.trace, request.trace_state) = (trace(headers), trace_state(headers));
 }
 
 /// Every tool of the caller in one document; an empty object when there is none.

@@ -12,7 +12,7 @@ use toolmux_core::message::Message;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::Refusal;
-use toolmux_http::serve::{Access, Routes, Served, Web, curl, idempotency_key, json};
+use toolmux_http::serve::{Access, Routes, Served, Web, curl, idempotency_key, json, trace, trace_state};
 use uuid::Uuid;
 
 use super::list::list;
@@ -76,6 +76,10 @@ async fn call(State(web): State<Arc<Web>>, request: Request) -> Response {
     };
     if request.id.is_none() {
         request.id = idempotency_key(&parts.headers);
+    }
+    // The header names a span; `trace_id` of the body may be any text.
+    if let Some(parent) = trace(&parts.headers) {
+        (request.trace, request.trace_state) = (Some(parent), trace_state(&parts.headers));
     }
     // An id that we make up is nobody's idempotency key, so it is not recorded.
     let call_id = request.id.clone().unwrap_or_else(|| Uuid::new_v4().to_string().into());

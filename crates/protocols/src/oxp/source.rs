@@ -10,6 +10,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
+use toolmux_core::hex::to_hex;
 use toolmux_core::json_text::raw_of;
 use toolmux_core::message::Message;
 use toolmux_core::outcome::Outcome;
@@ -160,10 +161,16 @@ fn tool_call(call: &Call) -> Result<ToolCall, SourceError> {
     Ok(ToolCall {
         tool_id,
         call_id: Some(call_id(call)),
-        trace_id: call.trace().map(str::to_owned),
+        trace_id: trace_id(call),
         input: call.arguments().text().to_owned(),
         grants: required(&call.entry().requires, call.grants()),
     })
+}
+
+/// The trace that the call belongs to, or what its caller named when calls are not traced.
+fn trace_id(call: &Call) -> Option<String> {
+    let traced = call.outgoing_trace().map(|trace| to_hex(&trace.context.trace));
+    traced.or_else(|| call.trace().map(str::to_owned))
 }
 
 /// Over there all our callers are one, so that an id must tell them apart.

@@ -15,7 +15,7 @@ use toolmux_core::refusal::Refusal;
 use toolmux_http::serve::page::show;
 use toolmux_http::serve::{
     Access, AskedToolset, PathPart, Routes, Served, ServerVersion, Web, curl, idempotency_key, tag_of,
-    tagged, trace,
+    tagged, trace, trace_state,
 };
 
 use super::api_document::{ApiInfo, document};
@@ -51,7 +51,7 @@ async fn call(State(web): State<Arc<Web>>, PathPart(tool): PathPart, request: Re
     };
     body.free();
     request.id = idempotency_key(&parts.headers);
-    request.trace = trace(&parts.headers);
+    (request.trace, request.trace_state) = (trace(&parts.headers), trace_state(&parts.headers));
     match web.gateway.call(&caller, request, &Progress::unheard()).await {
         Ok(outcome) => wire::encode(&outcome),
         Err(refusal) => wire::refuse(&refusal),

@@ -88,6 +88,7 @@ async fn a_slow_start_takes_as_long_as_a_list_may_and_no_caller_ends_it() {
                     caller: "somebody".into(),
                     method: "ping".into(),
                     item: String::new(),
+                    trace: None,
                     params: raw_of(&json!({})),
                 };
                 timeout(

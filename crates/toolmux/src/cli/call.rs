@@ -66,7 +66,7 @@ impl CallTool {
     pub(super) async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
         match &self.url {
             Some(url) => self.ask(&Remote::new(url, &self.key)?, terminal).await,
-            None => self.run_here(terminal).await,
+            None => Box::pin(self.run_here(terminal)).await,
         }
     }
 

@@ -14,6 +14,7 @@ use super::failure::Failure;
 use super::origin::{Origin, Originated};
 use crate::assembly::store;
 use crate::receipt_signing::keep_receipts;
+use crate::telemetry::Exporter;
 
 /// Serve tools over MCP on standard input and output.
 ///
@@ -46,7 +47,10 @@ impl Mcp {
         let gateway = &assembly.gateway;
         keep_receipts(&config, gateway)?;
         let caller = gateway.admit(Credential::None, self.toolset.as_deref())?;
-        serve_standard_streams(gateway, caller).await
+        let telemetry = Exporter::start(&config, gateway)?;
+        let ended = serve_standard_streams(gateway, caller).await;
+        telemetry.stop().await;
+        ended
     }
 }
 

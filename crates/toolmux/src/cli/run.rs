@@ -73,7 +73,7 @@ impl RunWorkflow {
             there(gateway, &config, &tool, terminal).await;
             self.follow(gateway, tool.clone()).await
         };
-        print(closing(gateway, running).await?)
+        print(Box::pin(closing(gateway, running)).await?)
     }
 
     fn workflow(&self) -> Result<SourceConfig, Failure> {

@@ -29,6 +29,7 @@ use crate::reload::{self, File, Flags, Follower};
 use crate::server::{ListenOn, Running};
 use crate::service_manager::{self, ServiceState};
 use crate::signals::{self, EndSignals};
+use crate::telemetry::Exporter;
 
 /// How long the start waits to hear of every source before it says what it serves.
 const SETTLE: Duration = Duration::from_secs(5);
@@ -134,6 +135,7 @@ pub(super) async fn serve(
     assembly.authorize(config)?;
     let tls = config.tls.clone().map(ListenTls::new);
     follow_store(config, &assembly.gateway).await?;
+    let telemetry = Exporter::start(config, &assembly.gateway)?;
     // Taken now: a signal that comes while sources connect must not end the process.
     let (hang_up, mut signals) = (signals::hang_ups(), EndSignals::new());
     let running = Running::start(
@@ -170,15 +172,24 @@ pub(super) async fn serve(
         () = stop.cancelled() => (Ok(()), FirstSignal::Awaited),
         never = report_ready(&gateway) => match never {},
     };
-    report_stopping();
-    running.stop_or(second_signal(&mut signals, first)).await;
+    stop_serving(running, telemetry, (&mut signals, first)).await;
     ended.map(|()| ExitCode::SUCCESS)
 }
 
-/// Reports to the service manager and the log that the server stops.
-fn report_stopping() {
+/// Reports to the service manager and the log that the server stops, and stops it. The spans of the last calls are sent
+/// after these have ended, unless one more signal comes.
+async fn stop_serving(
+    running: Running,
+    telemetry: Exporter,
+    (signals, first): (&mut EndSignals, FirstSignal),
+) {
     service_manager::notify(ServiceState::Stopping);
     tracing::info!("stopping");
+    running.stop_or(second_signal(signals, first)).await;
+    tokio::select! {
+        () = telemetry.stop() => {}
+        () = signals.next() => {}
+    }
 }
 
 /// Reports to the service manager that the server is ready, when `/health` says so too. Never ends.

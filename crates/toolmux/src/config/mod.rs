@@ -20,6 +20,7 @@ mod raw;
 mod raw_limits;
 mod raw_receipts;
 mod raw_retention;
+mod raw_telemetry;
 mod raw_tool;
 mod reading;
 mod resolve;
@@ -58,6 +59,7 @@ pub(crate) use self::judge::{Judgement, judge};
 pub(crate) use self::near_file::near_file;
 pub use self::raw::Raw;
 pub use self::raw_receipts::ReceiptsConfig;
+pub use self::raw_telemetry::{OtlpConfig, TelemetryConfig};
 pub(crate) use self::secret_locations::{KeptSecret, SecretLocation, kept_secrets};
 pub(crate) use self::secrets::{read as read_secret, read_if_set as read_secret_if_set};
 pub(crate) use self::tls::fingerprint_of;
@@ -102,6 +104,8 @@ pub struct Config {
     pub retention: Retention,
     /// What is done with receipts of calls.
     pub receipts: ReceiptsConfig,
+    /// What is done with traces of calls.
+    pub telemetry: TelemetryConfig,
     /// Keys whose callers may see and steer the server.
     pub operators: Vec<String>,
     /// Names this server may be called by, beside those of loopback.
@@ -175,6 +179,7 @@ impl Config {
             ("origins", self.origins != running.origins),
             ("allow_stop", self.allow_stop != running.allow_stop),
             ("receipts.keep", self.receipts.keep != running.receipts.keep),
+            ("telemetry.otlp", self.telemetry.otlp != running.telemetry.otlp),
             ("retention", self.retention != running.retention),
             ("limits.body_bytes", self.web.body_bytes != running.web.body_bytes),
             ("limits.body_values", self.web.body_values != running.web.body_values),

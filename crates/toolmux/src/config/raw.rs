@@ -11,6 +11,7 @@ use super::auth::RawAuth;
 use super::raw_limits::RawLimits;
 use super::raw_receipts::RawReceipts;
 use super::raw_retention::RawRetention;
+use super::raw_telemetry::RawTelemetry;
 use super::raw_tool::RawTool;
 
 /// What may stand in `toolmux.toml`.
@@ -63,6 +64,8 @@ pub struct Raw {
     /// Receipts: what happened to each call, for `toolmux calls`.
     #[serde(default)]
     pub(super) receipts: RawReceipts,
+    /// Traces of calls, for sources and for an OpenTelemetry collector. Default: calls are not traced.
+    pub(super) telemetry: Option<RawTelemetry>,
     /// Names that requests may use for this server in `Host`, in addition to those of loopback. Default: none.
     #[serde(default)]
     pub(super) hosts: Vec<String>,

@@ -78,6 +78,7 @@ impl Reader<'_> {
             connections: limits.of_connections(),
             retention: raw.retention.retention(),
             receipts: raw.receipts.resolve(self, &store),
+            telemetry: raw.telemetry.map(|telemetry| telemetry.resolve(self)).unwrap_or_default(),
             store,
             hosts: raw.hosts,
             origins: raw.origins,

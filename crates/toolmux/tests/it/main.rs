@@ -50,6 +50,7 @@ mod starting;
 mod stopping;
 mod store_log;
 mod tasks;
+mod telemetry;
 mod terminal_text;
 mod tls;
 mod workflows;

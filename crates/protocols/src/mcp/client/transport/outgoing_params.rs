@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use serde_json::json;
 use serde_json::value::RawValue;
+use toolmux_core::trace_context;
 
 use super::follow::Following;
 use crate::mcp::members::Members;
@@ -73,14 +74,24 @@ impl<'a> OutgoingParams<'a> {
     fn meta(&self, revision: Revision, id: u64, following: &Following<'_>) -> Option<String> {
         let token = following.hears().then(|| id.to_string());
         let token = ("progressToken", token.as_deref());
+        let trace = trace_context::current();
+        let quoted = trace.map(|trace| {
+            let parent = json!(trace.context.traceparent()).to_string();
+            (parent, trace.state.map(|state| json!(state).to_string()))
+        });
+        // Without a trace of ours the caller's own is passed on, as every other member is.
+        let traced = quoted
+            .as_ref()
+            .map(|(parent, state)| [("traceparent", Some(&**parent)), ("tracestate", state.as_deref())]);
+        let traced = traced.as_ref().map_or(&[][..], |traced| traced);
         let meta = if revision.is_modern() {
             let declared = declared(&following.capabilities);
             let ours = [(VERSION, &**MODERN), (CAPABILITIES, &*declared), (CLIENT_INFO, US_WRITTEN.get())];
             let [version, capabilities, info] = ours.map(|(key, text)| (key, Some(text)));
-            self.meta.text_with(&[token, version, capabilities, info])
+            self.meta.text_with(&[&[token, version, capabilities, info], traced].concat())
         } else {
             let theirs = [VERSION, CAPABILITIES, CLIENT_INFO, LOG_LEVEL].map(|key| (key, None));
-            self.meta.text_with(&[[token].as_slice(), &theirs].concat())
+            self.meta.text_with(&[[token].as_slice(), &theirs, traced].concat())
         };
         (meta != "{}").then_some(meta)
     }

@@ -44,7 +44,10 @@ pub(in crate::mcp) async fn relay(
 ) -> Reply {
     let (peer, method) = (exchange.peer.clone(), exchange.request.method.name.to_owned());
     let FoundItem { source, item, missing } = found;
-    let relay = Relay { protocol: MCP, caller: Arc::clone(peer.caller.shared_name()), method, item, params };
+    let trace = exchange.params().ok().and_then(|params| params.meta.traceparent.clone());
+    let trace = trace.or_else(|| exchange.request.trace.clone());
+    let caller = Arc::clone(peer.caller.shared_name());
+    let relay = Relay { protocol: MCP, caller, method, item, trace, params };
     let gateway = Arc::clone(&exchange.gateway);
     if !exchange.out.is_open() && !peer.capabilities.can_be_asked() {
         let answer = gateway.relays().send(&peer.caller, &source, &relay, &Progress::unheard()).await;

@@ -70,7 +70,7 @@ impl ResourceNotifier<'_> {
         let params = raw_of(&json!({ "notifications": { "resourceSubscriptions": [uri] } }));
         let caller = Arc::clone(self.peer.caller.shared_name());
         let item = uri.to_owned();
-        let relay = Relay { protocol: MCP, caller, method: LISTEN.to_owned(), item, params };
+        let relay = Relay { protocol: MCP, caller, method: LISTEN.to_owned(), item, trace: None, params };
         let mut listening =
             std::pin::pin!(self.gateway.relays().listen(&self.peer.caller, source, &relay, &progress));
         loop {

@@ -109,5 +109,6 @@ fn read(exchange: &mut Exchange) -> Result<(Request, Structure, Option<Plan>), F
     request.protocol = MCP.into();
     request.session = exchange.peer.session.as_ref().map(|session| Arc::clone(&session.id));
     request.trace = params.meta.traceparent.clone().or_else(|| exchange.request.trace.clone());
+    request.trace_state.clone_from(&params.meta.tracestate);
     Ok((request, structure, plan))
 }

@@ -33,6 +33,7 @@ pub(in crate::mcp) struct RequestMeta {
     pub(in crate::mcp) log_level: Option<Box<str>>,
     pub(in crate::mcp) progress_token: Option<RawJson>,
     pub(in crate::mcp) traceparent: Option<Box<str>>,
+    pub(in crate::mcp) tracestate: Option<Box<str>>,
 }
 
 impl RequestParams {
@@ -81,6 +82,7 @@ impl RequestMeta {
             log_level: meta.log_level.map(Into::into),
             progress_token: meta.progress_token.map(ToOwned::to_owned),
             traceparent: meta.traceparent.map(Into::into),
+            tracestate: meta.tracestate.map(Into::into),
         }
     }
 }
