@@ -46,6 +46,8 @@ mod sdk_examples;
 mod sdk_running;
 mod shaping;
 mod snippets;
+#[path = "../../../protocols/tests/it/loopback/contract.rs"]
+mod source_contract;
 mod starting;
 mod stopping;
 mod store_log;
@@ -53,5 +55,6 @@ mod tasks;
 mod telemetry;
 mod terminal_text;
 mod tls;
+mod toolkit_loopback;
 mod workflows;
 mod zero_config;

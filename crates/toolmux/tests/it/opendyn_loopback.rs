@@ -1,8 +1,5 @@
 //! A C library under the contract of sources. Its workers are the real binary, which the crate of the sources has not.
 
-#[path = "../../../protocols/tests/it/loopback/contract.rs"]
-mod contract;
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,9 +9,9 @@ use toolmux_core::ports::source::Source;
 use toolmux_protocols::opendyn;
 use toolmux_protocols::registry::Opening;
 
-use self::contract::{OtherSide, Tools, check, gateway, mount};
 use crate::opendyn_fixture::{LIBRARY, document, function};
 use crate::process::BINARY;
+use crate::source_contract::{OtherSide, Tools, check, gateway, mount};
 
 const TOOLS: Tools = Tools {
     add: "add",
