@@ -60,6 +60,8 @@ pub struct DocumentReport {
     pub listing: Listing,
     /// What the settings of the source leave out.
     pub excluded: Vec<String>,
+    /// Settings of the source that have no effect on this document.
+    pub warnings: Vec<String>,
 }
 
 /// How a kind of source is recognised in what people name on a command line. Documents say it by their own kind.

@@ -18,12 +18,27 @@ enum Operation {
     Test { path: String, value: Value },
 }
 
+/// Why a patch cannot be applied.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct PatchError {
+    /// Where in the patch, as faults name places: `$[3]`.
+    pub(crate) place: String,
+    pub(crate) what: String,
+}
+
 /// Applies a patch to a document. The error names the operation, from 0, and what is wrong with it.
-pub(crate) fn apply_patch(document: &mut Value, patch: &Value) -> Result<(), String> {
-    let operations = patch.as_array().ok_or("a patch is a list of operations (RFC 6902)")?;
+pub(crate) fn apply_patch(document: &mut Value, patch: &Value) -> Result<(), PatchError> {
+    let no_list = || {
+        let what = "a patch is a list of operations (RFC 6902)".to_owned();
+        PatchError { place: "$".to_owned(), what }
+    };
+    let operations = patch.as_array().ok_or_else(no_list)?;
     let mut copied = 0;
     for (index, operation) in operations.iter().enumerate() {
-        let place = |why: String| format!("operation {index} of the patch: {why}");
+        let place = |why: String| PatchError {
+            place: format!("$[{index}]"),
+            what: format!("operation {index} of the patch: {why}"),
+        };
         let operation = Operation::deserialize(operation).map_err(|error| place(error.to_string()))?;
         apply(document, operation, &mut copied).map_err(place)?;
     }
@@ -133,7 +148,7 @@ mod tests {
         let mut patched = document;
         match (apply_patch(&mut patched, &patch), expect) {
             (Ok(()), Ok(expect)) => assert_eq!(patched, expect, "{patch}"),
-            (Err(why), Err(expect)) => assert!(why.contains(expect), "{patch}: {why}"),
+            (Err(error), Err(expect)) => assert!(error.what.contains(expect), "{patch}: {error:?}"),
             (came, expect) => panic!("{patch}: {came:?}, expected {expect:?}"),
         }
     }

@@ -7,7 +7,7 @@ use super::fetch::read_file;
 use super::operation_tool::{ApiHeaders, ReadingRules};
 use super::path_items::operations;
 use super::reading::read_api;
-use super::security::undefined;
+use super::security::{undefined, undefined_at_root};
 use super::servers::ServerRules;
 use super::settings::{ApiDocumentPlace, OpenApiSettings};
 use super::source::with_patch;
@@ -51,11 +51,17 @@ fn check_members(document: &ApiDocument, faults: &mut Faults) {
         faults.missing(&root, "info", Weight::Tolerable, "add `info` with `title` and `version`");
     }
     let (found, _) = operations(document);
+    let mut undefined_scheme = |place: String, name: &str| {
+        let what = format!("the security scheme `{}` is not defined", shown(name));
+        let remedy = "define it below `components.securitySchemes` (2.0: `securityDefinitions`)";
+        faults.found(place, (what, remedy.to_owned()), Weight::Warning);
+    };
+    for name in undefined_at_root(document) {
+        undefined_scheme("$.security".to_owned(), name);
+    }
     for operation in &found {
         for name in undefined(document, operation) {
-            let what = format!("the security scheme `{}` is not defined", shown(name));
-            let remedy = "define it below `components.securitySchemes` (2.0: `securityDefinitions`)";
-            faults.found(operation.place(), (what, remedy.to_owned()), Weight::Warning);
+            undefined_scheme(operation.place(), name);
         }
     }
     match found.first() {
@@ -105,7 +111,7 @@ pub(super) fn report(opening: &Opening<'_>) -> Result<Option<DocumentReport>, Op
         read_document(&text).map_err(|fault| unusable(format!("the document cannot be used: {fault}")))?;
     let document = with_patch(root, &settings).map_err(unusable)?;
     let mut reading = read_api(&document, &settings.rules);
-    let excluded = std::mem::take(&mut reading.excluded);
+    let (excluded, warnings) = (std::mem::take(&mut reading.excluded), reading.warnings());
     let (listing, _) = reading.listing();
-    Ok(Some(DocumentReport { listing, excluded }))
+    Ok(Some(DocumentReport { listing, excluded, warnings }))
 }

@@ -6,7 +6,6 @@ use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
 use crate::documents::fault::{Fault, Weight};
-use crate::documents::json_patch::apply_patch;
 use crate::documents::read_document;
 
 /// How many references may lead to one another before a part of a document is reached.
@@ -35,17 +34,8 @@ impl ApiDocument {
         ApiDocument::new(read_document(text)?)
     }
 
-    /// Takes what was read, with the corrections of the configuration.
-    pub(super) fn corrected(mut root: Value, patch: Option<&Value>) -> Result<Self, Fault> {
-        if let Some(patch) = patch {
-            let remedy =
-                "the patch fits another version of the document: correct the file that `patch` names";
-            apply_patch(&mut root, patch).map_err(|why| whole_document(why, remedy))?;
-        }
-        ApiDocument::new(root)
-    }
-
-    fn new(root: Value) -> Result<Self, Fault> {
+    /// Takes what was read.
+    pub(super) fn new(root: Value) -> Result<Self, Fault> {
         // YAML without quotes makes a number of `swagger: 2.0`.
         let text = |member: &str| match root.get(member) {
             Some(Value::String(text)) => Some(text.clone()),

@@ -4,6 +4,7 @@ mod arguments;
 mod body;
 mod check;
 mod choices;
+mod corrections;
 mod definitions;
 mod detect;
 mod document;

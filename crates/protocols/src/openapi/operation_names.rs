@@ -34,6 +34,10 @@ fn described(found: &FoundOperation<'_>) -> String {
 /// Whether one of the patterns of `include` fits the name or a tag of the operation.
 pub(super) fn is_included(found: &FoundOperation<'_>, name: &str, include: Option<&[String]>) -> bool {
     let Some(patterns) = include else { return true };
-    let tags = texts_of(found.operation, "tags");
-    patterns.iter().any(|pattern| fits(pattern, name) || tags.iter().any(|tag| fits(pattern, tag)))
+    patterns.iter().any(|pattern| matches_operation(pattern, found, name))
+}
+
+/// Whether a pattern fits the name or a tag of the operation.
+pub(super) fn matches_operation(pattern: &str, found: &FoundOperation<'_>, name: &str) -> bool {
+    fits(pattern, name) || texts_of(found.operation, "tags").iter().any(|tag| fits(pattern, tag))
 }

@@ -5,7 +5,7 @@ use toolmux_core::tool::Tool;
 use toolmux_core::version::Version;
 
 use super::document::{ApiDocument, shown, text_of};
-use super::operation_names::{OperationNames, is_included};
+use super::operation_names::{OperationNames, is_included, matches_operation};
 use super::operation_tool::{ReadingRules, ToolReader};
 use super::path_items::operations;
 use super::responses::AnswerSchemas;
@@ -18,6 +18,8 @@ pub(super) struct ApiReading {
     pub(super) lost: Vec<LostOperation>,
     /// Names of operations that `include` leaves out.
     pub(super) excluded: Vec<String>,
+    /// Patterns of `include` that match no operation.
+    pub(super) unmatched: Vec<String>,
 }
 
 /// An operation that cannot be called.
@@ -31,7 +33,8 @@ pub(super) struct LostOperation {
 
 /// Reads every operation. One that cannot be called costs only itself.
 pub(super) fn read_api(document: &ApiDocument, rules: &ReadingRules) -> ApiReading {
-    let mut reading = ApiReading::default();
+    let unmatched = rules.include.clone().unwrap_or_default();
+    let mut reading = ApiReading { unmatched, ..ApiReading::default() };
     let version = document.object("/info").and_then(|info| text_of(info, "version"));
     let version = version.map_or(Version::FIRST, Version::nearest);
     let mut reader = ToolReader { document, rules, version, answers: AnswerSchemas::default() };
@@ -43,6 +46,7 @@ pub(super) fn read_api(document: &ApiDocument, rules: &ReadingRules) -> ApiReadi
     }
     for found in &found {
         let name = names.give(found);
+        reading.unmatched.retain(|pattern| !matches_operation(pattern, found, &name));
         if !is_included(found, &name, rules.include.as_deref()) {
             reading.excluded.push(name);
             continue;
@@ -56,6 +60,14 @@ pub(super) fn read_api(document: &ApiDocument, rules: &ReadingRules) -> ApiReadi
 }
 
 impl ApiReading {
+    /// What an operator should know of the settings: patterns that match nothing.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let warning = |pattern: &String| {
+            format!("the pattern `{}` of `include` matches no operation id and no tag", shown(pattern))
+        };
+        self.unmatched.iter().map(warning).collect()
+    }
+
     /// The list of the source, and the requests of its tools.
     pub(super) fn listing(self) -> (Listing, Vec<(std::sync::Arc<str>, Operation)>) {
         let (mut listing, mut requests) = (Listing::default(), Vec::with_capacity(self.tools.len()));

@@ -108,7 +108,16 @@ impl Carried<'_> {
 
 /// Names of schemes that an operation requires and the document does not define.
 pub(super) fn undefined<'d>(document: &'d ApiDocument, found: &FoundOperation<'d>) -> Vec<&'d str> {
-    let sets = found.operation.get("security").and_then(Value::as_array).into_iter().flatten();
+    undefined_in(document, found.operation.get("security"))
+}
+
+/// Names of schemes that the document requires of every operation and does not define.
+pub(super) fn undefined_at_root(document: &ApiDocument) -> Vec<&str> {
+    undefined_in(document, document.root.get("security"))
+}
+
+fn undefined_in<'d>(document: &'d ApiDocument, listed: Option<&'d Value>) -> Vec<&'d str> {
+    let sets = listed.and_then(Value::as_array).into_iter().flatten();
     let names = sets.filter_map(Value::as_object).flat_map(|set| set.keys().map(String::as_str));
     names.filter(|name| schemes(document).all(|(known, _)| known != *name)).collect()
 }

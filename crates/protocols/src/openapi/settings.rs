@@ -7,13 +7,11 @@ use std::sync::Arc;
 use http::{HeaderMap, HeaderValue, header};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 use toolmux_http::client::ClientTls;
 use url::Url;
 
 use super::operation_tool::{ApiHeaders, ReadingRules};
 use super::servers::ServerRules;
-use crate::documents::read_document;
 use crate::http_request::{FileAccess, FileSettings, OutputCheck};
 use crate::registry::{OpenError, Opening, SecretSetting};
 use crate::tls::TlsSetting;
@@ -144,12 +142,4 @@ fn base_url(text: &str) -> Result<Url, OpenError> {
     let bad = || OpenError::new("`url` is not an http or https address");
     let url: Url = text.parse().map_err(|_| bad())?;
     if matches!(url.scheme(), "http" | "https") && url.has_host() { Ok(url) } else { Err(bad()) }
-}
-
-/// The corrections in a file.
-pub(super) fn read_patch(file: &std::path::Path) -> Result<Value, String> {
-    let name = file.display();
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| format!("`patch` cannot be read: `{name}`: {error}"))?;
-    read_document(&text).map_err(|fault| format!("`{name}`:{fault}"))
 }

@@ -15,11 +15,12 @@ use toolmux_core::progress::Progress;
 use toolmux_core::tool::Passthrough;
 use toolmux_http::client::HttpLimits;
 
+use super::corrections::correct;
 use super::detect::ADDRESS;
 use super::document::ApiDocument;
 use super::fetch::{DocumentFetcher, DocumentTag, Fetched, KeptDocument, failed, modified, read_file};
 use super::reading::read_api;
-use super::settings::{ApiDocumentPlace, OpenApiSettings, ReadySettings, read_patch};
+use super::settings::{ApiDocumentPlace, OpenApiSettings, ReadySettings};
 use crate::documents::fault::Fault;
 use crate::documents::read_document;
 use crate::http_request::OperationSet;
@@ -205,7 +206,11 @@ impl OpenApi {
         let settings = Arc::clone(&self.settings);
         let reading = tokio::task::spawn_blocking(move || {
             let (document, kept) = text.read(&settings)?;
-            Ok::<_, String>((read_api(&document, &settings.rules).listing(), kept))
+            let reading = read_api(&document, &settings.rules);
+            for warning in reading.warnings() {
+                tracing::warn!("{warning}");
+            }
+            Ok::<_, String>((reading.listing(), kept))
         });
         let read = reading.await.map_err(|error| failed(error.to_string()))?;
         let ((mut listing, requests), kept) = read.map_err(failed)?;
@@ -244,8 +249,9 @@ impl Text {
 }
 
 /// A document with the corrections of the configuration.
-pub(super) fn with_patch(root: Value, settings: &ReadySettings) -> Result<ApiDocument, String> {
-    let patch = settings.patch.as_deref().map(read_patch).transpose()?;
-    ApiDocument::corrected(root, patch.as_ref())
-        .map_err(|fault| format!("the document cannot be used: {fault}"))
+pub(super) fn with_patch(mut root: Value, settings: &ReadySettings) -> Result<ApiDocument, String> {
+    if let Some(file) = &settings.patch {
+        correct(&mut root, file)?;
+    }
+    ApiDocument::new(root).map_err(|fault| format!("the document cannot be used: {fault}"))
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::document::check;
+use super::report::report;
 use super::source::SOURCE;
 use crate::registry::{AddressTables, Companion, DetectedSource, DocumentKind, OpenError};
 
@@ -16,7 +17,7 @@ pub(crate) const DOCUMENT: DocumentKind = DocumentKind {
     source_kind: SOURCE.kind,
     takes: wants_address,
     source,
-    report: None,
+    report: Some(report),
 };
 
 /// An address is that of a document when its name says so, and that of a server otherwise.

@@ -6,6 +6,7 @@ mod document;
 mod load;
 mod method;
 mod params;
+mod report;
 mod schemas;
 mod server;
 mod settings;

@@ -24,6 +24,8 @@ pub(super) struct ServedOperations {
     served: Vec<String>,
     unserved: Vec<(String, String)>,
     excluded: Vec<String>,
+    /// What is most likely a mistake in the settings.
+    warnings: Vec<String>,
 }
 
 /// What a source of a configuration serves, if its document says that.
@@ -36,7 +38,7 @@ pub(super) fn served_by(
     let secrets = |setting: &_| read_secret_if_set(setting, &source.folder);
     let table = source.table.clone();
     let opening = Opening { name: &source.name, table, folder: &source.folder, secrets: &secrets };
-    let Some(DocumentReport { listing, excluded }) = hook(&opening)? else { return Ok(None) };
+    let Some(DocumentReport { listing, excluded, warnings }) = hook(&opening)? else { return Ok(None) };
     let is_configured = |tool: &Tool| {
         let plain = plain_name(&tool.name).into();
         let id = ToolId { toolkit: source.toolkit.as_str().into(), tool: plain, version: tool.version };
@@ -47,6 +49,7 @@ pub(super) fn served_by(
         served: Vec::new(),
         unserved: listing.unusable,
         excluded,
+        warnings,
     };
     for tool in &listing.tools {
         match tool.requires.chosen(&source.allowlist) {
@@ -64,7 +67,7 @@ pub(super) fn served_by_file(kind: &DocumentKind, file: &Path) -> anyhow::Result
     let secrets = |_: &_| Err("a document has no secrets".to_owned());
     let opening =
         Opening { name: "document", table: detected.table, folder: Path::new("."), secrets: &secrets };
-    let Some(DocumentReport { listing, excluded }) = hook(&opening)? else { return Ok(None) };
+    let Some(DocumentReport { listing, excluded, warnings }) = hook(&opening)? else { return Ok(None) };
     let (mut served, mut unserved) = (Vec::new(), listing.unusable);
     for tool in &listing.tools {
         match tool.requires.chosen(&GrantAllowlist::default()) {
@@ -72,7 +75,7 @@ pub(super) fn served_by_file(kind: &DocumentKind, file: &Path) -> anyhow::Result
             Err(reason) => unserved.push((tool.name.to_string(), reason)),
         }
     }
-    Ok(Some(ServedOperations { source: None, served, unserved, excluded }))
+    Ok(Some(ServedOperations { source: None, served, unserved, excluded, warnings }))
 }
 
 impl ServedOperations {
@@ -81,6 +84,9 @@ impl ServedOperations {
             self.unserved.iter().map(|(name, why)| json!({ "name": name, "reason": why })).collect();
         let mut told =
             json!({ "served": self.served, "not_served": unserved, "not_included": self.excluded });
+        if !self.warnings.is_empty() {
+            told["warnings"] = self.warnings.clone().into();
+        }
         if let Some(source) = &self.source {
             told["source"] = source.as_str().into();
         }
@@ -93,6 +99,7 @@ impl ServedOperations {
         let source = self.source.as_ref().map(|source| format!("{source}: ")).unwrap_or_default();
         let mut lines =
             vec![format!("{source}{} of {} served", self.served.len(), counted(all, "operation"))];
+        lines.extend(self.warnings.iter().map(|warning| format!("  warning: {warning}")));
         lines.extend(self.unserved.iter().map(|(name, why)| format!("  not served: {name}: {why}")));
         if !self.excluded.is_empty() {
             let named: Vec<&str> = self.excluded.iter().take(MOST_NAMED).map(String::as_str).collect();

@@ -100,7 +100,18 @@ fn faults_of_an_openrpc_document_have_their_place() {
     let method = json!({ "name": "add", "params": [{ "name": "a", "schema": { "type": "number" } }], "result": { "name": "r", "schema": {} } });
     let document =
         json!({ "openrpc": "1.3.2", "info": { "title": "t", "version": "1.0.0" }, "methods": [method] });
-    good(&document, "");
+    let (code, out, err) = check(&document.to_string());
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(
+        (code, lines[..2].join("\n")),
+        (Some(0), "it.json: valid OpenRPC document\n0 of 1 operation served".into()),
+        "{err}"
+    );
+    assert!(lines[2].contains("not served: add: The document names no server"), "{out}");
+    let mut served = document;
+    served["servers"] = json!([{ "url": "https://h/" }]);
+    let (_, out, _) = check(&served.to_string());
+    assert_eq!(out.trim_end(), "it.json: valid OpenRPC document\n1 of 1 operation served");
     let (code, _, err) = check(
         "{\"openrpc\": \"1.3.2\", \"info\": {\"version\": \"1\"}, \"methods\": [\n  {\"params\": []}]}",
     );
