@@ -4,6 +4,7 @@ mod addresses;
 mod connection;
 mod descriptors;
 mod repoll_on_wake;
+mod request_body;
 mod stopping;
 mod stream_tasks;
 mod tls;
@@ -22,7 +23,6 @@ use axum::extract::State;
 use axum::response::Response;
 use futures_util::FutureExt;
 use http::{HeaderValue, Request, StatusCode, Uri, Version, header};
-use hyper::body::Incoming;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
@@ -107,7 +107,7 @@ impl Front {
 
     /// A panic of ours costs one request, not its connection. Whoever answers with an error, the headers that clients of
     /// each protocol expect stand on it.
-    async fn answer(&self, request: Request<Incoming>) -> Response {
+    async fn answer(&self, request: Request<Body>) -> Response {
         let closes_by_header = request.version() < Version::HTTP_2;
         let answer = AssertUnwindSafe(self.checked(request)).catch_unwind().await;
         let answer = answer.unwrap_or_else(|_panic| {
@@ -127,7 +127,7 @@ impl Front {
         self.web.gateway.memory().hold(usize::try_from(bytes).unwrap_or(usize::MAX))
     }
 
-    async fn checked(&self, mut request: Request<Incoming>) -> Response {
+    async fn checked(&self, mut request: Request<Body>) -> Response {
         let public_url = || self.web.gateway.admission().info().public_url;
         if let Err(why) = self.hosts.check(&request, public_url) {
             return message(StatusCode::FORBIDDEN, &why);
@@ -146,7 +146,7 @@ impl Front {
     }
 
     /// `/sets/{toolset}/…` is `/…` for the tools of that toolset.
-    fn below_toolset(&self, mut request: Request<Incoming>) -> Result<Request<Incoming>, Box<Response>> {
+    fn below_toolset(&self, mut request: Request<Body>) -> Result<Request<Body>, Box<Response>> {
         let Some(rest) = request.uri().path().strip_prefix("/sets/") else { return Ok(request) };
         let (toolset, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
         // Which toolsets there are is told to nobody unknown, who gets the same answers whether it exists or not.
@@ -167,7 +167,7 @@ impl Front {
 }
 
 impl Front {
-    fn unreadable(&self, request: &Request<Incoming>) -> Response {
+    fn unreadable(&self, request: &Request<Body>) -> Response {
         match self.web.known(request) {
             Ok(()) => message(StatusCode::BAD_REQUEST, "the address cannot be read"),
             Err(refusal) => message(StatusCode::UNAUTHORIZED, &refusal.message().public),

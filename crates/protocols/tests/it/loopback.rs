@@ -25,6 +25,7 @@ const CHECKED: &[(&str, &str, &str)] = &[
     ("oxp", "protocols/tests/it/loopback/remote.rs", "an_oxp_server_is_a_source"),
     ("mcp", "protocols/tests/it/loopback/children.rs", "an_mcp_server_on_standard_streams_is_a_source"),
     ("mcp", "protocols/tests/it/loopback/remote.rs", "an_mcp_server_over_http_is_a_source"),
+    ("mcp", "protocols/tests/it/loopback/remote.rs", "an_mcp_server_over_http_and_sse_is_a_source"),
     ("opentool", "protocols/tests/it/loopback/remote.rs", "an_opentool_server_is_a_source"),
     ("ats", "protocols/tests/it/loopback/remote.rs", "an_ats_server_is_a_source"),
     ("workflow", "protocols/tests/it/loopback/workflows.rs", "workflows_are_sources"),

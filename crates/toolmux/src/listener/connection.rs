@@ -25,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 use toolmux_http::serve::ClientCertificate;
 
 use super::repoll_on_wake::RepollOnWake;
+use super::request_body::{RefusedBodies, RequestBody};
 use super::stopping::{Activity, Entered};
 use super::stream_tasks::StreamTasks;
 use super::tls::{ListenTls, Secured};
@@ -178,6 +179,8 @@ struct ConnectionActivity {
     certificate: Option<ClientCertificate>,
     /// Answers over HTTP/2.
     unread: UnreadBodies,
+    /// Bodies that nobody read.
+    refused: Arc<RefusedBodies>,
 }
 
 impl ConnectionActivity {
@@ -187,6 +190,7 @@ impl ConnectionActivity {
             activity: Arc::clone(activity),
             certificate: None,
             unread: UnreadBodies::default(),
+            refused: Arc::default(),
         }
     }
 
@@ -199,6 +203,7 @@ impl ConnectionActivity {
         }
         let open = Open(self);
         let (is_get, version) = (request.method() == Method::GET, request.version());
+        let request = RequestBody::of(request, &open.0.refused).map(Body::new);
         let answer = open.0.front.answer(request).await;
         let size = answer.body().size_hint().exact();
         if size.is_some_and(|size| size <= LEAVES_AT_ONCE) {

@@ -1,5 +1,7 @@
 //! Bad input gets a clear answer, and the process goes on.
 
+use std::io::{BufRead, BufReader, Read, Write};
+
 use serde_json::json;
 
 use crate::process::{ECHO, Serving, folder, request};
@@ -27,6 +29,41 @@ fn a_body_without_length_is_bounded_too() {
     let answer = serving.exchange(&[head.as_slice(), &chunk.repeat(20), b"0\r\n\r\n"].concat());
     assert!(answer.is_empty() || answer.contains("larger than"), "{answer}");
     assert!(serving.call("Shell_echo", &json!({ "text": "alive" })).contains("alive"));
+}
+
+#[test]
+fn a_client_that_sends_its_whole_body_first_sees_why_it_was_refused() {
+    let folder = folder(&format!("{ECHO}[keys.alice]\nkey = \"key-of-alice\"\n"));
+    let serving = Serving::start(folder.path());
+    let mut connection = serving.connect();
+    let head = "POST /rest/Shell_echo HTTP/1.1\r\nhost: localhost\r\ncontent-length: 3000000\r\n\r\n";
+    let asked = [head.as_bytes(), &vec![b' '; 3_000_000]].concat();
+    for round in 0..3 {
+        connection.write_all(&asked).expect("the whole body is taken");
+        let mut head = [0; 12];
+        connection.read_exact(&mut head).expect("an answer");
+        assert_eq!(&head, b"HTTP/1.1 401", "request {round} of one connection");
+        let mut rest = BufReader::new(&connection);
+        let (mut line, mut length) = (String::new(), 0);
+        while rest.read_line(&mut line).unwrap() > 2 {
+            if let Some(value) = line.strip_prefix("content-length:") {
+                length = value.trim().parse().unwrap();
+            }
+            line.clear();
+        }
+        rest.read_exact(&mut vec![0; length]).unwrap();
+    }
+}
+
+#[test]
+fn a_refused_body_without_end_closes_its_connection() {
+    let folder = folder(&format!("{ECHO}[keys.alice]\nkey = \"key-of-alice\"\n"));
+    let serving = Serving::start(folder.path());
+    let mut connection = serving.connect();
+    let head = "POST /rest/Shell_echo HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000000000\r\n\r\n";
+    connection.write_all(head.as_bytes()).unwrap();
+    let pieces = (0..256).take_while(|_| connection.write_all(&vec![b' '; 1 << 20]).is_ok()).count();
+    assert!(pieces < 256, "{pieces} MiB of a refused body were read");
 }
 
 #[test]

@@ -4,13 +4,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use futures_util::stream;
 use http::{Request, Response, Version};
-use http_body_util::{BodyExt, Full};
-use hyper::body::{Bytes, Incoming};
+use http_body_util::{BodyExt, Full, StreamBody};
+use hyper::body::{Bytes, Frame, Incoming};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use tokio::net::TcpStream;
+use tokio::sync::mpsc;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
@@ -137,6 +139,26 @@ async fn the_name_of_the_server_is_checked_over_http_2_too() {
         let request = request.body(Full::new(Bytes::from_static(br#"{"text":"hi"}"#))).unwrap();
         let status = sender.send_request(request).await.unwrap().status().as_u16();
         assert_eq!(status, expect, "{name} {origin:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_request_over_http_2_may_send_its_whole_body() {
+    let authority = Authority::new("ours");
+    let folder = folder(&authority, &format!("{TLS}[keys.alice]\nkey = \"key-of-alice\"\n"));
+    let serving = serving(folder.path());
+    let stream = connect(&serving.address, &authority, &["h2"], None).await.unwrap();
+    let (mut sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    let (pieces, body) = mpsc::channel::<Result<Frame<Bytes>, std::convert::Infallible>>(1);
+    let body =
+        StreamBody::new(Box::pin(stream::unfold(body, async |mut body| Some((body.recv().await?, body)))));
+    let request = Request::post("https://localhost/rest/Shell_echo").body(body).unwrap();
+    assert_eq!(sender.send_request(request).await.unwrap().status(), 401);
+    for piece in 0..20 {
+        let sent = pieces.send(Ok(Frame::data(Bytes::from(vec![b' '; 60_000])))).await;
+        assert!(sent.is_ok(), "the stream was reset before piece {piece}");
     }
 }
 

@@ -151,3 +151,8 @@ async fn an_ats_server_is_a_source() {
 async fn an_mcp_server_over_http_is_a_source() {
     check("mcp", "/mcp", Tools { late: Some("unavailable"), ..FLAT }).await;
 }
+
+#[tokio::test]
+async fn an_mcp_server_over_http_and_sse_is_a_source() {
+    check("mcp", "/sse", Tools { sum: r#""3.0""#, late: Some("unavailable"), ..FLAT }).await;
+}
