@@ -44,7 +44,7 @@ pub(crate) enum Task {
     Deny,
     /// Follow the pages whose path contains PAGE, as the step `docs` does with all of them
     Docs { page: String },
-    /// Draw the pictures of terminals in docs/ anew, from real runs
+    /// Draw the pictures of terminals and of the console in docs/ anew, from real runs
     Picture,
     /// Follow the start of README.md in a fresh Debian that debootstrap makes
     ///

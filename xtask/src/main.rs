@@ -46,7 +46,10 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Task::Tidy { counts: false } => tidy::run(&workspace()?)?,
         Task::Deny => deny::run(&workspace()?)?,
         Task::Docs { page } => docs::run(&workspace()?, Some(&page), &mut steps::Tally::default())?,
-        Task::Picture => docs::picture::draw(&workspace()?)?,
+        Task::Picture => {
+            docs::picture::draw(&workspace()?)?;
+            peers::picture(&workspace()?)?;
+        }
         Task::Bare(options) => docs::bare::run(&workspace()?, &options)?,
         Task::Reference => docs::reference::write(&workspace()?)?,
         Task::Headers { libraries } => headers::run(&workspace()?, &libraries)?,

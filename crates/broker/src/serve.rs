@@ -23,8 +23,14 @@ use crate::registration::DOCUMENT;
 /// The largest form, in bytes: tokens are some thousand long.
 const LARGEST_FORM: usize = 64 << 10;
 
-pub const SERVED: Served =
-    Served { name: "authorization", path: "/auth", routes, try_it: |_, _| None, client_headers: None };
+pub const SERVED: Served = Served {
+    name: "authorization",
+    path: "/auth",
+    routes,
+    try_it: |_, _| None,
+    shows: None,
+    client_headers: None,
+};
 
 fn routes() -> Routes {
     Routes::default()

@@ -11,6 +11,8 @@ pub enum AuditAction {
     ConfigReloaded,
     /// Every source was made anew.
     SourcesReset,
+    /// One source was made anew.
+    SourceRestarted,
     /// A user allowed a token.
     GrantCreated,
     /// A token was forgotten.
@@ -21,18 +23,28 @@ pub enum AuditAction {
     KeyAdded,
     /// A key in the store was revoked.
     KeyRevoked,
+    /// An operator called a tool from the console.
+    ConsoleCall,
+    /// An operator signed in to the console.
+    ConsoleSignedIn,
+    /// An operator signed out of the console.
+    ConsoleSignedOut,
 }
 
 impl AuditAction {
-    const ALL: [AuditAction; 8] = [
+    const ALL: [AuditAction; 12] = [
         AuditAction::CallRefused,
         AuditAction::ConfigReloaded,
         AuditAction::SourcesReset,
+        AuditAction::SourceRestarted,
         AuditAction::GrantCreated,
         AuditAction::GrantRevoked,
         AuditAction::TaskCancelled,
         AuditAction::KeyAdded,
         AuditAction::KeyRevoked,
+        AuditAction::ConsoleCall,
+        AuditAction::ConsoleSignedIn,
+        AuditAction::ConsoleSignedOut,
     ];
 
     /// The word for it.
@@ -41,11 +53,15 @@ impl AuditAction {
             AuditAction::CallRefused => "call.refused",
             AuditAction::ConfigReloaded => "config.reloaded",
             AuditAction::SourcesReset => "sources.reset",
+            AuditAction::SourceRestarted => "source.restarted",
             AuditAction::GrantCreated => "grant.created",
             AuditAction::GrantRevoked => "grant.revoked",
             AuditAction::TaskCancelled => "task.cancelled",
             AuditAction::KeyAdded => "key.added",
             AuditAction::KeyRevoked => "key.revoked",
+            AuditAction::ConsoleCall => "console.call",
+            AuditAction::ConsoleSignedIn => "console.signed_in",
+            AuditAction::ConsoleSignedOut => "console.signed_out",
         }
     }
 

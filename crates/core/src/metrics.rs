@@ -1,6 +1,10 @@
 //! Counters of the one path, in Prometheus form. Each tool's are made at its first call, so that a large
 //! catalogue costs nothing until it is used.
 
+use std::collections::HashMap;
+
+use prometheus::core::Collector;
+use prometheus::proto::Metric;
 use prometheus::{
     Encoder, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
     Registry, TextEncoder,
@@ -39,6 +43,25 @@ pub struct ToolMetrics {
     pub running: IntGauge,
 }
 
+/// What was counted of all calls since the start.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CallTotals {
+    /// Calls whose tool returned.
+    pub returned: u64,
+    /// Calls whose tool failed.
+    pub failed: u64,
+    /// Calls of a known tool that did not reach it.
+    pub refused: u64,
+    /// Calls running now.
+    pub running: u64,
+    /// Every request refused, by reason, in the order of the reasons.
+    pub refusals: Vec<(String, u64)>,
+    /// How many calls took at most so many seconds.
+    pub at_most: Vec<(f64, u64)>,
+    /// How many calls were timed.
+    pub timed: u64,
+}
+
 impl Default for Metrics {
     fn default() -> Self {
         let registry = Registry::new();
@@ -71,7 +94,7 @@ impl Default for Metrics {
             registry,
         };
         for collector in [
-            Box::new(metrics.calls.clone()) as Box<dyn prometheus::core::Collector>,
+            Box::new(metrics.calls.clone()) as Box<dyn Collector>,
             Box::new(metrics.seconds.clone()),
             Box::new(metrics.running.clone()),
             Box::new(metrics.refusals.clone()),
@@ -141,12 +164,54 @@ impl Metrics {
         self.tools.remove_label_values(&[source]).ok();
     }
 
+    /// What was counted of all calls: the sums of the counters that [`Metrics::text`] shows. Its cost grows with the number
+    /// of tools that were called.
+    pub fn totals(&self) -> CallTotals {
+        let mut totals = CallTotals { at_most: BUCKETS.map(|bound| (bound, 0)).into(), ..Default::default() };
+        for (labels, count) in counts(&self.calls) {
+            match labels.get("result").map(String::as_str) {
+                Some("returned") => totals.returned += count,
+                Some("failed") => totals.failed += count,
+                _ => totals.refused += count,
+            }
+        }
+        let reason = |(mut labels, count): (HashMap<String, String>, u64)| {
+            (labels.remove("reason").unwrap_or_default(), count)
+        };
+        totals.refusals = counts(&self.refusals).into_iter().map(reason).collect();
+        totals.refusals.sort();
+        for family in self.running.collect() {
+            let values = family.get_metric().iter().map(|metric| metric.get_gauge().get_value());
+            totals.running += values.sum::<f64>().max(0.0) as u64;
+        }
+        for family in self.seconds.collect() {
+            for metric in family.get_metric() {
+                let histogram = metric.get_histogram();
+                totals.timed += histogram.get_sample_count();
+                for (total, bucket) in totals.at_most.iter_mut().zip(histogram.get_bucket()) {
+                    total.1 += bucket.cumulative_count();
+                }
+            }
+        }
+        totals
+    }
+
     /// All of them as Prometheus text.
     pub fn text(&self) -> String {
         let mut text = Vec::new();
         TextEncoder::new().encode(&self.registry.gather(), &mut text).expect("writing to memory cannot fail");
         String::from_utf8(text).expect("Prometheus text is UTF-8")
     }
+}
+
+/// What each counter of a family counted, with its labels.
+fn counts(family: &IntCounterVec) -> Vec<(HashMap<String, String>, u64)> {
+    let families = family.collect();
+    let metrics = families.iter().flat_map(|family| family.get_metric());
+    let labels = |metric: &Metric| {
+        metric.get_label().iter().map(|pair| (pair.name().to_owned(), pair.value().to_owned())).collect()
+    };
+    metrics.map(|metric| (labels(metric), metric.get_counter().get_value() as u64)).collect()
 }
 
 fn counters(name: &str, help: &str, labels: &[&str]) -> IntCounterVec {

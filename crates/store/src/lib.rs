@@ -17,6 +17,6 @@ mod status;
 
 pub use self::connections::hosts::{HostsError, without_password};
 pub use self::open::{StoreOpenError, is_store, open};
-pub use self::read_only::{ReadOnlyStore, TaskOfCaller};
+pub use self::read_only::ReadOnlyStore;
 pub use self::settings::StoreSettings;
 pub use self::sql_store::SqlStore;

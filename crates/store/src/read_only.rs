@@ -2,15 +2,15 @@
 
 use sqlx::Row;
 use toolmux_core::audit::AuditRecord;
-use toolmux_core::ports::store::{ReceiptReader, StoreError, StoreStatus};
-use toolmux_core::task::{Task, TaskStatus};
+use toolmux_core::ports::store::{ReceiptReader, StoreError, StoreStatus, TaskOfCaller};
+use toolmux_core::task::TaskStatus;
 
 use crate::connections::database::{Database, failed};
 use crate::connections::hosts::without_password;
 use crate::engines::migrations;
 use crate::open::{StoreOpenError, engine};
 use crate::records::audit;
-use crate::records::task_rows::TaskRecord;
+use crate::records::tasks::list_all;
 use crate::settings::StoreSettings;
 use crate::sql::sql;
 use crate::status;
@@ -55,19 +55,6 @@ impl ReadOnlyStore {
         status: Option<TaskStatus>,
         most: usize,
     ) -> Result<Vec<TaskOfCaller>, StoreError> {
-        let list = sqlx::query(sql!("task_list_all")).bind(self.0.now());
-        let list = list.bind(status.map_or("", TaskStatus::as_str));
-        let rows = self.0.list(list.bind(i64::try_from(most).unwrap_or(i64::MAX))).await.map_err(failed)?;
-        let read =
-            |row| TaskRecord::read(row).map(|TaskRecord { caller, task, .. }| TaskOfCaller { caller, task });
-        rows.iter().map(read).collect()
+        list_all(&self.0, status, most).await
     }
-}
-
-/// A task and whose it is.
-pub struct TaskOfCaller {
-    /// The name of the caller who submitted it.
-    pub caller: String,
-    /// The task as it is now.
-    pub task: Task,
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use arc_swap::ArcSwap;
 use jsonwebtoken::jwk::JwkSet;
-use toolmux_broker::Base;
+use toolmux_broker::{Base, OAuthBroker};
 use toolmux_core::gateway::{Gateway, JwtRules, Settings};
 use toolmux_core::message::Message;
 use toolmux_core::ports::broker::Broker;
@@ -25,6 +25,7 @@ pub(crate) struct Assembly {
     store: Arc<dyn Store>,
     /// Where our pages are, for an assembly that is served.
     base: Option<Base>,
+    tokens: Option<Arc<OAuthBroker>>,
     sources: Vec<SourceConfig>,
     keys: Arc<ArcSwap<JwkSet>>,
     jwks: Option<jwks::Follower>,
@@ -63,15 +64,20 @@ impl Assembly {
         }
         let jwks = jwks::follow(config, &keys);
         let (sources, jwks_address) = (config.sources.clone(), jwks::address(config));
-        Ok(Assembly { gateway, store, base: None, sources, keys, jwks, jwks_address })
+        Ok(Assembly { gateway, store, base: None, tokens: None, sources, keys, jwks, jwks_address })
     }
 
     /// Lets users allow tokens; for an assembly that is going to be served, since they come by browser.
     pub(crate) fn authorize(&mut self, config: &Config) -> anyhow::Result<()> {
         self.base = Some(Base::default());
-        let broker = self.broker(config)?;
+        let broker = self.new_broker(config)?;
         self.gateway.configure(settings(config, &self.keys, broker));
         Ok(())
+    }
+
+    /// Who keeps tokens of users.
+    pub(crate) fn broker(&self) -> Option<Arc<OAuthBroker>> {
+        self.tokens.clone()
     }
 
     /// Says where browsers find us, unless the configuration does.
@@ -81,14 +87,14 @@ impl Assembly {
         }
     }
 
-    fn broker(&self, config: &Config) -> anyhow::Result<Option<Arc<dyn Broker>>> {
+    fn new_broker(&mut self, config: &Config) -> anyhow::Result<Option<Arc<dyn Broker>>> {
         let Some(base) = &self.base else { return Ok(None) };
         if let Some(url) = &config.public_url {
             // Once set it stays: links that were handed out must not break.
             base.set(url.clone()).ok();
         }
-        let broker = broker(config, &self.store, base)?;
-        Ok(broker.map(|broker| broker as Arc<dyn Broker>))
+        self.tokens = broker(config, &self.store, base)?;
+        Ok(self.tokens.clone().map(|broker| broker as Arc<dyn Broker>))
     }
 
     /// Takes a new configuration: sources that changed are replaced, all others stay as they are. Nothing
@@ -96,7 +102,7 @@ impl Assembly {
     pub(crate) fn change(&mut self, config: &Config, reopen: &Reopen) -> anyhow::Result<()> {
         let changed = |source: &&SourceConfig| reopen.takes(source) || !self.sources.contains(source);
         let mounts = config.sources.iter().filter(changed).map(mount).collect::<anyhow::Result<Vec<_>>>()?;
-        let broker = self.broker(config)?;
+        let broker = self.new_broker(config)?;
         for gone in &self.sources {
             if !config.sources.iter().any(|source| source.name == gone.name) {
                 self.gateway.sources().unmount(&gone.name);

@@ -28,6 +28,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
+use toolmux_console::Console;
 use toolmux_core::gateway::Gateway;
 use toolmux_core::memory_budget::Reservation;
 use toolmux_http::serve::{
@@ -41,7 +42,6 @@ use self::descriptors::{connections_within, raise_limit};
 pub(crate) use self::stopping::Stop;
 use self::stopping::{OpenConnections, drained};
 pub(crate) use self::tls::{HTTP1, HTTP2, ListenTls};
-use crate::console;
 use crate::host_rules::HostRules;
 
 /// How long before its end a stopping server takes no more connections, at most.
@@ -79,8 +79,8 @@ impl Default for ListenLimits {
 }
 
 /// Every protocol that a server answers, the broker's pages, and what operators ask.
-pub fn served() -> impl Iterator<Item = &'static Served> {
-    toolmux_protocols::SERVED.iter().chain([&toolmux_broker::SERVED, &console::SERVED])
+pub fn served() -> impl Iterator<Item = &'static Served> + Clone {
+    toolmux_protocols::SERVED.iter().chain([&toolmux_broker::SERVED, &toolmux_console::SERVED])
 }
 
 /// What stands between the network and the protocols.
@@ -89,6 +89,8 @@ pub(crate) struct Front {
     web: Arc<Web>,
     hosts: HostRules,
     version: Option<ServerVersion>,
+    /// Absent for a server without one.
+    console: Option<Arc<Console>>,
     /// Every answer ends its connection.
     closes_connections: Arc<AtomicBool>,
 }
@@ -96,12 +98,29 @@ pub(crate) struct Front {
 impl Front {
     pub(crate) fn new(web: Arc<Web>, hosts: HostRules, stop: &Stop) -> Self {
         let closes_connections = Arc::clone(&stop.closes_connections);
-        Front { router: routes_of(&web), web, hosts, version: None, closes_connections }
+        Front {
+            router: routes_of(&web, served()),
+            web,
+            hosts,
+            version: None,
+            console: None,
+            closes_connections,
+        }
     }
 
     /// The version that the server goes by, where that is not the program's own.
     pub(crate) fn version(mut self, version: Option<String>) -> Self {
         self.version = version.map(|version| ServerVersion(version.into()));
+        self
+    }
+
+    /// The console of the server. Without one its addresses do not exist.
+    pub(crate) fn console(mut self, console: Option<Arc<Console>>) -> Self {
+        if console.is_none() {
+            let others = served().filter(|served| served.name != toolmux_console::SERVED.name);
+            self.router = routes_of(&self.web, others);
+        }
+        self.console = console;
         self
     }
 
@@ -136,7 +155,10 @@ impl Front {
             request.extensions_mut().insert(version.clone());
         }
         match self.below_toolset(request) {
-            Ok(request) => {
+            Ok(mut request) => {
+                if let Some(console) = &self.console {
+                    console.prepare(&mut request);
+                }
                 let shown = ShownCredential::of(&request, &self.web);
                 let Ok(answer) = self.router.clone().call(request).await;
                 shown.bound(answer, &self.web)
@@ -178,11 +200,17 @@ impl Front {
 /// Every protocol, for whoever asks from inside this process.
 pub(crate) fn routes(gateway: Arc<Gateway>) -> Router {
     let headers = shared_headers(served());
-    routes_of(&Arc::new(Web { gateway, limits: WebLimits::default(), stop: None, headers }))
+    let web = Web { gateway, limits: WebLimits::default(), stop: None, headers };
+    routes_of(&Arc::new(web), served())
 }
 
-fn routes_of(web: &Arc<Web>) -> Router {
-    router(served()).fallback(nowhere).with_state(Arc::clone(web))
+fn routes_of<'a>(web: &Arc<Web>, served: impl Iterator<Item = &'a Served> + Clone) -> Router {
+    let known: Arc<str> = served.clone().map(|served| served.path).collect::<Vec<_>>().join(", ").into();
+    let nowhere = move |State(web): State<Arc<Web>>, request: Request<Body>| {
+        let answer = nowhere(&web, &request, &known);
+        async move { answer }
+    };
+    router(served).fallback(nowhere).with_state(Arc::clone(web))
 }
 
 /// Serves connections until told to stop. A stopping server goes on answering, new connections too, until nothing
@@ -307,12 +335,11 @@ async fn accept(tcp: &TcpListener, places: &Arc<Semaphore>) -> Accepted {
     }
 }
 
-async fn nowhere(State(web): State<Arc<Web>>, request: Request<Body>) -> Response {
-    if let Err(refusal) = web.known(&request) {
+fn nowhere(web: &Web, request: &Request<Body>, known: &str) -> Response {
+    if let Err(refusal) = web.known(request) {
         return message(StatusCode::UNAUTHORIZED, &refusal.message().public);
     }
-    let known: Vec<&str> = served().map(|served| served.path).collect();
-    let (path, known) = (request.uri().path(), known.join(", "));
+    let path = request.uri().path();
     let what = format!("there is nothing at `{path}`; try {known}, each also below /sets/{{toolset}}");
     message(StatusCode::NOT_FOUND, &what)
 }

@@ -15,6 +15,7 @@ use toolmux_core::secret::Secret;
 
 use crate::assembly::{Assembly, Reopen};
 use crate::config::{Config, ConfigFault};
+use crate::console_view::ConsoleView;
 use crate::listener::ListenTls;
 use crate::secret_files::{SecretFile, Stamp, rotated, secret_files};
 use crate::signals::next;
@@ -146,18 +147,26 @@ pub(crate) struct Follower<'a> {
     flags: Flags,
     /// The TLS of the listener, if it has any.
     tls: Option<ListenTls>,
+    /// What the console shows of the configuration.
+    shown: Option<Arc<ConsoleView>>,
     /// Keys that wait for a restart, and were told of.
     waiting: Vec<&'static str>,
 }
 
 impl<'a> Follower<'a> {
     pub(crate) fn new(assembly: Assembly, running: &'a Config, flags: Flags) -> Self {
-        Follower { assembly, running, flags, tls: None, waiting: Vec::new() }
+        Follower { assembly, running, flags, tls: None, shown: None, waiting: Vec::new() }
     }
 
     /// Says by which TLS the server is reached, which follows the configuration too.
     pub(crate) fn serving_by(mut self, tls: Option<ListenTls>) -> Self {
         self.tls = tls;
+        self
+    }
+
+    /// Says what shows the configuration, which is told of every change of it.
+    pub(crate) fn shown_by(mut self, view: Arc<ConsoleView>) -> Self {
+        self.shown = Some(view);
         self
     }
 
@@ -175,10 +184,16 @@ impl<'a> Follower<'a> {
                 tracing::info!("the configuration was reloaded");
                 self.assembly.gateway.audit(AuditRecord::now("", AuditAction::ConfigReloaded, ""));
                 self.tell_what_waits(&config);
+                if let Some(shown) = &self.shown {
+                    shown.taken(&config, &self.waiting, self.assembly.broker());
+                }
                 Ok(())
             }
             Err(error) => {
                 tracing::error!("the new configuration is not used: {error:#}");
+                if let Some(shown) = &self.shown {
+                    shown.not_taken(&format!("{error:#}"));
+                }
                 let unusable =
                     Message::public("The new configuration cannot be used; the server's log says why");
                 Err(unusable.developer(format!("{error:#}")))

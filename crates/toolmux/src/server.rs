@@ -12,6 +12,7 @@ use tokio::net::TcpListener;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use toolmux_console::{Console, ConsoleSettings, NoProgram, ProgramView};
 use toolmux_core::catalog::{Unserved, UnservedCause};
 use toolmux_core::gateway::{Admission, ApiKey, Gateway, Settings};
 use toolmux_core::limits::Limits;
@@ -183,6 +184,10 @@ pub(crate) struct ListenOn {
     pub(crate) tls: Option<ListenTls>,
     /// The version it goes by, where that is not the program's own.
     pub(crate) version: Option<String>,
+    /// What the configuration says of the console.
+    pub(crate) console: ConsoleSettings,
+    /// What the program tells the console; absent for a server made in code.
+    pub(crate) program: Option<Arc<dyn ProgramView>>,
 }
 
 /// A server that runs in the background until it is stopped or dropped. [`Running::stop`] lets calls finish and waits
@@ -213,7 +218,13 @@ impl Running {
         let (stop, drain) = (Stop::default(), on.limits.drain);
         let hosts = HostRules::new(address, &on.hosts, &on.origins);
         let (hosts, scheme) = if on.tls.is_some() { (hosts.with_tls(), "https") } else { (hosts, "http") };
-        let front = Arc::new(Front::new(Arc::new(web), hosts, &stop).version(on.version));
+        let program = on.program.unwrap_or_else(|| Arc::new(NoProgram));
+        let console = on.console.enabled.then(|| Console::new(on.console, program, scheme));
+        if let Some(console) = &console {
+            console.follow(&gateway);
+        }
+        let front = Front::new(Arc::new(web), hosts, &stop).version(on.version).console(console);
+        let front = Arc::new(front);
         tracing::debug!("listening on {}", reachable(address, scheme));
         let limits = (on.limits, drain.saturating_sub(closing_share(drain)));
         let (listening, serving) = (listen((tcp, on.tls), front, limits, stop.clone()), TaskTracker::new());

@@ -2,6 +2,7 @@
 //!
 //! To add a suite, write it in a file of its own and add it to `SUITES`.
 
+mod console;
 mod environment;
 mod mcp;
 mod model;
@@ -34,6 +35,7 @@ pub(crate) const SUITES: &[Suite] = &[
     model::SUITE,
     rest::SUITE,
     packaging::SUITE,
+    console::SUITE,
 ];
 
 pub(crate) fn run(workspace: &Workspace, suites: &[Suite], tally: &mut Tally) -> anyhow::Result<()> {
@@ -50,6 +52,12 @@ pub(crate) fn run(workspace: &Workspace, suites: &[Suite], tally: &mut Tally) ->
 pub(crate) fn prepare(workspace: &Workspace) -> anyhow::Result<()> {
     let cache = workspace.cache().join("peers");
     SUITES.iter().try_for_each(|suite| suite.prepare(&Folders::of(suite.name, &cache)))
+}
+
+/// Draws the picture of the console.
+pub(crate) fn picture(workspace: &Workspace) -> anyhow::Result<()> {
+    need::meet(console::PICTURE.needs)?;
+    run(workspace, &[console::PICTURE], &mut Tally::default())
 }
 
 /// The suite that is only run by hand: real MCP servers in large numbers.

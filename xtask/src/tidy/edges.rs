@@ -14,6 +14,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("toolmux-http", &["toolmux-core"]),
     ("toolmux-store", &["toolmux-core"]),
     ("toolmux-broker", &["toolmux-core", "toolmux-http"]),
+    ("toolmux-console", &["toolmux-core", "toolmux-http"]),
     ("toolmux-protocols", &["toolmux-core", "toolmux-http", "toolmux-dylib-host"]),
     (
         "toolmux",
@@ -22,6 +23,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "toolmux-http",
             "toolmux-store",
             "toolmux-broker",
+            "toolmux-console",
             "toolmux-protocols",
             "toolmux-dylib-host",
         ],

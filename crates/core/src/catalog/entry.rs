@@ -78,6 +78,16 @@ impl Entry {
         &self.mount.name
     }
 
+    /// What was counted of its calls; none before the first.
+    pub fn counted(&self) -> Option<&ToolMetrics> {
+        self.metrics.get()
+    }
+
+    /// How many of its calls run at a time, and how many wait.
+    pub fn concurrency(&self) -> (usize, usize) {
+        self.gate.limits()
+    }
+
     /// Says which names it has because another tool of its source has the one it would have had.
     pub fn collision(&self) -> Option<String> {
         let other = self.collides_with.as_ref()?;

@@ -124,6 +124,22 @@ impl Catalog {
         self.toolsets.contains_key(name)
     }
 
+    /// The toolsets that hold the tool at a place, in the order of their names.
+    pub fn toolsets_of(&self, index: usize) -> Vec<&str> {
+        let holding = self.toolsets.iter().filter(|(_, holds)| holds.get(index) == Some(&true));
+        let mut names: Vec<&str> = holding.map(|(name, _)| &**name).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Every toolset and how many tools it holds, versions counted, in the order of their names.
+    pub fn toolsets(&self) -> Vec<(&str, usize)> {
+        let held = |holds: &Vec<bool>| holds.iter().filter(|held| **held).count();
+        let mut sets: Vec<_> = self.toolsets.iter().map(|(name, holds)| (&**name, held(holds))).collect();
+        sets.sort_unstable();
+        sets
+    }
+
     /// Every version of every tool, whoever may call it.
     pub fn every(&self) -> impl Iterator<Item = &Arc<Entry>> {
         self.entries.iter()

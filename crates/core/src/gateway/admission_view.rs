@@ -1,8 +1,10 @@
 //! What is known of the rules of admission besides whom they let in.
 
+use std::sync::Arc;
+
 use tokio::sync::watch;
 
-use super::admit::{Credential, lacks_scope};
+use super::admit::{ApiKey, Credential, TokenToolset, lacks_scope};
 use super::{Gateway, Settings};
 use crate::call::Caller;
 
@@ -21,6 +23,17 @@ pub struct AdmissionInfo {
     pub scopes: Vec<String>,
     /// Nobody has to prove anything.
     pub is_open: bool,
+}
+
+/// A caller by key, as operators see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownCaller {
+    /// The caller's name.
+    pub name: Arc<str>,
+    /// The only tools its key opens; absent means all.
+    pub toolset: Option<Arc<str>>,
+    /// It may see and steer the server.
+    pub is_operator: bool,
 }
 
 impl Gateway {
@@ -44,6 +57,22 @@ impl AdmissionView<'_> {
     /// Whether a caller may see and steer the server.
     pub fn is_operator(self, caller: &Caller) -> bool {
         self.0.settings.load().is_operator(caller)
+    }
+
+    /// Every caller that is let in by a key, in the order of configuration.
+    pub fn callers(self) -> Vec<KnownCaller> {
+        let settings = self.0.settings.load();
+        let known = |key: &ApiKey| KnownCaller {
+            name: Arc::clone(&key.name),
+            toolset: key.toolset.clone(),
+            is_operator: key.toolset.is_none() && settings.operators.iter().any(|name| **name == *key.name),
+        };
+        settings.admission.keys.iter().filter(|key| !key.name.is_empty()).map(known).collect()
+    }
+
+    /// What tokens open that do not say it; absent where none are accepted.
+    pub fn token_toolset(self) -> Option<TokenToolset> {
+        self.0.settings.load().admission.jwt.as_ref().map(|rules| rules.toolset.clone())
     }
 
     /// What may be told to clients that are not admitted.

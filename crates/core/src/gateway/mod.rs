@@ -38,7 +38,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-pub use self::admission_view::{AdmissionInfo, AdmissionView};
+pub use self::admission_view::{AdmissionInfo, AdmissionView, KnownCaller};
 pub use self::admit::{Admission, ApiKey, Credential, JwtRules, TokenToolset};
 pub(crate) use self::digest::digest;
 pub(crate) use self::dispatch::dispatch;

@@ -92,4 +92,14 @@ impl Gateway {
         let begun = || self.audit(AuditRecord::now(caller.name(), AuditAction::SourcesReset, ""));
         self.sources.reconnect(begun).await
     }
+
+    /// Makes one source anew on behalf of a caller; none when there is no such source, or it cannot be made anew.
+    pub async fn restart_source(
+        self: &Arc<Self>,
+        caller: &Caller,
+        name: &str,
+    ) -> Result<Option<SourceReport>, Message> {
+        let begun = || self.audit(AuditRecord::now(caller.name(), AuditAction::SourceRestarted, name));
+        self.sources.restart(name, begun).await
+    }
 }

@@ -53,6 +53,14 @@ impl Breaker {
         won.map(drop).map_err(|_| limits.breaker_rest)
     }
 
+    /// For how long it still refuses calls; nothing when it lets one through.
+    pub(crate) fn open_for(&self, limits: &Limits) -> Option<Duration> {
+        let until = self.open_until.load(Ordering::Relaxed);
+        let is_open = self.failures.load(Ordering::Relaxed) >= limits.breaker_failures;
+        let left = until.checked_sub(since_start()).filter(|left| is_open && *left > 0);
+        left.map(Duration::from_millis)
+    }
+
     /// The source answered, whatever it said.
     pub(crate) fn answered(&self) {
         if self.failures.load(Ordering::Relaxed) != 0 {

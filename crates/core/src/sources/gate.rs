@@ -53,6 +53,11 @@ impl Gate {
         }
     }
 
+    /// How many run at a time, and how many wait.
+    pub(crate) fn limits(&self) -> (usize, usize) {
+        (self.concurrency, self.most_waiting)
+    }
+
     pub(crate) fn is_of(&self, concurrency: usize, queue: usize) -> bool {
         (self.concurrency, self.most_waiting) == (concurrency, queue)
     }

@@ -2,8 +2,9 @@
 //! what it lists becomes entries of the catalogue is in `entries.rs`.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio_util::task::TaskTracker;
 
@@ -12,6 +13,7 @@ use super::gate::Gate;
 use super::tool_state::ToolStates;
 use crate::limits::Limits;
 use crate::message::Message;
+use crate::millis::millis;
 use crate::ports::source::Source;
 use crate::ports::store::DefinitionsKey;
 use crate::requirements::GrantAllowlist;
@@ -50,6 +52,8 @@ pub struct Mount {
     pub(crate) breaker: Breaker,
     /// The source has listed its tools at least once.
     connected: AtomicBool,
+    /// When the source last listed its tools or failed to, in milliseconds since 1970; 0 for never.
+    heard: AtomicU64,
     /// Calls in flight: a source is closed only after them.
     pub(crate) calls: TaskTracker,
     pub(super) tools: ToolStates,
@@ -83,6 +87,7 @@ impl Mount {
             definitions: None,
             breaker: Breaker::default(),
             connected: AtomicBool::new(false),
+            heard: AtomicU64::new(0),
             calls: TaskTracker::new(),
             tools: ToolStates::default(),
             relays: Mutex::default(),
@@ -143,6 +148,18 @@ impl Mount {
 
     pub(crate) fn set_connected(&self) {
         self.connected.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes that the source was heard of now.
+    pub(super) fn note_heard(&self) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.heard.store(millis(now), Ordering::Relaxed);
+    }
+
+    /// When the source last listed its tools or failed to.
+    pub(super) fn heard(&self) -> Option<SystemTime> {
+        let at = self.heard.load(Ordering::Relaxed);
+        (at > 0).then(|| UNIX_EPOCH + Duration::from_millis(at))
     }
 
     /// The gate before what is relayed to the source: as many run and wait at a time as calls of one tool.

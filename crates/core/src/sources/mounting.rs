@@ -86,6 +86,26 @@ impl Sources {
         }
         begun();
         let mounts = self.slots(|slots| slots.iter().map(|s| Arc::clone(&s.mount)).collect::<Vec<_>>());
+        Ok(self.make_anew(mounts).await)
+    }
+
+    /// Makes one source anew, in the same way and without a look at the configuration. None when there is no source of that
+    /// name, or none that can be made anew.
+    pub(crate) async fn restart(
+        self: &Arc<Self>,
+        name: &str,
+        begun: impl FnOnce(),
+    ) -> Result<Option<SourceReport>, Message> {
+        let stopping = |_| Message::public("The server is stopping");
+        let _turn = self.reconnects.acquire().await.map_err(stopping)?;
+        let Some(mount) = self.find(name).filter(|mount| mount.reopen.is_some()) else { return Ok(None) };
+        begun();
+        let reports = self.make_anew(vec![mount]).await;
+        Ok(reports.into_iter().find(|report| report.name == name))
+    }
+
+    /// Makes sources anew and waits until each has been heard of.
+    async fn make_anew(self: &Arc<Self>, mounts: Vec<Arc<Mount>>) -> Vec<SourceReport> {
         let mut failed = Vec::new();
         let mut successors = Vec::new();
         for mount in mounts {
@@ -105,7 +125,7 @@ impl Sources {
                 report.status = status.clone();
             }
         }
-        Ok(reports)
+        reports
     }
 
     /// Removes a successor that did not list its tools; gives its name and status if it did not.

@@ -46,7 +46,9 @@ impl Sources {
         let mut pauses = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
         loop {
             let (limits, asked) = (self.rules().limits, Instant::now());
-            let (next, failed) = match timeout(limits.list_timeout, mount.source.tools()).await {
+            let answer = timeout(limits.list_timeout, mount.source.tools()).await;
+            mount.note_heard();
+            let (next, failed) = match answer {
                 Ok(Ok(listing)) => {
                     self.listed(mount, listing).await;
                     pauses.reset();

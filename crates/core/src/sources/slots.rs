@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use arc_swap::{ArcSwap, Guard};
 use tokio::sync::{Semaphore, watch};
@@ -40,10 +40,20 @@ pub enum SourceStatus {
 pub struct SourceReport {
     /// Its name in the configuration.
     pub name: String,
+    /// The toolkit of its tools.
+    pub toolkit: String,
     /// How it does.
     pub status: SourceStatus,
     /// How many of its tools are served.
     pub tools: usize,
+    /// When it last listed its tools or failed to; absent while it has done neither.
+    pub heard: Option<SystemTime>,
+    /// Its tools are those that it listed in an earlier run: it has not listed any in this one.
+    pub is_remembered: bool,
+    /// For how long its circuit breaker refuses calls, where it does.
+    pub breaker_open: Option<Duration>,
+    /// How many of its calls run now.
+    pub running: usize,
 }
 
 /// What is known of the tools of a source.
@@ -123,11 +133,17 @@ impl Sources {
 
     /// Every source and how it does, in the order of configuration.
     pub fn reports(&self) -> Vec<SourceReport> {
+        let limits = self.rules().limits;
         self.slots(|slots| {
             let report = |slot: &SourceSlot| SourceReport {
                 name: slot.mount.name.clone(),
+                toolkit: slot.mount.toolkit.to_string(),
                 status: slot.status.clone(),
                 tools: slot.tools.entries.len(),
+                heard: slot.mount.heard(),
+                is_remembered: slot.definitions == Definitions::Kept,
+                breaker_open: slot.mount.breaker.open_for(&limits),
+                running: slot.mount.calls.len(),
             };
             slots.iter().map(report).collect()
         })

@@ -10,7 +10,7 @@ use crate::call::Caller;
 use crate::gateway::Gateway;
 use crate::json_text::RawJson;
 use crate::local_tasks::LocalTasks;
-use crate::ports::store::{FoundTask, Store};
+use crate::ports::store::{FoundTask, Store, TaskOfCaller};
 use crate::receipt::ReceiptKind;
 use crate::refusal::Refusal;
 use crate::task::{LAST_EVENT, Task, TaskId, TaskStatus};
@@ -21,20 +21,51 @@ use crate::task_questions::TaskQuestion;
 const MOST_LISTED: usize = 100;
 
 /// The tasks of one gateway and its store. Everything but submitting takes an id from anywhere and answers `None` unless
-/// the task is the caller's own.
+/// the task is the caller's own, or the caller is an operator who asked for the tasks of all.
 #[derive(Clone)]
 pub struct Tasks {
     pub(super) gateway: Arc<Gateway>,
+    reach: Reach,
+}
+
+/// Whose tasks are found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    Own,
+    OfEverybody,
 }
 
 impl Gateway {
     /// Calls that run in the background.
     pub fn tasks(self: &Arc<Self>) -> Tasks {
-        Tasks { gateway: Arc::clone(self) }
+        Tasks { gateway: Arc::clone(self), reach: Reach::Own }
     }
 }
 
 impl Tasks {
+    /// The tasks of every caller; nothing unless an operator asks.
+    pub fn of_everybody(self, operator: &Caller) -> Option<Self> {
+        let may_see = self.gateway.admission().is_operator(operator);
+        may_see.then_some(Tasks { reach: Reach::OfEverybody, ..self })
+    }
+
+    /// The newest of those tasks, of one state or all; none but for [`Tasks::of_everybody`].
+    pub async fn list_all(
+        &self,
+        status: Option<TaskStatus>,
+        most: usize,
+    ) -> Result<Vec<TaskOfCaller>, Refusal> {
+        if self.reach == Reach::Own {
+            return Ok(Vec::new());
+        }
+        self.store().task_list_all(status, most).await.map_err(Refusal::from)
+    }
+
+    /// The name of the caller whose task it is.
+    pub async fn owner(&self, caller: &Caller, id: &TaskId) -> Result<Option<Box<str>>, Refusal> {
+        Ok(self.found(caller, id, LAST_EVENT).await?.map(|found| found.caller))
+    }
+
     /// A task of the caller's as it is now; `None` when there is none of that id, or not any more.
     pub async fn find(&self, caller: &Caller, id: &TaskId) -> Result<Option<Task>, Refusal> {
         Ok(self.found(caller, id, LAST_EVENT).await?.map(|found| found.task))
@@ -85,7 +116,7 @@ impl Tasks {
 
     async fn found(&self, caller: &Caller, id: &TaskId, after: u64) -> Result<Option<FoundTask>, Refusal> {
         let found = self.store().task_find(id, after).await.map_err(Refusal::from)?;
-        Ok(found.filter(|found| *found.caller == *caller.name()))
+        Ok(found.filter(|found| self.reach == Reach::OfEverybody || *found.caller == *caller.name()))
     }
 
     pub(super) fn store(&self) -> &Arc<dyn Store> {

@@ -11,7 +11,9 @@ use base64::engine::general_purpose::STANDARD;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use sha2::{Digest, Sha256};
 
-const STYLE: &str = include_str!("page.css");
+/// The colours of every page, light and dark, for whoever has a style of its own.
+pub const COLOURS: &str = include_str!("colours.css");
+const STYLE: &str = concat!(include_str!("colours.css"), include_str!("page.css"));
 
 /// What browsers may do with a page: show it, in its own style and in no frame. `form-action` is not set: Chromium
 /// holds every redirect after a form against it, and where providers lead on to cannot be known.

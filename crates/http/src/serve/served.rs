@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::Router;
+use serde_json::Value;
 use toolmux_core::catalog::Entry;
 
 use super::client_headers::{ClientHeaders, SharedHeaders};
@@ -19,6 +20,8 @@ pub struct Served {
     pub routes: fn() -> Routes,
     /// A command line that tries it on a tool.
     pub try_it: fn(base: &str, tool: &Entry) -> Option<String>,
+    /// The name by which it serves a tool, and what it says of it in its lists; none where it lists no tools.
+    pub shows: Option<fn(&Arc<Entry>) -> Option<(String, Value)>>,
     /// What its clients send and expect at addresses that are not its own as well.
     pub client_headers: Option<ClientHeaders>,
 }

@@ -28,6 +28,11 @@ pub(crate) const SERVED: Served = Served {
         let call = format!("curl -s {base}/call_tool/{} -d {} | cut -d'\"' -f4", tool.flat, quoted(&body));
         Some(format!("curl -N -H 'accept: text/event-stream' {base}/callback/$({call})"))
     },
+    shows: Some(|entry| {
+        let list: Vec<serde_json::Value> =
+            serde_json::from_slice(&wire::list(std::iter::once(entry))).ok()?;
+        Some((entry.flat.to_string(), list.into_iter().next()?))
+    }),
     client_headers: None,
 };
 

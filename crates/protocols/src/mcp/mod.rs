@@ -18,6 +18,10 @@ mod serve;
 mod template;
 mod wire;
 
+use serde_json::json;
+use toolmux_core::json_text::raw_of;
+use toolmux_core::tool::Passthrough;
+
 pub(crate) use self::client::SOURCE;
 pub use self::serve::serve_streams;
 pub(crate) use self::serve::{SERVED, SERVED_SSE};
@@ -28,3 +32,9 @@ const MCP: &str = "mcp";
 const MCP_ERROR: &str = "mcp-error";
 /// How 2026-07-28 asks to be told of changes, and how our server asks a source of either era.
 const LISTEN: &str = "subscriptions/listen";
+
+/// What a request says whose caller answers forms that a server asks to be filled in.
+pub fn answering() -> Passthrough {
+    let capabilities = json!({ "elicitation": { "form": {} } });
+    Passthrough::of(MCP, raw_of(&json!({ "_meta": { wire::CAPABILITIES: capabilities } })))
+}

@@ -20,6 +20,10 @@ pub(crate) const SERVED: Served = Served {
     path: "/model",
     routes,
     try_it: |base, _| Some(format!("curl {}/model/anthropic/tools", quoted(base))),
+    shows: Some(|entry| {
+        let (name, schema) = (&*entry.flat, entry.tool.input.value());
+        Some((name.to_owned(), super::anthropic::tool(name, &entry.tool.description, schema)))
+    }),
     client_headers: None,
 };
 

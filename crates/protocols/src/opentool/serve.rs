@@ -28,6 +28,10 @@ pub(crate) const SERVED: Served = Served {
         let body = serde_json::json!({ "jsonrpc": "2.0", "method": tool.flat, "params": params, "id": "1" });
         Some(curl::post(&format!("{base}/opentool/call"), &body))
     },
+    shows: Some(|entry| {
+        let document = OpenTool::of_entries([entry]);
+        Some((entry.flat.to_string(), serde_json::to_value(document.functions.first()?).ok()?))
+    }),
     client_headers: None,
 };
 

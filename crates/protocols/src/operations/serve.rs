@@ -14,6 +14,7 @@ pub(crate) const SERVED: Served = Served {
     path: "/metrics",
     routes,
     try_it: |base, _| Some(format!("curl {}/metrics", quoted(base))),
+    shows: None,
     client_headers: None,
 };
 

@@ -62,6 +62,11 @@ pub(super) fn list(catalog: &Catalog, caller: &Caller) -> Bytes {
     serde_json::to_vec(&ToolList { items }).expect("a list of JSON values is always writable").into()
 }
 
+/// One tool as the list has it.
+pub(super) fn one(entry: &Entry) -> Value {
+    serde_json::to_value(definition(entry, &mut InlineBudget::default())).unwrap_or_default()
+}
+
 fn definition<'a>(entry: &'a Entry, budget: &mut InlineBudget) -> ToolDefinition<'a> {
     let mut inlined = |schema: &Value| budget.inlined(&entry.id.toolkit, schema);
     ToolDefinition {

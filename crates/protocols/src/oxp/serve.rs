@@ -15,7 +15,7 @@ use toolmux_core::refusal::Refusal;
 use toolmux_http::serve::{Access, Routes, Served, Web, curl, idempotency_key, json, trace, trace_state};
 use uuid::Uuid;
 
-use super::list::list;
+use super::list::{list, one};
 use super::version::{CLIENT_HEADERS, check_header, stamp};
 use super::wire::{self, Decoded, DeveloperHalf, Form};
 
@@ -30,6 +30,7 @@ pub(crate) const SERVED: Served = Served {
         let body = serde_json::json!({ "tool_id": tool.id.to_string(), "input": example_arguments(tool.tool.input.value()) });
         Some(curl::post(&format!("{base}/tools/call"), &body))
     },
+    shows: Some(|entry| Some((entry.id.to_string(), one(entry)))),
     client_headers: Some(CLIENT_HEADERS),
 };
 

@@ -74,6 +74,11 @@ pub(super) fn document(catalog: &Catalog, caller: &Caller, info: &ApiInfo) -> By
     serde_json::to_vec(&document).expect("a document has text keys only").into()
 }
 
+/// One tool as the document has it.
+pub(super) fn one_operation(entry: &Entry) -> Value {
+    operation(entry, &mut Components::default())
+}
+
 fn operation(entry: &Entry, components: &mut Components) -> Value {
     let input = components.place(&format!("{}.input", entry.flat), entry.tool.input.value());
     let required = input_is_required(entry.tool.input.value());

@@ -18,7 +18,7 @@ use toolmux_http::serve::{
     tagged, trace, trace_state,
 };
 
-use super::api_document::{ApiInfo, document};
+use super::api_document::{ApiInfo, document, one_operation};
 use super::{page, wire};
 
 pub(crate) const SERVED: Served = Served {
@@ -29,6 +29,7 @@ pub(crate) const SERVED: Served = Served {
         let arguments = example_arguments(tool.tool.input.value());
         Some(curl::post(&format!("{base}/rest/{}", tool.flat), &arguments))
     },
+    shows: Some(|entry| Some((format!("POST /rest/{}", entry.flat), one_operation(entry)))),
     client_headers: None,
 };
 

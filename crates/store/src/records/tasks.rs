@@ -6,14 +6,14 @@ use std::time::Duration;
 use sqlx::{AssertSqlSafe, Row};
 use toolmux_core::outcome::Outcome;
 use toolmux_core::ports::store::{
-    Backlog, ClaimedTask, FoundTask, Listener, NewTask, StoreError, StoreFuture, Submitted, TaskStore,
-    frees_key,
+    Backlog, ClaimedTask, FoundTask, Listener, NewTask, StoreError, StoreFuture, Submitted, TaskOfCaller,
+    TaskStore, frees_key,
 };
 use toolmux_core::progress::Update;
 use toolmux_core::task::{Task, TaskEvent, TaskId, TaskStatus};
 
 use crate::background::uncertain_claims::UncertainClaim;
-use crate::connections::database::{ClaimNumber, failed, span};
+use crate::connections::database::{ClaimNumber, Database, failed, span};
 use crate::group_commit::write::{SingleWrite, TaskRow, WORK, Write, task_notifier};
 use crate::records::calls::{plain, record_id};
 use crate::records::standing::Standing;
@@ -150,6 +150,10 @@ impl TaskStore for SqlStore {
         })
     }
 
+    fn task_list_all(&self, status: Option<TaskStatus>, most: usize) -> StoreFuture<'_, Vec<TaskOfCaller>> {
+        Box::pin(list_all(&self.database, status, most))
+    }
+
     fn task_backlog<'a>(&'a self, caller: &'a str) -> StoreFuture<'a, Backlog> {
         Box::pin(async move {
             let count = sqlx::query(sql!("task_backlog")).bind(plain(caller));
@@ -166,6 +170,20 @@ impl TaskStore for SqlStore {
     fn work_notifier(&self) -> Listener {
         self.database.notifiers.listen(WORK)
     }
+}
+
+/// The tasks of every caller, newest first, of one state or all.
+pub(crate) async fn list_all(
+    database: &Database,
+    status: Option<TaskStatus>,
+    most: usize,
+) -> Result<Vec<TaskOfCaller>, StoreError> {
+    let list = sqlx::query(sql!("task_list_all")).bind(database.now());
+    let list = list.bind(status.map_or("", TaskStatus::as_str));
+    let rows = database.list(list.bind(i64::try_from(most).unwrap_or(i64::MAX))).await.map_err(failed)?;
+    let read =
+        |row| TaskRecord::read(row).map(|TaskRecord { caller, task, .. }| TaskOfCaller { caller, task });
+    rows.iter().map(read).collect()
 }
 
 impl SqlStore {

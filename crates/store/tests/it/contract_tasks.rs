@@ -8,7 +8,7 @@ use toolmux_core::json_text::raw_of;
 use toolmux_core::outcome::{Outcome, Output, Retry, ToolError};
 use toolmux_core::ports::store::{CallCounts, NewTask, Retention, Store, Submitted, TaskCounts, frees_key};
 use toolmux_core::progress::Update;
-use toolmux_core::task::{TaskChange, TaskId};
+use toolmux_core::task::{TaskChange, TaskId, TaskStatus};
 use toolmux_core::tool::Passthrough;
 
 use crate::contract::{Fact, next_millisecond};
@@ -336,6 +336,17 @@ async fn tasks_are_listed_newest_first(store: Arc<dyn Store>) {
     assert_eq!(list(Some(&ids[0]), 9).await, ids[1..]);
     assert!(list(Some(&TaskId::new("nobody's")), 9).await.is_empty());
     assert!(list(Some(&bobs), 9).await.is_empty());
+    // Operators see those of every caller.
+    let all = async |status, most| -> Vec<(String, TaskId)> {
+        let tasks = store.task_list_all(status, most).await.unwrap();
+        tasks.into_iter().map(|found| (found.caller, found.task.id)).collect()
+    };
+    let listed = all(None, 9).await;
+    assert_eq!(listed.len(), 4);
+    assert!(listed.contains(&("bob".to_owned(), bobs.clone())));
+    assert_eq!(all(None, 1).await.len(), 1);
+    store.task_start(&bobs).await.unwrap();
+    assert_eq!(all(Some(TaskStatus::Running), 9).await, [("bob".to_owned(), bobs)]);
 }
 
 async fn every_change_is_notified(store: Arc<dyn Store>) {

@@ -12,6 +12,7 @@ use toolmux_core::sources::SourceStatus;
 use super::detect::{Certainty, Found};
 use super::terminal::{Form, Terminal, note};
 use crate::listener::served;
+use crate::snippets::python_literal;
 
 /// Says what words on the command line turned out to be, as far as that is known.
 pub(super) fn tell_found(found: &[Found], known: Certainty, terminal: &Terminal) {
@@ -47,6 +48,14 @@ pub(super) fn announce(gateway: &Gateway, address: SocketAddr, base: &str, termi
     }
     if let Some(tool) = tool {
         snippets(base, &tool, callers, terminal);
+    }
+}
+
+/// Says where the console is.
+pub(super) fn announce_console(base: &str, terminal: &Terminal) {
+    if terminal.notes == Form::People {
+        note(&terminal.bold("To see and try it in a browser:"));
+        note(&format!("  {base}/console"));
     }
 }
 
@@ -146,7 +155,8 @@ fn with_key(line: &str) -> String {
 
 /// Five lines with the public package of OXP.
 fn python(base: &str, tool: &Entry, callers: Callers) -> String {
-    let (id, input) = (json!(tool.id.to_string()), literal(&example_arguments(tool.tool.input.value())));
+    let (id, input) =
+        (json!(tool.id.to_string()), python_literal(&example_arguments(tool.tool.input.value())));
     let (import, token) = match callers {
         Callers::Anybody => ("oxp", "\"none\""),
         Callers::WithKey => ("os, oxp", "os.environ[\"KEY\"]"),
@@ -158,24 +168,6 @@ fn python(base: &str, tool: &Entry, callers: Callers) -> String {
   answer = client.tools.call(request={{\"tool_id\": {id}, \"input\": {input}}})
   print(answer.result)"
     )
-}
-
-/// A JSON value as Python writes it.
-fn literal(value: &serde_json::Value) -> String {
-    use serde_json::Value;
-    match value {
-        Value::Null => "None".to_owned(),
-        Value::Bool(true) => "True".to_owned(),
-        Value::Bool(false) => "False".to_owned(),
-        Value::Array(items) => {
-            format!("[{}]", items.iter().map(literal).collect::<Vec<_>>().join(", "))
-        }
-        Value::Object(members) => {
-            let member = |(name, value)| format!("{}: {}", json!(name), literal(value));
-            format!("{{{}}}", members.iter().map(member).collect::<Vec<_>>().join(", "))
-        }
-        Value::Number(_) | Value::String(_) => value.to_string(),
-    }
 }
 
 #[cfg(test)]
@@ -206,11 +198,5 @@ mod tests {
             assert_eq!(line, format!("{every}, such as {scheme}://192.0.2.7:9627"));
         }
         assert_eq!(listens_everywhere("http", address, None), every);
-    }
-
-    #[test]
-    fn values_are_written_as_python_does() {
-        let value = json!({ "a": [true, null, 1.5], "b": { "c": "d\"e" } });
-        assert_eq!(literal(&value), r#"{"a": [True, None, 1.5], "b": {"c": "d\"e"}}"#);
     }
 }

@@ -5,10 +5,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Subcommand;
+use http::Method;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use toolmux_broker::{Base, OAuthBroker, Owner, redirect_uri};
 
+use super::console_client::ConsoleClient;
 use super::failure::Failure;
+use super::remote::KeyOptions;
 use super::table::Table;
 use super::terminal::{Terminal, note, print_line};
 use crate::assembly::store;
@@ -22,6 +26,11 @@ use crate::config::Config;
 pub(super) struct Auth {
     #[command(subcommand)]
     action: Action,
+    /// The address of a running server, instead of the store of a configuration. Needs the key of an operator.
+    #[arg(long, global = true)]
+    url: Option<String>,
+    #[command(flatten)]
+    key: KeyOptions,
 }
 
 #[derive(Subcommand)]
@@ -68,9 +77,13 @@ enum Action {
 
 impl Auth {
     pub(super) async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
+        let server = self.url.as_deref().map(|url| ConsoleClient::new(url, &self.key)).transpose()?;
         match self.action {
             Action::List { json, config } => {
-                let owners = owners(&*broker(&config).await?).await?;
+                let owners = match &server {
+                    Some(server) => served_owners(server).await?,
+                    None => owners(&*broker(&config).await?).await?,
+                };
                 if json {
                     print_json(&owners);
                 } else {
@@ -93,7 +106,10 @@ impl Auth {
                         && caller.as_ref().is_none_or(|caller| owner.caller == *caller)
                         && user.as_ref().is_none_or(|user| owner.user == *user)
                 };
-                revoke(&*broker(&config).await?, fits).await
+                match &server {
+                    Some(server) => revoke_served(server, fits).await,
+                    None => revoke(&*broker(&config).await?, fits).await,
+                }
             }
         }
     }
@@ -136,6 +152,46 @@ async fn broker(config: &Path) -> Result<Arc<OAuthBroker>, Failure> {
     })
 }
 
+#[derive(Deserialize)]
+struct Consents {
+    consents: Vec<KeptConsent>,
+}
+
+#[derive(Deserialize)]
+struct KeptConsent {
+    provider: String,
+    caller: String,
+    user: String,
+}
+
+/// Whose tokens a running server keeps.
+async fn served_owners(server: &ConsoleClient) -> Result<Vec<Owner>, Failure> {
+    let Consents { consents } = server.get("console/api/consents", &[]).await?;
+    let owner = |KeptConsent { provider, caller, user }: KeptConsent| Owner { provider, caller, user };
+    Ok(consents.into_iter().map(owner).collect())
+}
+
+async fn revoke_served(server: &ConsoleClient, fits: impl Fn(&Owner) -> bool) -> Result<ExitCode, Failure> {
+    let mut revoked = 0;
+    for Owner { provider, caller, user } in
+        served_owners(server).await?.into_iter().filter(|owner| fits(owner))
+    {
+        let body = json!({ "provider": provider, "caller": caller, "user": user }).to_string();
+        server.change::<Value>(Method::POST, "console/api/consents/revoke", body).await?;
+        revoked += 1;
+    }
+    told_revoked(revoked)
+}
+
+fn told_revoked(revoked: usize) -> Result<ExitCode, Failure> {
+    if revoked == 0 {
+        return Err(Failure::refused(anyhow::anyhow!("no such token is stored"))
+            .hint("toolmux auth list shows whose tokens are stored"));
+    }
+    println!("{revoked} revoked");
+    Ok(ExitCode::SUCCESS)
+}
+
 async fn owners(broker: &OAuthBroker) -> Result<Vec<Owner>, Failure> {
     broker.owners().await.map_err(|error| Failure::refused(anyhow::anyhow!(error.message.public)))
 }
@@ -166,10 +222,5 @@ async fn revoke(broker: &OAuthBroker, fits: impl Fn(&Owner) -> bool) -> Result<E
             note(&format!("removed here, but not revoked at `{}`: {why}", owner.provider));
         }
     }
-    if revoked == 0 {
-        return Err(Failure::refused(anyhow::anyhow!("no such token is stored"))
-            .hint("toolmux auth list shows whose tokens are stored"));
-    }
-    println!("{revoked} revoked");
-    Ok(ExitCode::SUCCESS)
+    told_revoked(revoked)
 }

@@ -8,6 +8,7 @@ use clap::Subcommand;
 use http::Method;
 use serde::Deserialize;
 use serde_json::Value;
+use toolmux_console::{KnownNames, NewKey, key_as_json, revoke_key};
 use toolmux_core::ports::store::{Retention, Store};
 use toolmux_core::secret::Secret;
 
@@ -19,7 +20,6 @@ use super::table::Table;
 use super::terminal::{Terminal, note, print_line};
 use crate::assembly::store;
 use crate::config::Config;
-use crate::key_management::{KnownNames, NewKey, revoke, shown};
 
 /// Add, list and revoke keys in the store, without a restart.
 ///
@@ -173,7 +173,7 @@ impl Place {
             }
             Place::Store { store, .. } => {
                 let keys = store.key_list().await.map_err(failed)?;
-                Ok(keys.iter().map(shown).collect())
+                Ok(keys.iter().map(key_as_json).collect())
             }
         }
     }
@@ -189,7 +189,7 @@ impl Place {
                 client.change::<Value>(Method::DELETE, &path, String::new()).await.map(drop)
             }
             Place::Store { store, .. } => {
-                if revoke(&**store, "", name).await? {
+                if revoke_key(&**store, "", name).await? {
                     Ok(())
                 } else {
                     Err(unknown())

@@ -12,7 +12,7 @@ use toolmux_core::gateway::Gateway;
 use toolmux_core::secret::Secret;
 use toolmux_core::sources::{SourceReport, SourceStatus, UnusedSetting};
 
-use super::announce::{announce, tell_found};
+use super::announce::{announce, announce_console, tell_found};
 use super::assembling::assembled_with;
 use super::connecting::connected;
 use super::db::failed;
@@ -23,6 +23,7 @@ use super::origin::Origin;
 use super::terminal::{Form, Terminal, note};
 use crate::assembly::store;
 use crate::config::{Config, LISTEN};
+use crate::console_view::ConsoleView;
 use crate::listener::ListenTls;
 use crate::receipt_signing::keep_receipts;
 use crate::reload::{self, File, Flags, Follower};
@@ -138,9 +139,15 @@ pub(super) async fn serve(
     let telemetry = Exporter::start(config, &assembly.gateway)?;
     // Taken now: a signal that comes while sources connect must not end the process.
     let (hang_up, mut signals) = (signals::hang_ups(), EndSignals::new());
+    let program = ConsoleView::new(config, manner.file.as_ref().map(|file| &*file.path), assembly.broker());
     let running = Running::start(
         assembly.gateway.clone(),
-        ListenOn { version: manner.version, tls: tls.clone(), ..listen_on(config) },
+        ListenOn {
+            version: manner.version,
+            tls: tls.clone(),
+            program: Some(program.clone()),
+            ..listen_on(config)
+        },
         config.allow_stop.then(|| stop.clone()),
     );
     let running = running.await.map_err(|error| {
@@ -156,10 +163,14 @@ pub(super) async fn serve(
         log_unused_settings(&gateway);
         tell_found(&manner.found, Certainty::AfterListing, terminal);
         announce(&gateway, running.address(), &running.url(), terminal);
+        if config.console.enabled {
+            announce_console(&running.url(), terminal);
+        }
         tell_remedy(&gateway, &manner.found, terminal);
         match manner.file.as_ref().zip(calls) {
             Some((file, calls)) => {
-                let follower = Follower::new(assembly, config, manner.flags.clone()).serving_by(tls);
+                let follower =
+                    Follower::new(assembly, config, manner.flags.clone()).serving_by(tls).shown_by(program);
                 reload::follow(file, follower, calls).await;
             }
             None => std::future::pending().await,
@@ -230,6 +241,8 @@ pub(super) fn listen_on(config: &Config) -> ListenOn {
         limits: config.connections,
         tls: None,
         version: None,
+        console: config.console,
+        program: None,
     }
 }
 

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
+use serde::Deserialize;
 use serde_json::{Value, json};
-use toolmux_core::ports::store::{Retention, StoreError};
+use toolmux_core::ports::store::{Retention, StoreError, TaskOfCaller};
 use toolmux_core::secret::Secret;
 use toolmux_core::task::{LAST_EVENT, TaskId, TaskStatus};
 use toolmux_protocols::ats::TaskSummary;
-use toolmux_store::TaskOfCaller;
 
+use super::console_client::ConsoleClient;
 use super::db::{failed, look, outlives};
 use super::failure::Failure;
 use super::remote::{KeyOptions, Remote};
@@ -21,7 +22,7 @@ use crate::config::Config;
 
 /// List, show or cancel tasks of a running server or a store.
 ///
-/// With --url, the tasks of the caller whose key is given; from a store, those of every caller.
+/// With --url and the key of an operator, or from a store, the tasks of every caller; with another key, those of its caller.
 ///
 /// Example: toolmux tasks --url http://127.0.0.1:9627 --state running
 ///
@@ -82,10 +83,33 @@ struct Shown {
     task: TaskSummary,
 }
 
+#[derive(Deserialize)]
+struct OperatorsTasks {
+    tasks: Vec<OperatorsTask>,
+}
+
+/// A task as operators see it.
+#[derive(Deserialize)]
+struct OperatorsTask {
+    id: String,
+    tool: String,
+    caller: String,
+    status: String,
+    created: String,
+    updated: String,
+}
+
 impl Tasks {
     pub(super) async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
         match (&self.url, &self.task) {
-            (Some(url), None) => self.list(self.listed_at(&Remote::new(url, &self.key)?).await?, terminal),
+            (Some(url), None) => {
+                let listed = match self.listed_for_operator(url).await {
+                    Ok(listed) => listed,
+                    // Whoever is no operator sees the tasks of the own key.
+                    Err(_) => self.listed_at(&Remote::new(url, &self.key)?).await?,
+                };
+                self.list(listed, terminal);
+            }
             (Some(url), Some(task)) => {
                 let server = Remote::new(url, &self.key)?;
                 if self.cancel {
@@ -97,6 +121,27 @@ impl Tasks {
             (None, Some(task)) => self.show(&self.task_in_store(task).await?),
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// The tasks of every caller, where the key is that of an operator.
+    async fn listed_for_operator(&self, url: &str) -> Result<Vec<Shown>, Failure> {
+        let client = ConsoleClient::new(url, &self.key)?;
+        let state = self.state.map(|state| ("state", state.status().as_str().to_owned()));
+        let query: Vec<_> = state.into_iter().collect();
+        let listed: OperatorsTasks = client.get("console/api/tasks", &query).await?;
+        let shown = |task: OperatorsTask| Shown {
+            caller: Some(task.caller),
+            task: TaskSummary {
+                task_id: task.id,
+                tool: task.tool,
+                status: task.status,
+                created: task.created,
+                updated: task.updated,
+                value: None,
+                error: None,
+            },
+        };
+        Ok(listed.tasks.into_iter().take(self.most).map(shown).collect())
     }
 
     /// Pages are asked for until there are enough: a server does not know which state is wanted.

@@ -14,6 +14,75 @@ pub(super) fn masked(text: &str) -> String {
     }
 }
 
+/// Keys whose texts say nothing that is secret.
+const PLAIN: [&str; 24] = [
+    "allow",
+    "deny",
+    "description",
+    "era",
+    "exclude",
+    "expires",
+    "in",
+    "include",
+    "input",
+    "keep",
+    "kind",
+    "listen",
+    "names",
+    "output",
+    "providers",
+    "read_only",
+    "request",
+    "sandbox",
+    "schema",
+    "session",
+    "timeout",
+    "toolkit",
+    "tools",
+    "toolset",
+];
+/// Tables below which anything may be secret.
+const SECRETIVE: [&str; 10] =
+    ["arguments", "auth", "env", "fields", "headers", "key", "query", "secrets", "store", "values"];
+
+/// The text for operators: every value that can be secret and every comment is starred out; numbers, switches and texts
+/// of keys that hold no secret stay.
+pub(crate) fn shown(text: &str) -> String {
+    let (table, errors) = DeTable::parse_recoverable(text);
+    if !errors.is_empty() {
+        return masked(text);
+    }
+    let mut plain = Vec::new();
+    for (key, value) in table.get_ref() {
+        plain_leaves(&mut vec![key.get_ref()], value, &mut plain);
+    }
+    let mut hidden = hidden(text, table.get_ref());
+    hidden.retain(|range| !plain.contains(range));
+    starred(text, &hidden)
+}
+
+/// Where values stand that are not secret.
+fn plain_leaves<'a>(path: &mut Vec<&'a str>, value: &'a Spanned<DeValue<'_>>, found: &mut Vec<Range<usize>>) {
+    match value.get_ref() {
+        DeValue::Table(table) => {
+            for (key, member) in table {
+                path.push(key.get_ref());
+                plain_leaves(path, member, found);
+                path.pop();
+            }
+        }
+        DeValue::Array(items) => items.iter().for_each(|item| plain_leaves(path, item, found)),
+        leaf => {
+            let is_text = matches!(leaf, DeValue::String(_));
+            let tables = &path[..path.len().saturating_sub(1)];
+            let is_secretive = tables.iter().any(|key| SECRETIVE.contains(key));
+            if !is_secretive && (!is_text || path.last().is_some_and(|key| PLAIN.contains(key))) {
+                found.push(value.span());
+            }
+        }
+    }
+}
+
 /// The same for a text that breaks the rules of TOML at a place. What stands before the line of that place may be
 /// whole, and tells keys from values; nothing does so for what follows.
 fn masked_before(text: &str, place: usize) -> String {
@@ -120,6 +189,23 @@ mod tests {
         check("a = [\"one\", 'two', 3]\nb = 4.5\n", "a = [*****, *****, *]\nb = ***\n");
         check("a = [\n  \"one\",\n  \"two\",\n]\n", "a = [\n  *****,\n  *****,\n]\n");
         check("a = \"\"\"\nkey = one\ntwo\"\"\"\n", "a = ***\n*** * ***\n******\n");
+    }
+
+    #[test]
+    fn operators_see_what_cannot_be_secret() {
+        for (text, expect) in [
+            ("listen = \"a:1\"\n[limits]\nqueue = 5 # x\n", "listen = \"a:1\"\n[limits]\nqueue = 5 * *\n"),
+            (
+                "[keys.ann]\nkey = \"s3cret\"\noperator = true\n",
+                "[keys.ann]\nkey = ********\noperator = true\n",
+            ),
+            ("[sources.A]\nkind = \"mcp\"\nurl = \"u\"\n", "[sources.A]\nkind = \"mcp\"\nurl = ***\n"),
+            ("[receipts]\narguments = true\n", "[receipts]\narguments = true\n"),
+            ("env = { kind = \"x\", n = 4 }", "env = { kind = ***, n = * }"),
+            ("a = [1, \"two\"]\ntools = [\"Math.*\"]\n", "a = [1, *****]\ntools = [\"Math.*\"]\n"),
+        ] {
+            assert_eq!(shown(text), expect);
+        }
     }
 
     #[test]

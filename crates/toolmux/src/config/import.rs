@@ -77,6 +77,13 @@ fn servers(document: &Value) -> Option<&Map<String, Value>> {
     PLACES.into_iter().find_map(|place| document.pointer(place)?.as_object())
 }
 
+/// The servers of a file that its client has switched off.
+pub(crate) fn switched_off(path: &Path) -> Vec<String> {
+    let Ok(document) = document(path) else { return Vec::new() };
+    let servers = servers(&document).into_iter().flatten();
+    servers.filter(|(_, server)| !is_on(server)).map(|(name, _)| name.clone()).collect()
+}
+
 fn is_on(server: &Value) -> bool {
     server["disabled"] != json!(true) && server["enabled"] != json!(false)
 }

@@ -17,6 +17,7 @@ mod keys;
 mod load;
 mod near_file;
 mod raw;
+mod raw_console;
 mod raw_limits;
 mod raw_receipts;
 mod raw_retention;
@@ -40,6 +41,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tokio_rustls::rustls::ServerConfig;
+use toolmux_console::ConsoleSettings;
 use toolmux_core::gateway::{Admission, ApiKey, TokenToolset};
 use toolmux_core::hex::to_hex;
 use toolmux_core::limits::Limits;
@@ -53,8 +55,9 @@ use toolmux_protocols::SOURCES;
 use toolmux_protocols::registry::{OpenError, Opening, SecretSetting, SourceKind};
 
 pub use self::auth::{AuthConfig, ProviderConfig, SealingKeyAt};
+pub(crate) use self::excerpt::shown as shown_text;
 pub use self::fault::ConfigFault;
-pub(crate) use self::import::{imported_files, is_clients_file, read as clients};
+pub(crate) use self::import::{imported_files, is_clients_file, read as clients, switched_off};
 pub(crate) use self::judge::{Judgement, judge};
 pub(crate) use self::near_file::near_file;
 pub use self::raw::Raw;
@@ -112,6 +115,8 @@ pub struct Config {
     pub hosts: Vec<String>,
     /// Web pages that may call it.
     pub origins: Vec<String>,
+    /// The console for operators.
+    pub console: ConsoleSettings,
     /// `POST /opentool/stop` ends the server.
     pub allow_stop: bool,
 }
@@ -178,6 +183,7 @@ impl Config {
             ("hosts", self.hosts != running.hosts),
             ("origins", self.origins != running.origins),
             ("allow_stop", self.allow_stop != running.allow_stop),
+            ("console", self.console != running.console),
             ("receipts.keep", self.receipts.keep != running.receipts.keep),
             ("telemetry.otlp", self.telemetry.otlp != running.telemetry.otlp),
             ("retention", self.retention != running.retention),

@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer};
 use toolmux_protocols::registry::SecretSetting;
 
 use super::auth::RawAuth;
+use super::raw_console::RawConsole;
 use super::raw_limits::RawLimits;
 use super::raw_receipts::RawReceipts;
 use super::raw_retention::RawRetention;
@@ -73,6 +74,9 @@ pub struct Raw {
     /// Default: none.
     #[serde(default)]
     pub(super) origins: Vec<String>,
+    /// The console for operators: web pages at `/console` and their API.
+    #[serde(default)]
+    pub(super) console: RawConsole,
     /// Lets callers without a toolset stop the server with `POST /opentool/stop`.
     #[serde(default)]
     pub(super) allow_stop: bool,

@@ -82,6 +82,7 @@ impl Reader<'_> {
             store,
             hosts: raw.hosts,
             origins: raw.origins,
+            console: raw.console.settings(),
             allow_stop: raw.allow_stop,
         }
     }

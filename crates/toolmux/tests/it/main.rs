@@ -12,6 +12,7 @@ mod children;
 mod cli;
 mod commands;
 mod config;
+mod console;
 mod demo;
 mod describe;
 mod describe_idioms;

@@ -7,7 +7,7 @@ use crate::memory::short_key::short;
 use crate::memory::store::{MemoryStore, ready};
 use crate::outcome::Outcome;
 use crate::ports::store::{
-    Backlog, ClaimedTask, FoundTask, Listener, NewTask, StoreFuture, Submitted, TaskStore,
+    Backlog, ClaimedTask, FoundTask, Listener, NewTask, StoreFuture, Submitted, TaskOfCaller, TaskStore,
 };
 use crate::progress::Update;
 use crate::task::{Task, TaskId, TaskStatus};
@@ -92,6 +92,10 @@ impl TaskStore for MemoryStore {
         most: usize,
     ) -> StoreFuture<'a, Vec<Task>> {
         self.tasks(|tasks| tasks.list(caller, before, most))
+    }
+
+    fn task_list_all(&self, status: Option<TaskStatus>, most: usize) -> StoreFuture<'_, Vec<TaskOfCaller>> {
+        self.tasks(|tasks| tasks.list_all(status, most))
     }
 
     fn task_backlog<'a>(&'a self, caller: &'a str) -> StoreFuture<'a, Backlog> {

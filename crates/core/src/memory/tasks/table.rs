@@ -10,7 +10,7 @@ use crate::memory::room::Room;
 use crate::outcome::Outcome;
 use crate::ports::store::{
     Backlog, CallDigest, CallKey, ClaimedTask, FoundTask, NewTask, Retention, Submitted, TaskCounts,
-    frees_key,
+    TaskOfCaller, frees_key,
 };
 use crate::progress::Update;
 use crate::task::{Task, TaskId, TaskStatus, never_its_turn};
@@ -200,6 +200,16 @@ impl Tasks {
         let mut tasks: Vec<&Task> = listed.map(|record| &record.task).filter(older).collect();
         tasks.sort_by_key(|task| std::cmp::Reverse(age(task)));
         tasks.into_iter().take(most).cloned().collect()
+    }
+
+    pub(super) fn list_all(&self, status: Option<TaskStatus>, most: usize) -> Vec<TaskOfCaller> {
+        let wanted = |task: &Task| status.is_none_or(|status| task.status == status);
+        let listed = self.records.values().filter(|record| !record.is_over() && wanted(&record.task));
+        let mut records: Vec<&Record> = listed.collect();
+        records.sort_by_key(|record| std::cmp::Reverse((record.task.created, record.task.id.clone())));
+        let of_caller =
+            |record: &Record| TaskOfCaller { caller: record.caller.to_string(), task: record.task.clone() };
+        records.into_iter().take(most).map(of_caller).collect()
     }
 
     pub(super) fn backlog(&self, caller: &str) -> Backlog {

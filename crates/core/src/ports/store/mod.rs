@@ -22,7 +22,9 @@ pub use self::notifiers::{Listener, Notifiers};
 pub use self::receipts::{ReceiptHead, ReceiptLink, ReceiptReader, ReceiptStore};
 pub use self::retention::{PRUNE_EVERY, Quota, Retention};
 pub use self::sealed::{Sealed, SealedKey, SealedStore};
-pub use self::tasks::{Backlog, ClaimedTask, FoundTask, NewTask, Submitted, TaskStore, frees_key};
+pub use self::tasks::{
+    Backlog, ClaimedTask, FoundTask, NewTask, Submitted, TaskOfCaller, TaskStore, frees_key,
+};
 
 /// Where all records are kept: the sum of the small traits. Whatever implements them all is a store. Who needs one
 /// kind of record only takes that trait.

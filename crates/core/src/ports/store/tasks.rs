@@ -7,7 +7,7 @@ use super::error::StoreFuture;
 use super::notifiers::Listener;
 use crate::outcome::{Outcome, Retry};
 use crate::progress::Update;
-use crate::task::{Task, TaskEvent, TaskId};
+use crate::task::{Task, TaskEvent, TaskId, TaskStatus};
 
 /// A task to be kept.
 #[derive(Clone, Debug)]
@@ -81,6 +81,15 @@ pub struct FoundTask {
     pub events: Vec<TaskEvent>,
 }
 
+/// A task and whose it is.
+#[derive(Clone, Debug)]
+pub struct TaskOfCaller {
+    /// The name of the caller who submitted it.
+    pub caller: String,
+    /// The task as it is now.
+    pub task: Task,
+}
+
 /// The records of tasks.
 pub trait TaskStore: Send + Sync {
     /// Keeps a new task, pending. When this ends well the task outlives us. A task answers for its key
@@ -121,6 +130,9 @@ pub trait TaskStore: Send + Sync {
         before: Option<&'a TaskId>,
         most: usize,
     ) -> StoreFuture<'a, Vec<Task>>;
+
+    /// The tasks of every caller, newest first, of one state or all.
+    fn task_list_all(&self, status: Option<TaskStatus>, most: usize) -> StoreFuture<'_, Vec<TaskOfCaller>>;
 
     /// What a caller has waiting.
     fn task_backlog<'a>(&'a self, caller: &'a str) -> StoreFuture<'a, Backlog>;

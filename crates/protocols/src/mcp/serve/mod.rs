@@ -21,6 +21,7 @@ use self::transport::server::Server;
 pub use self::transport::stdio::serve_streams;
 use self::transport::{http_sse, protected, streamable_http};
 use crate::mcp::methods::TOOLS_CALL;
+use crate::mcp::revision::Revision;
 
 pub(crate) const SERVED: Served = Served {
     name: "MCP",
@@ -32,6 +33,10 @@ pub(crate) const SERVED: Served = Served {
         let body = serde_json::json!({ "jsonrpc": "2.0", "id": 1, "method": TOOLS_CALL, "params": params });
         Some(curl::post(&format!("{base}/mcp"), &body))
     },
+    shows: Some(|entry| {
+        let shown = serde_json::from_str(encode::tool::tool(entry, Revision::MODERN).get()).ok()?;
+        Some((entry.flat.to_string(), shown))
+    }),
     client_headers: None,
 };
 
@@ -41,6 +46,7 @@ pub(crate) const SERVED_SSE: Served = Served {
     path: "/sse",
     routes: http_sse::routes,
     try_it: |_, _| None,
+    shows: None,
     client_headers: None,
 };
 

@@ -18,7 +18,7 @@ use super::closing::until_signal;
 use super::failure::Failure;
 use super::remote::KeyOptions;
 use super::terminal::{Form, Terminal};
-use crate::console::{MOST_LISTED, since};
+use toolmux_console::{MOST_LISTED, since};
 
 /// List past calls, follow new ones, verify the record.
 ///

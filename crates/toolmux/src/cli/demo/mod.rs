@@ -110,7 +110,7 @@ impl Demo {
             return Ok(if walk.is_as_expected() { ExitCode::SUCCESS } else { ExitCode::from(TOOL_FAILED) });
         }
         note(&format!(
-            "The server keeps running at {base} until Ctrl-C. Next: toolmux init, toolmux docs connect"
+            "The server keeps running at {base} until Ctrl-C: see and try it at {base}/console. Next: toolmux init, toolmux docs connect"
         ));
         std::future::pending().await
     }

@@ -22,6 +22,7 @@ pub(super) const PAGES: &[DocPage] = &[
     DocPage { topic: "commands", text: include_str!("../../../docs/commands.md") },
     DocPage { topic: "configuration", text: include_str!("../../../docs/configuration.md") },
     DocPage { topic: "connect", text: include_str!("../../../docs/connect.md") },
+    DocPage { topic: "console", text: include_str!("../../../docs/console.md") },
     DocPage { topic: "extending", text: include_str!("../../../docs/extending.md") },
     DocPage { topic: "migrate", text: include_str!("../../../docs/migrate.md") },
     DocPage { topic: "opendyn-document", text: include_str!("../../../docs/opendyn-document.md") },

@@ -4,6 +4,7 @@ mod listening;
 mod machine;
 mod sandbox;
 mod secrets;
+mod served;
 mod sources;
 mod storage;
 
@@ -17,6 +18,7 @@ use toolmux_core::redact::redacted;
 use super::closing::until_signal;
 use super::failure::{Failure, REFUSED};
 use super::origin::CONFIG;
+use super::remote::KeyOptions;
 use super::terminal::{Terminal, print_line};
 use crate::config::Config;
 
@@ -28,6 +30,8 @@ use crate::config::Config;
 /// finding has a remedy.
 ///
 /// Example: toolmux doctor toolmux.toml --fix
+///
+/// Example: toolmux doctor --url http://127.0.0.1:9627
 #[derive(clap::Args)]
 pub(super) struct Doctor {
     /// The configuration to check.
@@ -39,6 +43,11 @@ pub(super) struct Doctor {
     /// Print it as JSON.
     #[arg(long)]
     json: bool,
+    /// Ask a running server how it does instead, with the key of an operator.
+    #[arg(long, conflicts_with = "fix")]
+    url: Option<String>,
+    #[command(flatten)]
+    key: KeyOptions,
 }
 
 /// It would serve, but a part of it does not work.
@@ -129,7 +138,10 @@ impl Finding {
 impl Doctor {
     pub(super) async fn run(self, terminal: &Terminal) -> Result<ExitCode, Failure> {
         let mending = if self.fix { Mending::TokenRequest } else { Mending::Unwanted };
-        let findings = self.examine(mending, terminal).await?;
+        let findings = match &self.url {
+            Some(url) => served::examine(url, &self.key).await?,
+            None => self.examine(mending, terminal).await?,
+        };
         if self.json {
             print_line(&format!("{:#}", findings.iter().map(as_json).collect::<Value>()));
         } else {

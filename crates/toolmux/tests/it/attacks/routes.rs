@@ -80,6 +80,9 @@ fn address(path: &str, task: &str) -> String {
         ("{toolset}", "admin"),
         ("{key}", "alice"),
         ("{receipt}", "019e0000-0000-7000-8000-000000000001"),
+        ("{asset}", "console.css"),
+        ("{source}", "Shell"),
+        ("{question}", "unknown"),
         ("{*rest}", "else"),
     ];
     let address = parts.iter().fold(path.to_owned(), |path, (part, value)| path.replace(part, value));

@@ -16,25 +16,25 @@ const LONGEST_NAME: usize = 64;
 /// A key that somebody wants added.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct NewKey {
-    pub(crate) name: String,
+pub struct NewKey {
+    pub name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) toolset: Option<String>,
+    pub toolset: Option<String>,
     #[serde(default)]
-    pub(crate) operator: bool,
+    pub operator: bool,
 }
 
 /// What the configuration says that a new key has to fit.
-pub(crate) struct KnownNames<'a> {
+pub struct KnownNames<'a> {
     /// Whether the configuration has a key of this name.
-    pub(crate) is_configured: &'a (dyn Fn(&str) -> bool + Sync),
+    pub is_configured: &'a (dyn Fn(&str) -> bool + Sync),
     /// Whether it has a toolset of this name.
-    pub(crate) has_toolset: &'a (dyn Fn(&str) -> bool + Sync),
+    pub has_toolset: &'a (dyn Fn(&str) -> bool + Sync),
 }
 
 impl NewKey {
     /// Words for what is wrong with it.
-    pub(crate) fn check(&self, known: &KnownNames<'_>) -> Result<(), String> {
+    pub fn check(&self, known: &KnownNames<'_>) -> Result<(), String> {
         let NewKey { name, toolset, operator } = self;
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
         if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(is_plain) {
@@ -55,7 +55,7 @@ impl NewKey {
     }
 
     /// Adds it; the key itself, which is shown once and kept nowhere. None when the name is taken.
-    pub(crate) async fn add(
+    pub async fn add(
         &self,
         keys: &(impl KeyStore + AuditStore + ?Sized),
         by: &str,
@@ -81,7 +81,7 @@ impl NewKey {
 }
 
 /// Revokes a key; false when there is none of that name that was not revoked.
-pub(crate) async fn revoke(
+pub async fn revoke(
     keys: &(impl KeyStore + AuditStore + ?Sized),
     by: &str,
     name: &str,
@@ -105,7 +105,7 @@ async fn audit(store: &(impl AuditStore + ?Sized), by: &str, action: AuditAction
 }
 
 /// A key as operators see it, without its digest.
-pub(crate) fn shown(key: &StoredKey) -> serde_json::Value {
+pub fn shown(key: &StoredKey) -> serde_json::Value {
     let at = |time: Option<SystemTime>| time.map(|time| humantime::format_rfc3339_millis(time).to_string());
     serde_json::json!({
         "name": key.name,

@@ -9,24 +9,39 @@ use toolmux_core::receipt::ReceiptFilter;
 /// How many are listed when nothing is said.
 const USUAL: usize = 100;
 /// How many are listed at most.
-pub(crate) const MOST_LISTED: usize = 10_000;
+pub const MOST_LISTED: usize = 10_000;
 
 /// Which calls are wanted, and how.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct CallsQuery {
-    pub(super) filter: ReceiptFilter,
-    pub(super) limit: usize,
-    pub(super) follow: bool,
+pub(crate) struct CallsQuery {
+    pub(crate) filter: ReceiptFilter,
+    pub(crate) limit: usize,
+    pub(crate) follow: bool,
+}
+
+impl Default for CallsQuery {
+    fn default() -> Self {
+        CallsQuery { filter: ReceiptFilter::default(), limit: USUAL, follow: false }
+    }
 }
 
 impl CallsQuery {
     /// Reads the query of an address; words for what is wrong with it.
-    pub(super) fn read(uri: &Uri) -> Result<Self, String> {
+    pub(crate) fn read(uri: &Uri) -> Result<Self, String> {
         let parameters =
             Query::<Vec<(String, String)>>::try_from_uri(uri).map_err(|error| error.to_string())?;
+        CallsQuery::of_parameters(parameters.0)
+    }
+
+    /// The same of the parameters themselves.
+    pub(crate) fn of_parameters(
+        parameters: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, String> {
         let (mut filter, mut limit, mut follow) = (ReceiptFilter::default(), USUAL, false);
-        for (name, value) in parameters.0 {
+        for (name, value) in parameters {
             match name.as_str() {
+                // A form sends fields that nobody filled in.
+                "caller" | "tool" | "since" if value.is_empty() => {}
                 "caller" => filter.caller = Some(value),
                 "tool" => filter.tool = Some(value),
                 "failed" => filter.failed = flag(&name, &value)?,
@@ -57,7 +72,7 @@ fn flag(name: &str, value: &str) -> Result<bool, String> {
 }
 
 /// A time, or how long ago: `2026-11-18T04:30:00Z`, `1h`.
-pub(crate) fn since(text: &str) -> Result<SystemTime, String> {
+pub fn since(text: &str) -> Result<SystemTime, String> {
     let ago = humantime::parse_duration(text).ok().and_then(|ago| SystemTime::now().checked_sub(ago));
     ago.or_else(|| humantime::parse_rfc3339_weak(text).ok()).ok_or_else(|| {
         "`since` must be a time such as 2026-11-18T04:30:00Z, or how long ago, such as 1h".to_owned()

@@ -1,26 +1,24 @@
-//! `GET /console/api/calls` and `/console/api/calls/{receipt}`: receipts, as a list, one alone, or as they come.
+//! Receipts: as a list, one alone, or as they come.
 
-use std::collections::HashSet;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{Request, State};
 use axum::response::Response;
 use futures_util::stream::unfold;
 use http::StatusCode;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 use toolmux_core::call::Caller;
-use toolmux_core::gateway::ReceiptBacklog;
-use toolmux_core::ports::store::StoreError;
-use toolmux_core::receipt::{Receipt, ReceiptFilter, ReceiptId, list_kept};
+use toolmux_core::receipt::ReceiptFilter;
 use toolmux_http::serve::{PathPart, Web};
 use toolmux_http::sse::{EVENT_STREAM, KEEP_ALIVE, encode, response};
 
-use super::answer::{message, operator, store_failed};
-use super::query::CallsQuery;
+use crate::answer::{message, store_failed, value};
+use crate::calls_query::CallsQuery;
+use crate::operator::Operator;
+use crate::view::{find_receipt, listed_receipts};
 
 /// How often followers are given what has come.
 const FOLLOW_EVERY: Duration = Duration::from_millis(200);
@@ -29,60 +27,22 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// How many receipts a follower is given at a time.
 const TOGETHER: usize = 500;
 
-pub(super) async fn list(State(web): State<Arc<Web>>, request: Request) -> Response {
-    let (parts, _) = request.into_parts();
-    let caller = match operator(&web, &parts) {
-        Ok(caller) => caller,
-        Err(refused) => return *refused,
-    };
-    match CallsQuery::read(&parts.uri) {
+pub(crate) async fn list(operator: Operator) -> Response {
+    match CallsQuery::read(&operator.uri) {
         Err(what) => message(StatusCode::BAD_REQUEST, &what),
-        Ok(query) if query.follow => follow(web, caller, query.filter),
-        Ok(query) => match listed(&web, &query).await {
-            Ok(calls) => {
-                let kept = if web.gateway.kept_receipts().is_some() { "store" } else { "memory" };
-                let ReceiptBacklog { waiting, lost } = web.gateway.receipt_backlog();
-                let body = json!({ "calls": calls, "kept": kept, "waiting": waiting, "lost": lost });
-                toolmux_http::serve::json(StatusCode::OK, body.to_string())
-            }
-            Err(error) => store_failed(error),
+        Ok(query) if query.follow => follow(operator.web, operator.caller, query.filter),
+        Ok(query) => match listed_receipts(&operator.web, &query).await {
+            Ok(listed) => value(StatusCode::OK, &listed),
+            Err(error) => store_failed(&operator.uri, error),
         },
     }
 }
 
-/// What this server remembers, and what the store keeps of all servers.
-async fn listed(web: &Web, query: &CallsQuery) -> Result<Vec<Receipt>, StoreError> {
-    let own = web.gateway.receipts().list(|receipt| query.filter.fits(receipt), query.limit);
-    let Some(store) = web.gateway.kept_receipts() else { return Ok(own) };
-    let kept = list_kept(&*store, &query.filter, query.limit).await?;
-    let known: HashSet<ReceiptId> = own.iter().map(|receipt| receipt.id).collect();
-    let mut all = own;
-    all.extend(kept.receipts.into_iter().filter(|receipt| !known.contains(&receipt.id)));
-    all.sort_by_key(|receipt| std::cmp::Reverse(receipt.id));
-    all.truncate(query.limit);
-    Ok(all)
-}
-
-pub(super) async fn show(
-    State(web): State<Arc<Web>>,
-    PathPart(receipt): PathPart,
-    request: Request,
-) -> Response {
-    let (parts, _) = request.into_parts();
-    if let Err(refused) = operator(&web, &parts) {
-        return *refused;
-    }
-    let unknown = || message(StatusCode::NOT_FOUND, "there is no receipt with this id; it may have expired");
-    let Ok(id) = receipt.parse::<ReceiptId>() else { return unknown() };
-    let found = |body: String| toolmux_http::serve::json(StatusCode::OK, body);
-    if let Some(receipt) = web.gateway.receipts().find(id) {
-        return found(receipt.to_json());
-    }
-    let Some(store) = web.gateway.kept_receipts() else { return unknown() };
-    match store.receipt_find(id).await {
-        Ok(Some(body)) => found(body),
-        Ok(None) => unknown(),
-        Err(error) => store_failed(error),
+pub(crate) async fn show(operator: Operator, PathPart(receipt): PathPart) -> Response {
+    match find_receipt(&operator.web, &receipt).await {
+        Ok(Some(body)) => toolmux_http::serve::json(StatusCode::OK, body),
+        Ok(None) => message(StatusCode::NOT_FOUND, "there is no receipt with this id; it may have expired"),
+        Err(error) => store_failed(&operator.uri, error),
     }
 }
 
