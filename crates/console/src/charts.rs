@@ -53,9 +53,12 @@ fn ground() -> Markup {
     html! { line class="axis" x1="0" x2=(WIDTH) y1=(HEIGHT - 1) y2=(HEIGHT - 1) {} }
 }
 
+/// Its class, its words, and its values by how many minutes ago they were.
+type PercentileLine = (&'static str, &'static str, Vec<(usize, f64)>);
+
 /// Latencies of each minute: half, 95 % and 99 % of its calls took at most so long.
 pub(crate) fn latencies(minutes: &[MinuteCounts]) -> Markup {
-    let lines: [(&str, &str, Vec<(usize, f64)>); 3] = [
+    let lines: [PercentileLine; 3] = [
         ("p50", "half", points(minutes, |minute| minute.p50)),
         ("p95", "95 %", points(minutes, |minute| minute.p95)),
         ("p99", "99 %", points(minutes, |minute| minute.p99)),

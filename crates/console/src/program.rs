@@ -11,7 +11,7 @@ use toolmux_core::tool::Passthrough;
 /// The program behind the console.
 pub trait ProgramView: Send + Sync {
     /// The version of the program.
-    fn version(&self) -> &str;
+    fn version(&self) -> &'static str;
 
     /// The configuration as it was read; none for a server that is made in code.
     fn configuration(&self) -> Option<ConfigurationView>;
@@ -110,7 +110,7 @@ pub struct Consent {
 pub struct NoProgram;
 
 impl ProgramView for NoProgram {
-    fn version(&self) -> &str {
+    fn version(&self) -> &'static str {
         env!("CARGO_PKG_VERSION")
     }
 

@@ -25,14 +25,14 @@ pub(crate) struct SchemaRow {
 
 /// The rows of a schema, those of a parameter's own parameters behind it.
 pub(crate) fn schema_rows(schema: &Value) -> Vec<SchemaRow> {
-    let mut rows = Rows { root: schema, rows: Vec::new(), within: Vec::new() };
+    let mut rows = Rows { root: schema, found: Vec::new(), within: Vec::new() };
     rows.members(schema, "");
-    rows.rows
+    rows.found
 }
 
 struct Rows<'a> {
     root: &'a Value,
-    rows: Vec<SchemaRow>,
+    found: Vec<SchemaRow>,
     /// The references that were followed to where we are: one that is followed again has no end.
     within: Vec<&'a str>,
 }
@@ -74,12 +74,12 @@ impl<'a> Rows<'a> {
     }
 
     fn row(&mut self, schema: &'a Value, path: &str, required: bool) {
-        if self.rows.len() >= MOST_ROWS {
+        if self.found.len() >= MOST_ROWS {
             return;
         }
         let (shown, again) = self.follow(schema);
         let text = |name: &str| schema.get(name).or_else(|| shown.get(name)).and_then(Value::as_str);
-        self.rows.push(SchemaRow {
+        self.found.push(SchemaRow {
             path: path.to_owned(),
             depth: path.matches(['.', '[']).count(),
             kind: self.kind(schema, 0),

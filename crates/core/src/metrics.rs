@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use prometheus::core::Collector;
-use prometheus::proto::Metric;
+use prometheus::proto::{Metric, MetricFamily};
 use prometheus::{
     Encoder, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
     Registry, TextEncoder,
@@ -207,7 +207,7 @@ impl Metrics {
 /// What each counter of a family counted, with its labels.
 fn counts(family: &IntCounterVec) -> Vec<(HashMap<String, String>, u64)> {
     let families = family.collect();
-    let metrics = families.iter().flat_map(|family| family.get_metric());
+    let metrics = families.iter().flat_map(MetricFamily::get_metric);
     let labels = |metric: &Metric| {
         metric.get_label().iter().map(|pair| (pair.name().to_owned(), pair.value().to_owned())).collect()
     };

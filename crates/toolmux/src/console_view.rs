@@ -103,7 +103,7 @@ fn origin(source: &SourceConfig) -> SourceOrigin {
 }
 
 impl ProgramView for ConsoleView {
-    fn version(&self) -> &str {
+    fn version(&self) -> &'static str {
         env!("CARGO_PKG_VERSION")
     }
 

@@ -57,9 +57,24 @@ fn python(url: &str, key: Option<&str>, arguments: &Value) -> String {
 
 /// What to paste into clients; the key is one that was just made, or a variable.
 pub(crate) fn of_clients(base: &str, key: Option<&str>) -> Vec<ClientSnippet> {
-    let url = format!("{base}/mcp");
-    let with = |variable: &str, server: Value| {
-        let mut server = server;
+    let header = key.map(|key| format!(" -H \"Authorization: Bearer {key}\"")).unwrap_or_default();
+    let mut lines = mcp_clients(&format!("{base}/mcp"), key);
+    lines.extend([
+        snippet("OpenAPI clients", "the document of every tool", format!("{base}/rest/openapi.json")),
+        snippet("OXP clients", "the base URL", base),
+        snippet("OpenTool clients", "the base URL", base),
+        snippet(
+            "ATS clients",
+            "the list of tools",
+            format!("curl {}{header}", quoted(&format!("{base}/get_tool"))),
+        ),
+    ]);
+    lines
+}
+
+fn mcp_clients(url: &str, key: Option<&str>) -> Vec<ClientSnippet> {
+    // How a client names the variable of the key; a key that was just made stands there itself.
+    let with_key = |variable: &str, mut server: Value| {
         if let Some(key) = key {
             let key = if key == VARIABLE { variable } else { key };
             server["headers"] = json!({ "Authorization": format!("Bearer {key}") });
@@ -67,57 +82,25 @@ pub(crate) fn of_clients(base: &str, key: Option<&str>) -> Vec<ClientSnippet> {
         server
     };
     let servers = |member: &str, variable: &str, server: Value| {
-        format!("{:#}", json!({ member: { "toolmux": with(variable, server) } }))
+        format!("{:#}", json!({ member: { "toolmux": with_key(variable, server) } }))
     };
     let header = key.map(|key| format!(" --header \"Authorization: Bearer {key}\"")).unwrap_or_default();
-    let curl_header = key.map(|key| format!(" -H \"Authorization: Bearer {key}\"")).unwrap_or_default();
+    let own = json!({ "mcpServers": { "toolmux": { "command": "toolmux", "args": ["mcp", "/path/to/toolmux.toml"] } } });
+    let http = || json!({ "type": "http", "url": url });
+    let streamable = with_key("KEY", json!({ "transport": "streamable_http", "url": url }));
+    let langchain = python_literal(&json!({ "toolmux": streamable }));
+    let langchain = format!(
+        "from langchain_mcp_adapters.client import MultiServerMCPClient\nclient = MultiServerMCPClient({langchain})"
+    );
+    let claude = format!("claude mcp add --transport http toolmux {url}{header}");
+    let cursor = servers("mcpServers", "${env:TOOLMUX_KEY}", json!({ "url": url }));
     vec![
-        snippet(
-            "Claude Code",
-            "In a terminal",
-            format!("claude mcp add --transport http toolmux {url}{header}"),
-        ),
-        snippet(
-            "Claude Desktop",
-            "claude_desktop_config.json, which starts it itself",
-            format!(
-                "{:#}",
-                json!({ "mcpServers": { "toolmux": { "command": "toolmux", "args": ["mcp", "/path/to/toolmux.toml"] } } })
-            ),
-        ),
-        snippet(
-            "Cursor",
-            "~/.cursor/mcp.json",
-            servers("mcpServers", "${env:TOOLMUX_KEY}", json!({ "url": url })),
-        ),
-        snippet(
-            "VS Code",
-            ".vscode/mcp.json",
-            servers("servers", "${input:toolmux-key}", json!({ "type": "http", "url": url })),
-        ),
-        snippet(
-            "Any MCP client",
-            "Streamable HTTP",
-            servers("mcpServers", "${TOOLMUX_KEY}", json!({ "type": "http", "url": url })),
-        ),
-        snippet(
-            "LangChain",
-            "pip install langchain-mcp-adapters",
-            format!(
-                "from langchain_mcp_adapters.client import MultiServerMCPClient\nclient = MultiServerMCPClient({})",
-                python_literal(
-                    &json!({ "toolmux": with("KEY", json!({ "transport": "streamable_http", "url": url })) })
-                )
-            ),
-        ),
-        snippet("OpenAPI clients", "the document of every tool", format!("{base}/rest/openapi.json")),
-        snippet("OXP clients", "the base URL", base),
-        snippet("OpenTool clients", "the base URL", base),
-        snippet(
-            "ATS clients",
-            "the list of tools",
-            format!("curl {}{curl_header}", quoted(&format!("{base}/get_tool"))),
-        ),
+        snippet("Claude Code", "In a terminal", claude),
+        snippet("Claude Desktop", "claude_desktop_config.json, which starts it itself", format!("{own:#}")),
+        snippet("Cursor", "~/.cursor/mcp.json", cursor),
+        snippet("VS Code", ".vscode/mcp.json", servers("servers", "${input:toolmux-key}", http())),
+        snippet("Any MCP client", "Streamable HTTP", servers("mcpServers", "${TOOLMUX_KEY}", http())),
+        snippet("LangChain", "pip install langchain-mcp-adapters", langchain),
     ]
 }
 

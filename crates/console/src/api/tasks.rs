@@ -83,7 +83,7 @@ async fn shown(operator: &Operator, id: &TaskId) -> Response {
     match found.await {
         Ok(Some((owner, task))) => {
             let mut body = json!(row(&tasks, &owner, &task));
-            body["outcome"] = task.outcome.as_ref().map_or(Value::Null, |outcome| outcome_json(outcome));
+            body["outcome"] = task.outcome.as_ref().map_or(Value::Null, outcome_json);
             body["open_questions"] = tasks.questions(&task).iter().map(|question| {
                 json!({ "number": question.number.to_string(), "protocol": question.protocol, "asked": question.asked })
             }).collect();

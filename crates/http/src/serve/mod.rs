@@ -21,5 +21,5 @@ pub use self::request::{
     FETCH_SITE, LONGEST_CALL_ID, PathPart, idempotency_key, may_change, trace, trace_state,
 };
 pub use self::routes::{Access, Route, Routes};
-pub use self::served::{Served, router, shared_headers};
+pub use self::served::{Served, ShowTool, router, shared_headers};
 pub use self::web::{AskedToolset, ClientCertificate, ServerVersion, Web, WebLimits};

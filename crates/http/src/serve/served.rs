@@ -10,6 +10,9 @@ use super::client_headers::{ClientHeaders, SharedHeaders};
 use super::routes::Routes;
 use super::web::Web;
 
+/// Gives the name by which a protocol serves a tool, and what it says of it.
+pub type ShowTool = fn(&Arc<Entry>) -> Option<(String, Value)>;
+
 /// A protocol that we answer.
 pub struct Served {
     /// Its name, for people.
@@ -21,7 +24,7 @@ pub struct Served {
     /// A command line that tries it on a tool.
     pub try_it: fn(base: &str, tool: &Entry) -> Option<String>,
     /// The name by which it serves a tool, and what it says of it in its lists; none where it lists no tools.
-    pub shows: Option<fn(&Arc<Entry>) -> Option<(String, Value)>>,
+    pub shows: Option<ShowTool>,
     /// What its clients send and expect at addresses that are not its own as well.
     pub client_headers: Option<ClientHeaders>,
 }
