@@ -90,7 +90,7 @@ pub struct ClientSnippet {
     pub client: String,
     /// Where they go.
     pub place: String,
-    /// The lines.
+    /// The lines to paste, with line breaks.
     pub text: String,
 }
 

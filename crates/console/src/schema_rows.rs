@@ -10,7 +10,7 @@ const MOST_ROWS: usize = 400;
 /// How many members of an `enum` are shown.
 const MOST_VALUES: usize = 12;
 
-/// One parameter.
+/// One parameter as a row of the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct SchemaRow {
     /// Its name, with those of what it is in: `items[].price`.

@@ -1,7 +1,8 @@
 //! Counters of the one path, in Prometheus form. Each tool's are made at its first call, so that a large
 //! catalogue costs nothing until it is used.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
 
 use prometheus::core::Collector;
 use prometheus::proto::{Metric, MetricFamily};
@@ -26,6 +27,8 @@ pub struct Metrics {
     telemetry_dropped: IntCounter,
     tools: IntGaugeVec,
     ready: IntGaugeVec,
+    /// Tools that were called since the start, also by a source that was made anew since.
+    called: Mutex<HashSet<Box<str>>>,
 }
 
 /// The metrics of one tool.
@@ -92,6 +95,7 @@ impl Default for Metrics {
             tools: gauges("toolmux_source_tools", "Tools served by a source", &["source"]),
             ready: gauges("toolmux_source_ready", "1 if the last listing of a source succeeded", &["source"]),
             registry,
+            called: Mutex::default(),
         };
         for collector in [
             Box::new(metrics.calls.clone()) as Box<dyn Collector>,
@@ -113,6 +117,7 @@ impl Default for Metrics {
 impl Metrics {
     /// The metrics of one tool.
     pub fn of_tool(&self, tool: &str) -> ToolMetrics {
+        self.called.lock().unwrap_or_else(PoisonError::into_inner).insert(tool.into());
         ToolMetrics {
             returned: self.calls.with_label_values(&[tool, "returned"]),
             failed: self.calls.with_label_values(&[tool, "failed"]),
@@ -120,6 +125,12 @@ impl Metrics {
             seconds: self.seconds.with_label_values(&[tool]),
             running: self.running.with_label_values(&[tool]),
         }
+    }
+
+    /// The metrics of a tool, if it was called since the start: looking at one makes none.
+    pub fn counted(&self, tool: &str) -> Option<ToolMetrics> {
+        let was_called = self.called.lock().unwrap_or_else(PoisonError::into_inner).contains(tool);
+        was_called.then(|| self.of_tool(tool))
     }
 
     /// Counts a refusal.

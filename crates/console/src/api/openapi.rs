@@ -70,7 +70,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     (
         "post",
         "/console/api/sources/{source}/restart",
-        "Makes a source anew and waits until it was heard of.",
+        "Restarts a source and waits until it was heard of.",
         &[],
     ),
     ("get", "/console/api/callers", "Callers by key, and toolsets.", &[]),

@@ -20,7 +20,7 @@ use crate::series::time;
 /// How many tasks are listed.
 const MOST: usize = 500;
 
-/// One task.
+/// A task as a list of every caller's tasks shows it.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct TaskRow {
     pub(crate) id: String,

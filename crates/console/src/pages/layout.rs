@@ -26,7 +26,7 @@ pub(crate) fn root_of(uri: &Uri) -> String {
     "../".repeat(uri.path().matches('/').count().saturating_sub(1))
 }
 
-/// A page.
+/// What is needed to show a page.
 pub(crate) struct Page<'a> {
     pub(crate) operator: &'a Operator,
     pub(crate) title: &'a str,

@@ -68,7 +68,7 @@ fn words_of_age(seconds: u64) -> String {
     }
 }
 
-/// JSON, indented.
+/// A JSON value, indented for reading.
 pub(crate) fn json_text(value: &Value) -> Markup {
     let shown = serde_json::to_string_pretty(value).unwrap_or_default();
     html! { pre.json tabindex="0" { (plain(&shown)) } }

@@ -82,7 +82,7 @@ fn restart_form(operator: &Operator, source: &SourceRow) -> Markup {
             h2 { "Restart" }
             form method="post" action=(source.name) {
                 (csrf_field(operator))
-                p { "It is made anew: a child process is started again, a connection is opened again. The present one serves until then and finishes its calls; one that fails to start changes nothing." }
+                p { "A child process is started again, a connection is opened again. The present one serves until then and finishes its calls; one that fails to start changes nothing." }
                 label.confirm { input type="checkbox" name="confirm" value="yes" required; " Restart " b { (text(&source.name)) } }
                 button { "Restart" }
             }

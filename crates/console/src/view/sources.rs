@@ -8,7 +8,7 @@ use crate::operator::Operator;
 use crate::program::SourceOrigin;
 use crate::series::time;
 
-/// One source.
+/// A source with what is known of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct SourceRow {
     pub(crate) name: String,
@@ -106,8 +106,9 @@ fn not_mounted(origin: &SourceOrigin) -> SourceRow {
 fn count(operator: &Operator, rows: &mut [SourceRow]) {
     let catalog = operator.web.gateway.catalog();
     let mut times = vec![(0.0, 0); rows.len()];
-    for entry in catalog.every() {
-        let Some(counted) = entry.counted() else { continue };
+    // Versions of one tool are counted together.
+    for entry in catalog.newest(&operator.caller) {
+        let Some(counted) = operator.web.gateway.metrics().counted(&entry.flat) else { continue };
         let Some(place) = rows.iter().position(|row| row.name == entry.source()) else { continue };
         rows[place].returned += counted.returned.get();
         rows[place].failed += counted.failed.get();

@@ -13,7 +13,7 @@ use crate::program::ProtocolView;
 use crate::schema_rows::{SchemaRow, schema_rows};
 use crate::view::{CallerAccess, access};
 
-/// One tool.
+/// A tool with all that is known of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct ToolDetail {
     pub(crate) id: String,
@@ -60,7 +60,8 @@ pub(crate) fn tool_detail(operator: &Operator, wanted: &str) -> Option<ToolDetai
     let mut versions: Vec<_> = catalog.every().filter(same).map(|other| other.id.clone()).collect();
     versions.sort_by_key(|id| id.version);
     let (concurrency, queue) = entry.concurrency();
-    let counted = entry.counted();
+    let counted = operator.web.gateway.metrics().counted(&entry.flat);
+    let counted = counted.as_ref();
     let timed = counted.map(|c| (c.seconds.get_sample_sum(), c.seconds.get_sample_count()));
     Some(ToolDetail {
         id: entry.id.to_string(),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use toolmux_core::catalog::{Entry, Unserved, UnservedCause};
+use toolmux_core::metrics::Metrics;
 
 use crate::invisible::shortened;
 use crate::operator::Operator;
@@ -77,13 +78,13 @@ impl ToolFilter {
         }
     }
 
-    fn fits(&self, entry: &Entry) -> bool {
+    fn fits(&self, entry: &Entry, metrics: &Metrics) -> bool {
         let only = match self.only.as_deref() {
             Some("read_only") => entry.hints.read_only == Some(true),
             Some("destructive") => entry.hints.destructive == Some(true),
             Some("needs") => !entry.requires.is_empty(),
-            Some("called") => entry.counted().is_some(),
-            Some("failing") => entry.counted().is_some_and(|counted| counted.failed.get() > 0),
+            Some("called") => metrics.counted(&entry.flat).is_some(),
+            Some("failing") => metrics.counted(&entry.flat).is_some_and(|counted| counted.failed.get() > 0),
             _ => true,
         };
         only && self.source.as_deref().is_none_or(|source| entry.source() == source)
@@ -98,15 +99,15 @@ impl ToolFilter {
 
 /// The page of the list that a filter wants.
 pub(crate) fn tools(operator: &Operator, filter: &ToolFilter) -> ToolList {
-    let catalog = operator.web.gateway.catalog();
+    let (catalog, metrics) = (operator.web.gateway.catalog(), operator.web.gateway.metrics());
     if filter.unserved {
         return unserved(operator, filter);
     }
     let mut fitting: Vec<&Arc<Entry>> = match &filter.toolset {
         Some(toolset) => {
-            catalog.newest_in(toolset, &operator.caller).filter(|entry| filter.fits(entry)).collect()
+            catalog.newest_in(toolset, &operator.caller).filter(|entry| filter.fits(entry, metrics)).collect()
         }
-        None => catalog.newest(&operator.caller).filter(|entry| filter.fits(entry)).collect(),
+        None => catalog.newest(&operator.caller).filter(|entry| filter.fits(entry, metrics)).collect(),
     };
     if !filter.words.is_empty() {
         // What has the words in its name comes before what has them in its description.
@@ -114,7 +115,7 @@ pub(crate) fn tools(operator: &Operator, filter: &ToolFilter) -> ToolList {
     }
     let (pages, skip) = pages(fitting.len(), filter);
     ToolList {
-        tools: fitting.iter().skip(skip).take(filter.limit).map(|entry| row(entry)).collect(),
+        tools: fitting.iter().skip(skip).take(filter.limit).map(|entry| row(entry, metrics)).collect(),
         fitting: fitting.len(),
         all: catalog.newest(&operator.caller).count(),
         page: filter.page.min(pages),
@@ -127,9 +128,9 @@ fn pages(fitting: usize, filter: &ToolFilter) -> (usize, usize) {
     (pages, (filter.page.min(pages) - 1) * filter.limit)
 }
 
-fn row(entry: &Entry) -> ToolRow {
-    let counted = entry.counted();
-    let calls = counted.map_or(0, |c| c.returned.get() + c.failed.get() + c.refused.get());
+fn row(entry: &Entry, metrics: &Metrics) -> ToolRow {
+    let counted = metrics.counted(&entry.flat);
+    let calls = counted.as_ref().map_or(0, |c| c.returned.get() + c.failed.get() + c.refused.get());
     let first = entry.tool.description.trim().split("\n\n").next().unwrap_or_default();
     ToolRow {
         id: entry.id.to_string(),

@@ -78,11 +78,6 @@ impl Entry {
         &self.mount.name
     }
 
-    /// What was counted of its calls; none before the first.
-    pub fn counted(&self) -> Option<&ToolMetrics> {
-        self.metrics.get()
-    }
-
     /// How many of its calls run at a time, and how many wait.
     pub fn concurrency(&self) -> (usize, usize) {
         self.gate.limits()

@@ -11,6 +11,7 @@ use toolmux_core::sources::SourceStatus;
 
 use super::detect::{Certainty, Found};
 use super::terminal::{Form, Terminal, note};
+use crate::config::Config;
 use crate::listener::served;
 use crate::snippets::python_literal;
 
@@ -51,9 +52,9 @@ pub(super) fn announce(gateway: &Gateway, address: SocketAddr, base: &str, termi
     }
 }
 
-/// Says where the console is.
-pub(super) fn announce_console(base: &str, terminal: &Terminal) {
-    if terminal.notes == Form::People {
+/// Says where the console is, if there is one.
+pub(super) fn announce_console(config: &Config, base: &str, terminal: &Terminal) {
+    if config.console.enabled && terminal.notes == Form::People {
         note(&terminal.bold("To see and try it in a browser:"));
         note(&format!("  {base}/console"));
     }

@@ -132,27 +132,18 @@ pub(super) async fn serve(
     terminal: &Terminal,
 ) -> Result<ExitCode, Failure> {
     let (store, stop) = (store(&config.store, config.retention).await?, CancellationToken::new());
-    let mut assembly = assembled_with(config, store, manner.file.as_ref().map(|file| &*file.path))?;
+    let mut assembly = assembled_with(config, store, manner.path())?;
     assembly.authorize(config)?;
     let tls = config.tls.clone().map(ListenTls::new);
     follow_store(config, &assembly.gateway).await?;
     let telemetry = Exporter::start(config, &assembly.gateway)?;
     // Taken now: a signal that comes while sources connect must not end the process.
     let (hang_up, mut signals) = (signals::hang_ups(), EndSignals::new());
-    let program = ConsoleView::new(config, manner.file.as_ref().map(|file| &*file.path), assembly.broker());
-    let running = Running::start(
-        assembly.gateway.clone(),
-        ListenOn {
-            version: manner.version,
-            tls: tls.clone(),
-            program: Some(program.clone()),
-            ..listen_on(config)
-        },
-        config.allow_stop.then(|| stop.clone()),
-    );
-    let running = running.await.map_err(|error| {
-        Failure::refused(error).hint("is another server running there? --listen ADDR chooses another address")
-    })?;
+    let program = ConsoleView::new(config, manner.path(), assembly.broker());
+    let on = ListenOn { version: manner.version.clone(), tls: tls.clone(), ..listen_on(config) };
+    let on = ListenOn { program: Some(program.clone()), ..on };
+    let running = Running::start(assembly.gateway.clone(), on, config.allow_stop.then(|| stop.clone())).await;
+    let running = running.map_err(not_listening)?;
     assembly.listens_at(&running.url());
     let gateway = assembly.gateway.clone();
     let calls = manner.file.as_ref().map(|_| reload::Calls { hang_up, wishes: reload::wishes(&gateway) });
@@ -163,9 +154,7 @@ pub(super) async fn serve(
         log_unused_settings(&gateway);
         tell_found(&manner.found, Certainty::AfterListing, terminal);
         announce(&gateway, running.address(), &running.url(), terminal);
-        if config.console.enabled {
-            announce_console(&running.url(), terminal);
-        }
+        announce_console(config, &running.url(), terminal);
         tell_remedy(&gateway, &manner.found, terminal);
         match manner.file.as_ref().zip(calls) {
             Some((file, calls)) => {
@@ -185,6 +174,17 @@ pub(super) async fn serve(
     };
     stop_serving(running, telemetry, (&mut signals, first)).await;
     ended.map(|()| ExitCode::SUCCESS)
+}
+
+fn not_listening(error: anyhow::Error) -> Failure {
+    Failure::refused(error).hint("is another server running there? --listen ADDR chooses another address")
+}
+
+impl ServeOptions {
+    /// The file that the configuration is from.
+    fn path(&self) -> Option<&std::path::Path> {
+        self.file.as_ref().map(|file| &*file.path)
+    }
 }
 
 /// Reports to the service manager and the log that the server stops, and stops it. The spans of the last calls are sent

@@ -260,8 +260,11 @@ fn the_configuration_is_shown_without_what_can_be_secret() {
 #[test]
 fn a_source_is_restarted_and_that_is_audited() {
     let (_folder, serving) = started("");
+    read(serving.post("/console/api/tools/Shell.echo/call", OPS, br#"{"text":"hello"}"#));
     let row = read(serving.post("/console/api/sources/Shell/restart", OPS, b""));
     assert_eq!((&row["state"], &row["tools"]), (&json!("ready"), &json!(2)));
+    let counted = read(serving.get("/console/api/sources", OPS))["sources"][0]["returned"].clone();
+    assert_eq!(counted, json!(1), "what was counted before the restart is not forgotten");
     assert_eq!(serving.post("/console/api/sources/Nothing/restart", OPS, b"").0, 404);
     assert!(serving.get("/console/api/audit", OPS).1.contains("source.restarted"));
 }
