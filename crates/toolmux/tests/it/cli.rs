@@ -31,7 +31,19 @@ fn a_refused_call_exits_with_2_and_says_what_to_do() {
     check(&["call", "Shell.echo", "text"], 2, "", "hint: write name=value");
     check(&["call", "Shell.echo", "text=a", "text=b"], 2, "", "`text` is given twice");
     check(&["call", "Shell.echo", "--json", "[1]"], 2, "", "must be a JSON object");
-    check(&["call", "Shell.echo", "--config", "nowhere.toml"], 2, "", "cannot read `nowhere.toml`");
+    check(&["call", "Shell.echo", "--config", "nowhere.toml"], 2, "", "there is no `nowhere.toml`");
+    check(
+        &["call", "Shell.echo", "--config", "nowhere.toml"],
+        2,
+        "",
+        "`toolmux init nowhere.toml` writes a configuration",
+    );
+    check(
+        &["db", "status", "--store", "sqlite:no.db"],
+        2,
+        "",
+        "the store cannot be opened: error returned from database: (code: 14) unable to open database\n",
+    );
 }
 
 #[test]
