@@ -9,13 +9,14 @@ use crate::engines::engine::Engine;
 /// The word in the texts that stands for the engine's own word for a column of bytes.
 const BYTES_TYPE: &str = "BYTEA";
 
-const MIGRATIONS: [(i64, &str, &str); 6] = [
+const MIGRATIONS: [(i64, &str, &str); 7] = [
     (1, "records", include_str!("../../migrations/1_records.sql")),
     (2, "audit", include_str!("../../migrations/2_audit.sql")),
     (3, "definitions", include_str!("../../migrations/3_definitions.sql")),
     (4, "receipts", include_str!("../../migrations/4_receipts.sql")),
     (5, "awaited", include_str!("../../migrations/5_awaited.sql")),
     (6, "api_keys", include_str!("../../migrations/6_api_keys.sql")),
+    (7, "task_places", include_str!("../../migrations/7_task_places.sql")),
 ];
 
 /// The version of the tables that this program makes and reads.
@@ -56,7 +57,10 @@ mod tests {
     const POSTGRES_API_KEYS: &str =
         "1b4efcfb8eddce455c2889a5f14591013fc1a93c687437d83f4e606caa3a724264eec043c8892a47887ee86e4b510ad5";
 
-    fn check(engine: &Engine, expect: [&str; 6]) {
+    const TASK_PLACES: &str =
+        "456fd73e4dd44ad033ab5b910df1e4a9c14def461281aa2aa3233fde1e318932ef96076658aab8b6b1968494a46c28de";
+
+    fn check(engine: &Engine, expect: [&str; 7]) {
         let checksums: Vec<String> =
             migrations(engine).iter().map(|migration| to_hex(&migration.checksum)).collect();
         assert_eq!(checksums, expect, "{}", engine.name);
@@ -67,7 +71,10 @@ mod tests {
     fn what_ran_at_databases_in_use_has_not_changed() {
         let sqlite = "b987159944ef6a92dbd896f0590bd3eed4d4f9573c7b782836a4a8414e5826021956f98893475f6bb528c82ce75b21d1";
         let postgres = "51781f22c035061feaf2c47a127ddc8de03c7f35a4bb132e087e1aed49aa3d21bd51fd46e166622f5843e9a2aeece99e";
-        check(&SQLITE, [sqlite, AUDIT, DEFINITIONS, SQLITE_RECEIPTS, AWAITED, SQLITE_API_KEYS]);
-        check(&POSTGRES, [postgres, AUDIT, DEFINITIONS, POSTGRES_RECEIPTS, AWAITED, POSTGRES_API_KEYS]);
+        check(&SQLITE, [sqlite, AUDIT, DEFINITIONS, SQLITE_RECEIPTS, AWAITED, SQLITE_API_KEYS, TASK_PLACES]);
+        check(
+            &POSTGRES,
+            [postgres, AUDIT, DEFINITIONS, POSTGRES_RECEIPTS, AWAITED, POSTGRES_API_KEYS, TASK_PLACES],
+        );
     }
 }
