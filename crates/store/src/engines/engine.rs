@@ -17,6 +17,8 @@ pub(crate) struct Engine {
     pub(crate) setup: &'static [&'static str],
     /// Its word for a column of bytes.
     pub(crate) bytes_type: &'static str,
+    /// How it is to lay out the tables, which concerns its speed only.
+    pub(crate) layout: &'static str,
     pub(crate) writers: u32,
     pub(crate) readers: u32,
     /// Whether a connection may die or go silent while nobody notices.

@@ -19,6 +19,7 @@ pub(crate) const POSTGRES: Engine = Engine {
     prepare: &[],
     setup: &[],
     bytes_type: "BYTEA",
+    layout: include_str!("../../migrations/8_layout.sql"),
     writers: 8,
     readers: 8,
     remote: true,

@@ -8,7 +8,7 @@ use toolmux_core::ports::store::{Durable, StoreError};
 use crate::background::maintenance::beat;
 use crate::connections::connection::WriteConnection;
 use crate::connections::database::{Database, failed};
-use crate::group_commit::batch_sql::{begin_calls, finish_calls};
+use crate::group_commit::batch_sql::{begin_calls, finish_calls, is_one_statement};
 use crate::group_commit::job::{Applied, Job};
 use crate::group_commit::write::Write;
 
@@ -153,10 +153,11 @@ async fn commit(
     let mut notifiers: Vec<String> =
         batch.iter().filter(is_told).filter_map(|job| job.write.notifier()).collect();
     // A statement by itself is its own transaction, which saves two round trips. With an announcement it is two statements.
-    if let [job] = batch
-        && job.write.is_one_statement()
-        && notifiers.is_empty()
-    {
+    let is_one = match batch {
+        [job] => job.write.is_one_statement(),
+        several => is_one_statement(database, several),
+    };
+    if is_one && notifiers.is_empty() {
         connection.expect_autocommit()?;
         let applied = apply_all(database, connection, batch, &mut notifiers).await?;
         // It is committed already. When this fails, the write is taken for one whose answer was lost, and made again.

@@ -7,8 +7,9 @@ use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 
 use crate::connections::database::Database;
+use crate::group_commit::job::Job;
 use crate::group_commit::write::{CallBegin, CallFinish, RecordId, call_notifier};
-use crate::sql::{Repeated, sql};
+use crate::sql::{Filled, MOST_ROWS, Repeated, sql};
 
 pub(crate) static CALL_BEGIN: LazyLock<Repeated> = LazyLock::new(|| Repeated::new(sql!("call_begin")));
 static CALL_FINISH: LazyLock<Repeated> = LazyLock::new(|| Repeated::new(sql!("call_finish")));
@@ -26,21 +27,33 @@ pub(crate) async fn begin_calls(
     batch: &[&CallBegin],
 ) -> Result<Vec<bool>, sqlx::Error> {
     let (now, mut ours) = (database.now(), Vec::with_capacity(batch.len()));
-    for (statement, rows) in CALL_BEGIN.pieces(batch) {
-        let mut query = sqlx::query(statement).bind(database.holder.as_str()).bind(now);
-        for CallBegin { id, caller, digest, claim } in rows {
+    for piece in pieces(database, &CALL_BEGIN, batch) {
+        let mut query = sqlx::query(piece.statement).bind(database.holder.as_str()).bind(now);
+        for CallBegin { id, caller, digest, claim } in piece.all() {
             query = query.bind(id.to_vec()).bind(caller.as_str()).bind(digest.to_vec()).bind(*claim);
         }
         let begun = query.execute(&mut *connection).await?.rows_affected();
-        for row in rows {
+        for row in piece.rows {
             ours.push(match begun {
                 0 => false,
-                all if all == rows.len() as u64 => true,
+                all if all == piece.rows.len() as u64 => true,
                 _ => is_begun(database, connection, row).await?,
             });
         }
     }
     Ok(ours)
+}
+
+/// Many rows in one statement, or in as few as there are round trips to be saved.
+fn pieces<'a, T>(database: &Database, statements: &'static Repeated, rows: &'a [T]) -> Vec<Filled<'a, T>> {
+    if database.engine.remote { statements.filled(rows) } else { statements.exact(rows) }
+}
+
+/// Whether a batch of only one kind is one statement.
+pub(crate) fn is_one_statement(database: &Database, batch: &[Job]) -> bool {
+    let begins = batch.iter().all(|job| job.write.as_begin().is_some());
+    let finishes = batch.iter().all(|job| job.write.as_finish().is_some());
+    database.engine.remote && (begins || finishes) && batch.len() <= MOST_ROWS
 }
 
 /// By its own number: the same id may stand twice in one batch, and only one of the two has it.
@@ -62,16 +75,18 @@ pub(crate) async fn finish_calls(
 ) -> Result<Vec<bool>, sqlx::Error> {
     let statements = if database.engine.announce.is_some() { &CALL_FINISH_AWAITED } else { &CALL_FINISH };
     let mut finished = Vec::with_capacity(batch.len());
-    for (statement, rows) in statements.pieces(batch) {
-        let all = finish(database, connection, statement, rows, awaited).await?;
-        if all == rows.len() as u64 {
-            finished.extend(rows.iter().map(|_| true));
+    for piece in pieces(database, statements, batch) {
+        let all = finish(database, connection, &piece, awaited).await?;
+        if all == piece.rows.len() as u64 {
+            finished.extend(piece.rows.iter().map(|_| true));
             continue;
         }
         // Finishing again is true again, and false for those that are not ours any more.
-        for row in rows.chunks(1) {
-            let one = statements.one();
-            finished.push(rows.len() > 1 && finish(database, connection, one, row, awaited).await? > 0);
+        for row in piece.rows.chunks(1) {
+            for one in statements.exact(row) {
+                let again = piece.rows.len() > 1 && finish(database, connection, &one, awaited).await? > 0;
+                finished.push(again);
+            }
         }
     }
     Ok(finished)
@@ -80,12 +95,11 @@ pub(crate) async fn finish_calls(
 async fn finish(
     database: &Database,
     connection: &mut AnyConnection,
-    statement: &'static str,
-    rows: &[&CallFinish],
+    piece: &Filled<'_, &CallFinish>,
     awaited: &mut Vec<String>,
 ) -> Result<u64, sqlx::Error> {
-    let mut query = sqlx::query(statement).bind(database.holder.as_str()).bind(database.now());
-    for CallFinish { id, outcome } in rows {
+    let mut query = sqlx::query(piece.statement).bind(database.holder.as_str()).bind(database.now());
+    for CallFinish { id, outcome } in piece.all() {
         query = query.bind(id.to_vec()).bind(outcome.as_str());
     }
     if database.engine.announce.is_none() {
