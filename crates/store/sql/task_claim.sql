@@ -25,4 +25,4 @@ WITH waiting AS MATERIALIZED (
 )
 UPDATE tasks SET status = 'running', holder = $1, turn = $2, seq = seq + 1, running_seq = seq + 1, updated = $3
 WHERE status = 'pending' AND id IN (SELECT w.id FROM waiting w ORDER BY w.place, w.created, w.id LIMIT $4)
-RETURNING id, request, created
+RETURNING id, request, created, waiter

@@ -48,6 +48,10 @@ impl CallStore for CountedStore {
         self.counted(Box::pin(async { self.store.call_begin(key, digest).await }))
     }
 
+    fn call_kept_for(&self) -> Duration {
+        self.store.call_kept_for()
+    }
+
     fn call_finish<'a>(&'a self, key: &'a CallKey, outcome: &'a Outcome) -> StoreFuture<'a, bool> {
         self.counted(Box::pin(async { self.store.call_finish(key, outcome).await }))
     }

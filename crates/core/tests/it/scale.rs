@@ -203,7 +203,7 @@ async fn costs_do_not_grow_with_the_number_of_servers() {
     }
     let alone = &all[0];
     // Each task that waits wakes one server that has room, not all of them.
-    assert!(all.iter().all(|costs| costs.claims_by_uneven_task < 1.25), "{all:?}");
+    assert!(all.iter().all(|costs| costs.claims_by_uneven_task < 1.5), "{all:?}");
     for costs in &all {
         // The claim of the id and the record of its end.
         assert_eq!((costs.asked_by_call, costs.call_overhead), (2.0, 2 * DELAY), "{costs:?}");

@@ -27,7 +27,7 @@ pub(crate) struct Engine {
     pub(crate) idle_transaction: Option<&'static str>,
     /// Behind a `SELECT` whose rows others may be taking.
     pub(crate) skip_locked: &'static str,
-    /// Tells other servers whom to notify.
+    /// Tells the servers that listen to a channel whom to notify.
     pub(crate) announce: Option<&'static str>,
     /// The milliseconds of the database's own clock as `now`, when machines share it.
     pub(crate) clock: Option<&'static str>,

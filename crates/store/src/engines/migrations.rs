@@ -12,7 +12,7 @@ const BYTES_TYPE: &str = "BYTEA";
 /// The text that stands for the engine's own layout of the tables.
 const LAYOUT: &str = "layout";
 
-const MIGRATIONS: [(i64, &str, &str); 8] = [
+const MIGRATIONS: [(i64, &str, &str); 9] = [
     (1, "records", include_str!("../../migrations/1_records.sql")),
     (2, "audit", include_str!("../../migrations/2_audit.sql")),
     (3, "definitions", include_str!("../../migrations/3_definitions.sql")),
@@ -21,6 +21,7 @@ const MIGRATIONS: [(i64, &str, &str); 8] = [
     (6, "api_keys", include_str!("../../migrations/6_api_keys.sql")),
     (7, "task_places", include_str!("../../migrations/7_task_places.sql")),
     (8, "layout", LAYOUT),
+    (9, "waiters", include_str!("../../migrations/9_waiters.sql")),
 ];
 
 /// The version of the tables that this program makes and reads.
@@ -70,7 +71,10 @@ mod tests {
     const POSTGRES_LAYOUT: &str =
         "aafb42c447ca03854712b0014f7948f56cfa14f1f39fd263cd0bf89a87c0518bcb7203e145ed722378099b70bf30b397";
 
-    fn check(engine: &Engine, expect: [&str; 8]) {
+    const WAITERS: &str =
+        "a8723a7e13fd03f72ee786ce260c17b077c5581c56169a98d1c607c262cc7591018c6700337239bb071f510f36e76be4";
+
+    fn check(engine: &Engine, expect: [&str; 9]) {
         let checksums: Vec<String> =
             migrations(engine).iter().map(|migration| to_hex(&migration.checksum)).collect();
         assert_eq!(checksums, expect, "{}", engine.name);
@@ -92,6 +96,7 @@ mod tests {
                 SQLITE_API_KEYS,
                 TASK_PLACES,
                 SQLITE_LAYOUT,
+                WAITERS,
             ],
         );
         check(
@@ -105,6 +110,7 @@ mod tests {
                 POSTGRES_API_KEYS,
                 TASK_PLACES,
                 POSTGRES_LAYOUT,
+                WAITERS,
             ],
         );
     }

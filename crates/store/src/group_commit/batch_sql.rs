@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 
+use crate::connections::announcements::Announcements;
 use crate::connections::database::Database;
 use crate::group_commit::job::Job;
 use crate::group_commit::write::{CallBegin, CallFinish, RecordId, call_notifier};
@@ -14,11 +15,9 @@ use crate::sql::{Filled, MOST_ROWS, Repeated, sql};
 pub(crate) static CALL_BEGIN: LazyLock<Repeated> = LazyLock::new(|| Repeated::new(sql!("call_begin")));
 static CALL_FINISH: LazyLock<Repeated> = LazyLock::new(|| Repeated::new(sql!("call_finish")));
 /// The same where others are told of it, if they wait.
-static CALL_FINISH_AWAITED: LazyLock<Repeated> =
-    LazyLock::new(|| Repeated::new(&format!("{}{AWAITED}", sql!("call_finish"))));
-
-/// Makes a statement that ends calls say of each whether another server waits for it.
-pub(crate) const AWAITED: &str = "\nRETURNING calls.id AS id, calls.awaited AS awaited";
+static CALL_FINISH_WAITERS: LazyLock<Repeated> = LazyLock::new(|| {
+    Repeated::new(&format!("{}\nRETURNING calls.id AS id, calls.waiter AS waiter", sql!("call_finish")))
+});
 
 /// Which of these calls are ours now. Others are left out.
 pub(crate) async fn begin_calls(
@@ -66,17 +65,17 @@ async fn is_begun(
     Ok(find.bind(*claim).fetch_optional(connection).await?.is_some())
 }
 
-/// Which of these calls were still ours to finish. Those that other servers wait for are added to `awaited`.
+/// Which of these calls were still ours to finish. What other servers are to be told of them is added to `announcements`.
 pub(crate) async fn finish_calls(
     database: &Database,
     connection: &mut AnyConnection,
     batch: &[&CallFinish],
-    awaited: &mut Vec<String>,
+    announcements: &mut Announcements,
 ) -> Result<Vec<bool>, sqlx::Error> {
-    let statements = if database.engine.announce.is_some() { &CALL_FINISH_AWAITED } else { &CALL_FINISH };
+    let statements = if database.engine.announce.is_some() { &CALL_FINISH_WAITERS } else { &CALL_FINISH };
     let mut finished = Vec::with_capacity(batch.len());
     for piece in pieces(database, statements, batch) {
-        let all = finish(database, connection, &piece, awaited).await?;
+        let all = finish(database, connection, &piece, announcements).await?;
         if all == piece.rows.len() as u64 {
             finished.extend(piece.rows.iter().map(|_| true));
             continue;
@@ -84,7 +83,8 @@ pub(crate) async fn finish_calls(
         // Finishing again is true again, and false for those that are not ours any more.
         for row in piece.rows.chunks(1) {
             for one in statements.exact(row) {
-                let again = piece.rows.len() > 1 && finish(database, connection, &one, awaited).await? > 0;
+                let again =
+                    piece.rows.len() > 1 && finish(database, connection, &one, announcements).await? > 0;
                 finished.push(again);
             }
         }
@@ -96,7 +96,7 @@ async fn finish(
     database: &Database,
     connection: &mut AnyConnection,
     piece: &Filled<'_, &CallFinish>,
-    awaited: &mut Vec<String>,
+    announcements: &mut Announcements,
 ) -> Result<u64, sqlx::Error> {
     let mut query = sqlx::query(piece.statement).bind(database.holder.as_str()).bind(database.now());
     for CallFinish { id, outcome } in piece.all() {
@@ -106,16 +106,20 @@ async fn finish(
         return Ok(query.execute(connection).await?.rows_affected());
     }
     let ended = query.fetch_all(connection).await?;
-    note_awaited(&ended, awaited)?;
+    note_waiters(database, &ended, announcements)?;
     Ok(ended.len() as u64)
 }
 
-/// Adds the notifiers of calls that have ended and that another server waits for.
-pub(crate) fn note_awaited(ended: &[AnyRow], awaited: &mut Vec<String>) -> Result<(), sqlx::Error> {
+/// Adds what is to be told of calls that have ended, for which other servers wait.
+pub(crate) fn note_waiters(
+    database: &Database,
+    ended: &[AnyRow],
+    announcements: &mut Announcements,
+) -> Result<(), sqlx::Error> {
     for row in ended {
-        if row.try_get::<i64, _>("awaited")? != 0 {
-            let id: Vec<u8> = row.try_get("id")?;
-            awaited.extend(<&RecordId>::try_from(id.as_slice()).ok().map(call_notifier));
+        let id: Vec<u8> = row.try_get("id")?;
+        if let Ok(id) = <&RecordId>::try_from(id.as_slice()) {
+            database.tell_waiter(row, call_notifier(id), announcements)?;
         }
     }
     Ok(())
