@@ -143,7 +143,7 @@ fn tools_are_listed_for_people_and_for_programs() {
 #[test]
 fn the_store_is_looked_at_pruned_and_brought_up_to_date() {
     check(&["db", "status", "--store", "sqlite:records.db"], 2, "", "toolmux db migrate");
-    check(&["db", "migrate", "--store", "sqlite:records.db"], 0, "version 6\n", "");
+    check(&["db", "migrate", "--store", "sqlite:records.db"], 0, "version 9\n", "");
     check(&["db", "prune", "--store", "sqlite:records.db", "--older-than", "1h"], 0, "0 calls, 0 tasks", "");
     check(&["db", "status", "--store", "papyrus:x"], 2, "", "is not a store");
 }
