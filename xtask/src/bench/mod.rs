@@ -12,6 +12,7 @@ mod cold_start;
 mod compare;
 mod exchange;
 mod gateway_path;
+mod ledger_postgres;
 mod load;
 mod mcp_add;
 mod mcp_proxy;
@@ -49,6 +50,7 @@ const BENCHMARKS: &[Benchmark] = &[
     gateway_path::BENCHMARK,
     ats::SUBMIT,
     ats::LEDGER,
+    ledger_postgres::BENCHMARK,
     ats::FOLLOWERS,
     cold_start::BENCHMARK,
     self_check::BENCHMARK,
@@ -77,6 +79,9 @@ pub(crate) struct Options {
     /// Write the numbers there as well
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// A program for `ledger-postgres` to measure, several in turn
+    #[arg(long, value_name = "LABEL=FILE")]
+    binary: Vec<String>,
     /// Print the tables of docs/performance.md at the end
     #[arg(long)]
     markdown: bool,

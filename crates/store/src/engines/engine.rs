@@ -19,6 +19,8 @@ pub(crate) struct Engine {
     pub(crate) setup: &'static [&'static str],
     /// Its word for a column of bytes.
     pub(crate) bytes_type: &'static str,
+    /// How it is to lay out the tables, which concerns its speed only.
+    pub(crate) layout: &'static str,
     pub(crate) writers: u32,
     pub(crate) readers: u32,
     /// Whether a connection may die or go silent while nobody notices.
@@ -27,7 +29,7 @@ pub(crate) struct Engine {
     pub(crate) idle_transaction: Option<&'static str>,
     /// Behind a `SELECT` whose rows others may be taking.
     pub(crate) skip_locked: &'static str,
-    /// Tells other servers whom to notify.
+    /// Tells the servers that listen to a channel whom to notify.
     pub(crate) announce: Option<&'static str>,
     /// The milliseconds of the database's own clock as `now`, when machines share it.
     pub(crate) clock: Option<&'static str>,

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod claims;
 mod contract;
 mod contract_calls;
 mod contract_receipts;
