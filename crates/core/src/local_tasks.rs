@@ -80,6 +80,10 @@ impl LocalTasks {
         self.take_free_slots()
     }
 
+    pub(crate) fn has_free_slot(&self) -> bool {
+        self.slots.available_permits() > 0
+    }
+
     /// True when some slots are free, but so few that more should gather before the store is asked.
     pub(crate) fn has_few_free_slots(&self) -> bool {
         (1..self.most.div_ceil(4)).contains(&self.slots.available_permits())

@@ -11,7 +11,7 @@ mod load;
 mod misbehaviour;
 mod owned;
 mod place;
-mod postgres;
+pub(crate) mod postgres;
 mod protocol;
 mod proxy;
 mod report;

@@ -21,7 +21,7 @@ impl Gateway {
             MetricFamily::gauge(
                 "toolmux_receipts_waiting",
                 "Receipts that wait for the store",
-                NumberSample::alone(self.receipt_backlog().waiting),
+                NumberSample::alone(self.receipt_writer.backlog(&self.receipts).waiting),
             ),
         ]);
         families

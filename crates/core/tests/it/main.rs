@@ -3,6 +3,7 @@
 mod admission;
 mod breaker;
 mod catalogue;
+mod counted_store;
 mod fairness;
 mod fixture;
 mod layers;
@@ -11,6 +12,7 @@ mod metrics;
 mod path;
 mod receipts;
 mod relay;
+mod scale;
 mod shaping;
 mod starting;
 mod stored_keys;

@@ -1,9 +1,10 @@
-//! Group commit: one task takes whatever waits, writes it in one transaction, and answers all at once.
-//! While a commit waits for the disk, the next batch gathers.
+//! Group commit: a task takes whatever waits, writes it in one transaction, and answers all at once. While a commit waits
+//! for the disk, the next batch gathers. A database that commits several transactions with one write to the disk has several
+//! such tasks.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
@@ -22,30 +23,30 @@ use crate::group_commit::write::{SingleWrite, Write};
 const QUEUE: usize = 4_096;
 /// How many are written in one transaction.
 const MOST_TOGETHER: usize = 512;
-/// How long a connection is kept for the next batch, which those just answered are about to make.
-const IDLE: Duration = Duration::from_millis(2);
-/// How long it is kept however many batches come. SQLite has one connection to write with, and what does not go through this
-/// queue (heartbeats, pruning, audit records) waits for it.
-const LONGEST_HELD: Duration = Duration::from_millis(50);
-
-/// The only way for writes by key. As one task makes them all, no two of them wait for each other's locks.
+/// The only way for writes by key. All writes of one key go through one lane, in the order in which they came, so that
+/// no two of them wait for each other's locks.
 #[derive(Clone)]
 pub(crate) struct Writer {
-    jobs: mpsc::Sender<Job>,
+    lanes: Arc<[mpsc::Sender<Job>]>,
     figures: Arc<WriteFigures>,
 }
 
 impl Writer {
     /// A writer, and the work that writes; the work ends when the writer is dropped.
-    pub(crate) fn new(database: Arc<Database>) -> (Self, impl Future<Output = ()> + Send) {
-        let (sender, jobs) = mpsc::channel(QUEUE);
+    pub(crate) fn new(database: &Arc<Database>) -> (Self, Vec<impl Future<Output = ()> + Send + use<>>) {
         let figures = Arc::<WriteFigures>::default();
-        (Writer { jobs: sender, figures: Arc::clone(&figures) }, work(database, jobs, figures))
+        let lanes = (0..database.engine.lanes).map(|_| {
+            let (sender, jobs) = mpsc::channel(QUEUE);
+            (sender, work(Arc::clone(database), jobs, Arc::clone(&figures)))
+        });
+        let (senders, work): (Vec<_>, Vec<_>) = lanes.unzip();
+        (Writer { lanes: senders.into(), figures }, work)
     }
 
-    /// How writes do.
+    /// How writes do, of all lanes together.
     pub(crate) fn figures(&self) -> StoreFigures {
-        self.figures.read(self.jobs.max_capacity() - self.jobs.capacity())
+        let waiting = self.lanes.iter().map(|lane| lane.max_capacity() - lane.capacity()).sum();
+        self.figures.read(waiting)
     }
 
     /// Ends when the write is durable. Dropping the future does not take the write back: once it is in the queue it is
@@ -53,7 +54,8 @@ impl Writer {
     pub(crate) async fn write(&self, write: Write) -> Result<bool, StoreError> {
         let (reply, answer) = oneshot::channel();
         let closed = || StoreError::new(Message::public("The record store is closed"));
-        self.jobs.send(Job { write, reply, start: None }).await.map_err(|_| closed())?;
+        let lane = &self.lanes[write.lane(self.lanes.len())];
+        lane.send(Job { write, reply, start: None }).await.map_err(|_| closed())?;
         // Taken, and the work ended before it answered: the transaction may have been committed.
         let answer = answer.await.map_err(|_| StoreError { durable: Durable::Unknown, ..closed() })?;
         answer.inspect_err(|_| self.figures.failed())
@@ -66,7 +68,8 @@ async fn work(database: Arc<Database>, mut jobs: mpsc::Receiver<Job>, figures: A
     loop {
         let next = jobs.recv_many(&mut batch, MOST_TOGETHER);
         // `recv_many` takes nothing out of the queue when its future is dropped, so that the timeout loses no write.
-        let next = if held.is_some() { timeout(IDLE, next).await } else { Ok(next.await) };
+        let next =
+            if held.is_some() { timeout(database.engine.keep_idle, next).await } else { Ok(next.await) };
         match next {
             Ok(0) => return,
             Err(_idle) => release(held.take()),
@@ -78,7 +81,7 @@ async fn work(database: Arc<Database>, mut jobs: mpsc::Receiver<Job>, figures: A
                 let (size, began) = (batch.len(), Instant::now());
                 held = write_batch(&database, held, &mut batch).await;
                 figures.written(size, began.elapsed());
-                release(held.take_if(|held| held.age() >= LONGEST_HELD));
+                release(held.take_if(|held| held.age() >= database.engine.keep_busy));
             }
         }
     }
