@@ -130,7 +130,7 @@ impl Refusal {
         }
     }
 
-    /// Every [`Refusal::name`].
+    /// The names of all refusals, as [`Refusal::name`] gives them.
     pub(crate) const NAMES: [&'static str; 10] = [
         "malformed",
         "unauthenticated",

@@ -109,7 +109,7 @@ impl Catalog {
         ends.find_map(|(end, _)| in_toolkit(&wanted.tool[..end], &wanted.tool[end + 1..]))
     }
 
-    /// Every entry.
+    /// All tools, in the order of the configuration.
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
         self.entries.iter()
     }

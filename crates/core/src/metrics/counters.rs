@@ -11,11 +11,11 @@ use crate::refusal::Refusal;
 /// What is exported to a collector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ExportedSignal {
-    /// Spans of calls.
+    /// Spans of calls and their steps.
     Traces,
-    /// Metrics.
+    /// What is counted and measured.
     Metrics,
-    /// Log records.
+    /// Records of the log of this process.
     Logs,
 }
 

@@ -9,7 +9,7 @@ use crate::hex::to_hex;
 /// A text format of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricsFormat {
-    /// Prometheus 0.0.4.
+    /// The format 0.0.4 of Prometheus.
     Prometheus,
     /// OpenMetrics 1.0, where values of histograms name their traces.
     OpenMetrics,

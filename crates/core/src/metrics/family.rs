@@ -25,20 +25,20 @@ pub enum MetricSamples {
     Counter(Vec<NumberSample>),
     /// Numbers that grow and shrink.
     Gauge(Vec<NumberSample>),
-    /// Distributions.
+    /// How values are distributed over buckets.
     Histogram(Vec<HistogramSample>),
 }
 
-/// One number.
+/// The number that a metric has for some labels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NumberSample {
     /// What it is of.
     pub labels: MetricLabels,
-    /// The number.
+    /// The number itself, without the unit, which is in the name of the metric.
     pub value: f64,
 }
 
-/// One distribution.
+/// The distribution that a metric has for some labels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HistogramSample {
     /// What it is of.
@@ -58,7 +58,7 @@ pub struct HistogramSample {
 pub struct MetricExemplar {
     /// Where it was measured.
     pub span: TraceContext,
-    /// The value.
+    /// The value, in the unit of its metric.
     pub value: f64,
     /// When it was measured.
     pub at: SystemTime,

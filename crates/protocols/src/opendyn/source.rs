@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -137,13 +136,7 @@ fn build(
             env.insert(name.to_owned(), value.to_owned());
         }
         let hello = Hello { plan, sandbox: sandbox.clone() };
-        let launch = Launch {
-            executable: worker,
-            env,
-            hello,
-            generations: AtomicU32::new(0),
-            processes: Arc::default(),
-        };
+        let launch = Launch::new(worker, env, hello);
         let most_deaths = settings.crashes();
         Engine::Workers(Pool::new(launch, PoolSettings { workers, queue, idle, most_deaths, handles }))
     };

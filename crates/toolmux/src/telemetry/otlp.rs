@@ -57,7 +57,7 @@ impl ExportingService {
 }
 
 impl OtlpScope {
-    /// This program.
+    /// The name and version of this program.
     pub(super) const OWN: OtlpScope = OtlpScope { name: "toolmux", version: env!("CARGO_PKG_VERSION") };
 }
 

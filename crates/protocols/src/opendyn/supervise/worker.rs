@@ -37,12 +37,12 @@ pub fn become_worker_if_asked() {
 
 /// What every worker of a library is started with.
 pub(in crate::opendyn) struct Launch {
-    pub(in crate::opendyn) executable: PathBuf,
-    pub(in crate::opendyn) env: BTreeMap<String, String>,
-    pub(in crate::opendyn) hello: Hello,
+    executable: PathBuf,
+    env: BTreeMap<String, String>,
+    pub(super) hello: Hello,
     /// Counts up with every worker, so that handles of earlier ones are known as such.
-    pub(in crate::opendyn) generations: AtomicU32,
-    pub(in crate::opendyn) processes: Arc<ProcessCounters>,
+    generations: AtomicU32,
+    pub(super) processes: Arc<ProcessCounters>,
 }
 
 /// A worker that has loaded its library.
@@ -70,6 +70,11 @@ pub(super) enum StartError {
 }
 
 impl Launch {
+    /// For a library none of whose workers was started yet.
+    pub(in crate::opendyn) fn new(executable: PathBuf, env: BTreeMap<String, String>, hello: Hello) -> Self {
+        Launch { executable, env, hello, generations: AtomicU32::new(0), processes: Arc::default() }
+    }
+
     /// Dropping the future ends the worker.
     pub(super) async fn start(&self) -> Result<Worker, StartError> {
         // Taken even by a start that fails: numbers may be left out, but no two workers may share one.
