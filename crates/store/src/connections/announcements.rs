@@ -31,11 +31,11 @@ pub(crate) struct Announcements {
 }
 
 impl Announcements {
-    pub(crate) fn to_everyone(&mut self, notifier: String) {
+    pub(crate) fn tell_everyone(&mut self, notifier: String) {
         self.channels.entry(EVERYONE.to_owned()).or_default().push(notifier);
     }
 
-    pub(crate) fn to_server(&mut self, server: &str, notifier: String) {
+    pub(crate) fn tell_server(&mut self, server: &str, notifier: String) {
         self.channels.entry(channel(server)).or_default().push(notifier);
     }
 
@@ -65,8 +65,8 @@ impl Database {
         match row.try_get::<Option<String>, _>("waiter")? {
             // Those who wait here are notified without the database.
             Some(server) if server == self.holder => {}
-            Some(server) if server == SEVERAL => announcements.to_everyone(notifier),
-            Some(server) => announcements.to_server(&server, notifier),
+            Some(server) if server == SEVERAL => announcements.tell_everyone(notifier),
+            Some(server) => announcements.tell_server(&server, notifier),
             None => {}
         }
         Ok(())
@@ -116,7 +116,7 @@ impl Database {
         let wake = sql!("holder_wake").replace("/* skip locked */", self.engine.skip_locked);
         let wake = sqlx::query(AssertSqlSafe(wake)).bind(announcements.tasks).bind(self.now());
         for row in wake.bind(self.holder.as_str()).fetch_all(connection).await? {
-            announcements.to_server(&row.try_get::<String, _>("id")?, WORK.to_owned());
+            announcements.tell_server(&row.try_get::<String, _>("id")?, WORK.to_owned());
         }
         Ok(())
     }
@@ -128,7 +128,7 @@ impl Database {
         for notifier in notifiers {
             match notifier.as_str() {
                 WORK => announcements.task_waits(),
-                _ => announcements.to_everyone(notifier.clone()),
+                _ => announcements.tell_everyone(notifier.clone()),
             }
         }
         self.notify_of(announcements, notifiers).await

@@ -116,7 +116,7 @@ impl TaskStore for SqlStore {
                 // Whoever runs it ends its tool.
                 let holder: String = row.try_get("holder").map_err(failed)?;
                 if holder != self.database.holder {
-                    announcements.to_server(&holder, task_notifier(id));
+                    announcements.tell_server(&holder, task_notifier(id));
                 }
             }
             self.database.notify_of(announcements, &[task_notifier(id)]).await.map_err(failed)?;

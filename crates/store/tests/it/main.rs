@@ -16,6 +16,7 @@ mod fault_injector;
 mod file_access;
 mod gateways;
 mod lost_file;
+mod migrations;
 mod notifications;
 mod postgres_faults;
 mod postgres_server;
