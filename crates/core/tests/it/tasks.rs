@@ -1,6 +1,7 @@
 //! Tasks: accepted, run, followed, cancelled, bounded.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 use tokio::time::timeout;
@@ -62,6 +63,19 @@ async fn a_task_is_followed_to_its_end() {
 #[tokio::test(start_paused = true)]
 async fn a_task_whose_tool_was_not_reached_fails() {
     check("Kit_unreached", &["pending", "running", "failed failed: Nobody there"]).await;
+}
+
+#[tokio::test]
+async fn a_task_is_kept_for_as_long_as_its_request_or_else_the_limits_say() {
+    let limits = Limits { task_ttl: Duration::from_secs(7), ..Limits::default() };
+    let (_, gateway) = fixture(limits).await;
+    let caller = anyone(&gateway);
+    for (asked, expect) in [(None, 7), (Some(Duration::from_mins(1)), 60)] {
+        let request = request("Kit_run", json!({ "a": 1 }));
+        let id = gateway.tasks().submit(&caller, request, asked).await.expect("accepted");
+        let task = gateway.tasks().find(&caller, &id).await.expect("store").expect("known");
+        assert_eq!(task.keep.as_secs(), expect);
+    }
 }
 
 #[tokio::test]
