@@ -9,20 +9,25 @@ const STAY: Duration = Duration::from_mins(10);
 /// The weight beyond which being busy counts no more, so that a holder that stops can lose its place.
 const MOST_WEIGHT: u32 = 1_000;
 
+/// Where the choice of places begins; any number but 0.
+const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 /// The name under which all names without a place are counted.
 const OTHER: &str = "other";
 
 /// Values by name, for a bounded number of names.
 ///
 /// Each use of a name that has a place adds to the weight of that place. Each use of one that has none takes from one
-/// place, in turn, so that a place is lost by being used less than an equal share of what has none. Both cost the same
+/// place, chosen at random, so that a place is lost by being used less than an equal share of what has none. Both cost the same
 /// whatever the number of names is.
 #[derive(Clone, Debug)]
 pub(super) struct BusiestTable<V> {
     places: HashMap<Box<str>, usize>,
     held: Vec<HeldPlace<V>>,
     most: usize,
-    next: usize,
+    /// The place of the name that was used last: most come many times in a row.
+    last: usize,
+    /// Chooses the place that a use of a name without one takes from.
+    random: u64,
     other: V,
 }
 
@@ -36,7 +41,14 @@ struct HeldPlace<V> {
 
 impl<V: Default> BusiestTable<V> {
     pub(super) fn new(most: usize) -> Self {
-        BusiestTable { places: HashMap::new(), held: Vec::new(), most, next: 0, other: V::default() }
+        BusiestTable {
+            places: HashMap::new(),
+            held: Vec::new(),
+            most,
+            last: 0,
+            random: SEED,
+            other: V::default(),
+        }
     }
 
     /// How many names have a place from now on. Those beyond it lose theirs.
@@ -49,18 +61,19 @@ impl<V: Default> BusiestTable<V> {
 
     /// The value of a name, or the one that names without a place share.
     pub(super) fn of(&mut self, name: &str, now: Instant) -> &mut V {
-        let place = match self.places.get(name) {
-            Some(&place) => {
+        let is_last = self.held.get(self.last).is_some_and(|held| *held.name == *name);
+        let known = if is_last { Some(self.last) } else { self.places.get(name).copied() };
+        let place = match known {
+            Some(place) => {
                 let held = &mut self.held[place];
                 held.weight = (held.weight + 1).min(MOST_WEIGHT);
                 Some(place)
             }
             None => self.take_place(name, now),
         };
-        match place {
-            Some(place) => &mut self.held[place].value,
-            None => &mut self.other,
-        }
+        let Some(place) = place else { return &mut self.other };
+        self.last = place;
+        &mut self.held[place].value
     }
 
     /// A place for a new name: one that nobody has, or one that its holder uses too little.
@@ -74,16 +87,24 @@ impl<V: Default> BusiestTable<V> {
             self.places.insert(name.into(), self.held.len() - 1);
             return Some(self.held.len() - 1);
         }
-        self.next = if self.next + 1 < self.held.len() { self.next + 1 } else { 0 };
-        let held = self.held.get_mut(self.next)?;
+        let place = self.random_place()?;
+        let held = &mut self.held[place];
         held.weight = held.weight.saturating_sub(1);
         if held.weight > 0 || now.saturating_duration_since(held.since) < STAY {
             return None;
         }
         let before = std::mem::replace(held, new());
         self.places.remove(&before.name);
-        self.places.insert(name.into(), self.next);
-        Some(self.next)
+        self.places.insert(name.into(), place);
+        Some(place)
+    }
+
+    /// Not in turn: names that come in a rhythm would always take from the same place.
+    fn random_place(&mut self) -> Option<usize> {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        usize::try_from(self.random >> 1).ok()?.checked_rem(self.held.len())
     }
 
     /// Every name that has a place with its value, and what all others share.
