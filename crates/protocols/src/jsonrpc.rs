@@ -184,7 +184,7 @@ impl<'a> Response<'a> {
         Response { id, result: None, error: Some(error), both: false }
     }
 
-    /// The same with both members there: `error` null beside a result, `result` empty beside an error.
+    /// The same with both members there: `error` null next to a result, `result` empty next to an error.
     pub fn with_both_members(self) -> Self {
         Response { both: true, ..self }
     }

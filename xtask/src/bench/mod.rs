@@ -116,7 +116,7 @@ pub(crate) fn list() -> String {
 
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<ExitCode> {
     let chosen = choose(&options.names)?;
-    let generator = load::choose(options.generator, Generator::is_here)?;
+    let generator = load::choose(options.generator, Generator::is_installed)?;
     // A debug build of the load generator would measure itself.
     if cfg!(debug_assertions) {
         return run_optimised(workspace);

@@ -1,13 +1,10 @@
 //! Receipts of the path: what is noted of each request, and where they are read.
 
-use std::sync::Arc;
-
 use super::Gateway;
 use crate::arguments::Arguments;
 use crate::call::{Caller, Request};
 use crate::catalog::Entry;
 use crate::ports::source::{Relay, Relayed};
-use crate::ports::store::ReceiptReader;
 use crate::receipt::arguments::without_secrets;
 use crate::receipt::{ReceiptDraft, ReceiptKind, ReceiptLog};
 use crate::refusal::Refusal;
@@ -17,11 +14,6 @@ impl Gateway {
     /// The newest receipts of this process.
     pub fn receipts(&self) -> &ReceiptLog {
         &self.receipts
-    }
-
-    /// The receipts that the store keeps, of all servers that share it; none when they are kept in memory.
-    pub fn kept_receipts(&self) -> Option<Arc<dyn ReceiptReader>> {
-        self.receipt_writer.reader()
     }
 
     /// Notes which tool is meant, and the arguments where the configuration wants them.

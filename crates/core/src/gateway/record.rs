@@ -35,7 +35,7 @@ pub(crate) struct RecordedCall {
     pub(crate) receipt: Arc<ReceiptDraft>,
 }
 
-/// Runs a call at most once per id. Not an `async fn`, whose future would hold the call beside what is shared.
+/// Runs a call at most once per id. Not an `async fn`, whose future would hold the call in addition to what is shared.
 pub(crate) fn record<'a>(
     gateway: &'a Arc<Gateway>,
     id: CallId,

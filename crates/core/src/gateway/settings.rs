@@ -71,7 +71,7 @@ impl Settings {
 impl Gateway {
     /// Takes new rules; every tool is looked at again under them. Keys of the store hold besides those of the rules.
     pub fn configure(&self, settings: Settings) {
-        self.stored_keys.with_file(settings, |settings| self.take_rules(settings));
+        self.key_registry.with_file(settings, |settings| self.take_rules(settings));
     }
 
     pub(super) fn take_rules(&self, settings: Settings) {

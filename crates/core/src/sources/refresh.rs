@@ -25,15 +25,15 @@ const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// What a source said, ready to be served.
-struct Prepared {
-    listing: Arc<Listing>,
-    offered: Passthrough,
-    tools: SourceTools,
+pub(super) struct Prepared {
+    pub(super) listing: Arc<Listing>,
+    pub(super) offered: Passthrough,
+    pub(super) tools: SourceTools,
 }
 
 /// What came of serving what a source said.
-#[derive(PartialEq, Eq)]
-enum Published {
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Published {
     /// It is served, or the source has left.
     Done,
     /// It was prepared under rules that hold no longer.

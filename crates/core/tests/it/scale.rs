@@ -18,7 +18,7 @@ use toolmux_core::outcome::{Outcome, Output};
 use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::sources::{Mount, Naming};
-use toolmux_core::task::{KEPT, TaskId};
+use toolmux_core::task::TaskId;
 
 use crate::counted_store::{CountedStore, DELAY, until_later};
 use crate::fixture::{LONG, anyone, line, request, tool};
@@ -150,7 +150,7 @@ impl Servers {
 
 async fn submit(gateway: &Arc<Gateway>) -> TaskId {
     let request = request("Kit_run", json!({ "a": 1 }));
-    gateway.tasks().submit(&anyone(gateway), request, KEPT).await.expect("the task is accepted")
+    gateway.tasks().submit(&anyone(gateway), request, None).await.expect("the task is accepted")
 }
 
 async fn costs(count: u64) -> Costs {

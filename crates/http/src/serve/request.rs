@@ -1,4 +1,4 @@
-//! What every protocol reads of a request beside its body: the idempotency key, the trace, a part of the address, and
+//! What every protocol reads of a request besides its body: the idempotency key, the trace, a part of the address, and
 //! whether it may change something.
 
 use std::convert::Infallible;

@@ -36,7 +36,7 @@ pub enum AtsError {
     #[error("the key has characters that a header cannot carry")]
     Key,
     /// The exchange failed.
-    #[error("the exchange with the server failed")]
+    #[error("the request to the server failed")]
     Http(#[from] HttpError),
     /// The server says no.
     #[error("the server answered {status}: {detail}")]

@@ -44,7 +44,7 @@ enum Search {
 pub(crate) struct Program<'a> {
     /// The program and its arguments.
     pub(crate) argv: &'a [String],
-    /// Its environment, beside what is inherited.
+    /// Its environment, besides what is inherited.
     pub(crate) env: &'a BTreeMap<String, String>,
     /// Where it runs.
     pub(crate) folder: &'a Path,

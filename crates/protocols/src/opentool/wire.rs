@@ -181,7 +181,7 @@ fn data_event(id: &RawValue, result: &RawValue) -> Bytes {
     sse::encode_json(Some("data"), None, &String::from_utf8_lossy(&bytes))
 }
 
-/// The one shape of every answer: `error` is null beside a result, `result` is empty beside an error.
+/// The one shape of every answer: `error` is null next to a result, `result` is empty next to an error.
 fn envelope(id: Option<&RawValue>, answer: Result<Outcome, Refusal>) -> Vec<u8> {
     let bytes = |error: Error<'_>| jsonrpc::Response::error(id, error).with_both_members().to_bytes();
     match answer {

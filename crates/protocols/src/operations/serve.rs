@@ -49,7 +49,7 @@ async fn health(State(web): State<Arc<Web>>, RawQuery(query): RawQuery) -> Respo
         json(StatusCode::OK, OK)
     } else if stopping || !web.gateway.sources().is_ready() {
         unready(serde_json::json!({ "status": "unready" }).to_string())
-    } else if let Some(fault) = web.gateway.store_fault() {
+    } else if let Some(fault) = web.gateway.store().fault() {
         // Only a restart helps, so nobody should be sent here until then.
         unready(serde_json::json!({ "status": "unready", "store": fault.message.public }).to_string())
     } else {

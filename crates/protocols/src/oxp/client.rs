@@ -54,7 +54,7 @@ pub enum OxpError {
     #[error("the key has characters that a header cannot carry")]
     Key,
     /// The exchange failed.
-    #[error("the exchange with the server failed")]
+    #[error("the request to the server failed")]
     Http(#[from] HttpError),
     /// The server says that the tool did not run.
     #[error("the server refused the call ({})", .0.name())]

@@ -63,7 +63,7 @@ struct CallToolRequest<'a> {
     request: Option<&'a RawValue>,
 }
 
-/// The older form read on its own, for bodies with members beside the request that we do not know.
+/// The older form read on its own, for bodies with members besides the request that we do not know.
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct Envelope<'a> {

@@ -18,7 +18,7 @@ use crate::connections::outage::Outage;
 use crate::connections::pools::{Pools, options};
 use crate::engines::engine::Engine;
 use crate::engines::file::{FileLost, OpenFile};
-use crate::engines::migrations::migrator;
+use crate::engines::migrations;
 use crate::engines::presence::Presence;
 use crate::open::StoreOpenError;
 use crate::settings::StoreSettings;
@@ -67,8 +67,7 @@ impl Database {
         for statement in engine.prepare {
             sqlx::query(*statement).execute(&write).await.map_err(StoreOpenError::Connect)?;
         }
-        // Servers that start at once on PostgreSQL take turns: its migrator holds an advisory lock.
-        migrator(engine).run(&write).await.map_err(StoreOpenError::Migrate)?;
+        migrations::run(engine, &write).await.map_err(StoreOpenError::Migrate)?;
         let read = connect(engine.readers).await?;
         // From here on a connection never makes a file: one that appears where ours was removed would be empty, and
         // whatever it does not know would run again.

@@ -14,6 +14,8 @@ pub(crate) struct Engine {
     pub(crate) name: &'static str,
     /// Run once when the store is opened, before its tables are made.
     pub(crate) prepare: &'static [&'static str],
+    /// Begins the transaction in which all tables are made, where the engine's migrator takes no lock of its own.
+    pub(crate) migrates_in: Option<&'static str>,
     /// Run on every new connection; takes no lock and writes nothing.
     pub(crate) setup: &'static [&'static str],
     /// Its word for a column of bytes.

@@ -1,8 +1,8 @@
 //! The tables, written once for both engines. A text must never change once it has run anywhere: the database keeps a
 //! checksum of each, and a server that brings another refuses to start.
 
-use sqlx::SqlSafeStr;
-use sqlx::migrate::{Migration, MigrationType, Migrator};
+use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
+use sqlx::{AnyPool, SqlSafeStr};
 
 use crate::engines::engine::Engine;
 
@@ -27,8 +27,13 @@ const MIGRATIONS: [(i64, &str, &str); 9] = [
 /// The version of the tables that this program makes and reads.
 pub(crate) const VERSION: i64 = MIGRATIONS[MIGRATIONS.len() - 1].0;
 
-pub(crate) fn migrator(engine: &Engine) -> Migrator {
-    Migrator::with_migrations(migrations(engine))
+/// Makes the tables that are not there yet. Servers that start at once take turns.
+pub(crate) async fn run(engine: &Engine, pool: &AnyPool) -> Result<(), MigrateError> {
+    let migrator = Migrator::with_migrations(migrations(engine));
+    let Some(begin) = engine.migrates_in else { return migrator.run(pool).await };
+    let mut transaction = pool.begin_with(begin).await?;
+    migrator.run(&mut *transaction).await?;
+    Ok(transaction.commit().await?)
 }
 
 fn migrations(engine: &Engine) -> Vec<Migration> {

@@ -20,6 +20,8 @@ const LISTEN_AGAIN: Duration = Duration::from_millis(500);
 pub(crate) const POSTGRES: Engine = Engine {
     name: "postgres",
     prepare: &[],
+    // Its migrator holds an advisory lock.
+    migrates_in: None,
     setup: &[],
     bytes_type: "BYTEA",
     layout: include_str!("../../migrations/8_layout.sql"),

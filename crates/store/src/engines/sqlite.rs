@@ -29,6 +29,9 @@ pub(crate) const SQLITE: Engine = Engine {
         "PRAGMA auto_vacuum = INCREMENTAL",
         "PRAGMA journal_mode = WAL",
     ],
+    // Takes the write lock before the tables are looked at: of servers that start at once, each sees what the one before
+    // it has made.
+    migrates_in: Some("BEGIN IMMEDIATE"),
     setup: &[
         "PRAGMA busy_timeout = 10000",
         // In WAL mode only `FULL` survives a power failure; group commit pays for it.

@@ -64,11 +64,14 @@ use crate::redacted_log::RedactedLog;
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,
-    /// How log lines look.
+    /// How log lines look: `pretty` or `json` [default: pretty].
     #[arg(long, global = true, value_enum, default_value_t = LogForm::Pretty)]
+    #[arg(value_name = "FORM", hide_possible_values = true, hide_default_value = true)]
     log: LogForm,
-    /// When to use colour.
+    /// When to use colour: `always`, `never` or `auto` (on terminals, unless `NO_COLOR` is set)
+    /// [default: auto].
     #[arg(long, global = true, value_enum, default_value_t = ColourChoice::Auto)]
+    #[arg(value_name = "WHEN", hide_possible_values = true, hide_default_value = true)]
     color: ColourChoice,
 }
 

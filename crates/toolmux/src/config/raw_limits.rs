@@ -78,6 +78,11 @@ pub(super) struct RawLimits {
     #[serde(default, deserialize_with = "duration")]
     #[schemars(with = "Option<String>")]
     task_patience: Option<Duration>,
+    /// How long a finished task is kept unless its request says otherwise (MCP `ttl`), at most `retention.tasks_for`.
+    /// Default `5m`.
+    #[serde(default, deserialize_with = "duration")]
+    #[schemars(with = "Option<String>")]
+    task_ttl: Option<Duration>,
     /// Maximum size, in bytes, of a stored result of a task or call. Default 8 MiB.
     task_result_bytes: Option<usize>,
     /// Maximum number of stored updates of one task. Default 10000.
@@ -134,6 +139,7 @@ impl RawLimits {
                 .task_backlog_bytes
                 .map_or(default.task_backlog_bytes, |size| size as u64),
             task_patience: self.task_patience.unwrap_or(default.task_patience),
+            task_ttl: self.task_ttl.unwrap_or(default.task_ttl),
             task_result_bytes: self.task_result_bytes.unwrap_or(default.task_result_bytes),
             task_updates: self.task_updates.unwrap_or(default.task_updates),
             task_updates_bytes: self.task_updates_bytes.unwrap_or(default.task_updates_bytes),

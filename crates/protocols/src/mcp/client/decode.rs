@@ -1,4 +1,4 @@
-//! What a server says, in the words of the core, with the original kept beside.
+//! What a server says, in the words of the core, together with the original.
 
 use serde::Deserialize;
 use serde_json::Value;
