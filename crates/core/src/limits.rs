@@ -46,6 +46,10 @@ pub struct Limits {
     pub task_updates: usize,
     /// How many bytes of them.
     pub task_updates_bytes: usize,
+    /// How many callers have metrics of their own: the busiest. All others share one.
+    pub metrics_callers: usize,
+    /// The same for tools.
+    pub metrics_tools: usize,
 }
 
 impl Default for Limits {
@@ -71,6 +75,8 @@ impl Default for Limits {
             task_result_bytes: 8 << 20,
             task_updates: 10_000,
             task_updates_bytes: 8 << 20,
+            metrics_callers: 50,
+            metrics_tools: 1_000,
         }
     }
 }

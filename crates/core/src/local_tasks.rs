@@ -12,6 +12,13 @@ use crate::limits::Limits;
 use crate::task::TaskId;
 use crate::task_questions::TaskQuestions;
 
+/// How many tasks run here, how many may, and whether others wait for that.
+pub(crate) struct TaskSlots {
+    pub(crate) used: usize,
+    pub(crate) most: usize,
+    pub(crate) is_waited_for: bool,
+}
+
 /// Tasks in this process. A gateway has one; `tasks/` works with it.
 pub(crate) struct LocalTasks {
     slots: Arc<Semaphore>,
@@ -38,6 +45,12 @@ impl LocalTasks {
             started: OnceLock::new(),
             waiting: AtomicBool::new(false),
         }
+    }
+
+    /// How it is used now.
+    pub(crate) fn slots(&self) -> TaskSlots {
+        let used = self.most.saturating_sub(self.slots.available_permits());
+        TaskSlots { used, most: self.most, is_waited_for: self.waiting.load(Ordering::Relaxed) }
     }
 
     /// True for the first who asks.

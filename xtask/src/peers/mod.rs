@@ -13,6 +13,7 @@ mod python;
 mod rest;
 mod stamp;
 mod suite;
+mod telemetry;
 
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -45,6 +46,7 @@ pub(crate) const SUITES: &[Suite] = &[
     model::SUITE,
     rest::SUITE,
     packaging::SUITE,
+    telemetry::SUITE,
 ];
 
 pub(crate) fn run(workspace: &Workspace, suites: &[Suite], tally: &mut Tally) -> anyhow::Result<()> {

@@ -6,7 +6,6 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::delivery::{Delivery, Place};
-use crate::metrics::ToolMetrics;
 use crate::names::{ToolId, plain_name};
 use crate::requirements::{GrantAllowlist, Requirements};
 use crate::schema::Validator;
@@ -49,7 +48,6 @@ pub struct Entry {
     pub(crate) mount: Arc<Mount>,
     pub(crate) gate: Arc<Gate>,
     pub(crate) breaker: Arc<Breaker>,
-    pub(crate) metrics: OnceLock<ToolMetrics>,
     pub(crate) receipt_names: OnceLock<ReceiptNames>,
 }
 

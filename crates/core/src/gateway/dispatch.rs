@@ -1,10 +1,9 @@
-//! Runs a call: deadline, turns, span and metrics, here and nowhere else; retries and circuit breakers are in
+//! Runs a call: deadline, turns and span, here and nowhere else; retries and circuit breakers are in
 //! `retries.rs`.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::FutureExt;
 use tokio::time::{Instant, timeout_at};
@@ -16,7 +15,6 @@ use crate::answer_memory::{self, NoMemory};
 use crate::call::Call;
 use crate::memory_budget::RETRY_AFTER;
 use crate::message::Message;
-use crate::metrics::ToolMetrics;
 use crate::outcome::{Outcome, Retry, ToolError};
 use crate::progress::Progress;
 use crate::receipt::{AttemptError, CallStep, ReceiptDraft};
@@ -34,10 +32,7 @@ pub(crate) async fn dispatch(
     receipt: &ReceiptDraft,
 ) -> Result<Outcome, Refusal> {
     let entry = &call.entry;
-    let metrics = entry.metrics.get_or_init(|| gateway.metrics.of_tool(&entry.flat));
-    let started = Instant::now();
-    let deadline = started + call.time_limit();
-    let running = RunningGauge::begin(metrics);
+    let deadline = Instant::now() + call.time_limit();
     let run = pin!(answer_memory::counted(&gateway.memory, async {
         // Answers that have not left yet may already take too much; this one would be added to them.
         gateway.memory.check(0)?;
@@ -53,9 +48,7 @@ pub(crate) async fn dispatch(
     let span =
         tracing::debug_span!("call", tool = %entry.flat, caller = call.caller.name(), trace = call.trace());
     let answer = if span.is_disabled() { run.await } else { run.instrument(span).await };
-    drop(running);
     receipt.answered(answer.as_ref());
-    count(metrics, &answer, started.elapsed());
     if let Ok(Outcome::Failed(error)) = &answer {
         log_failure(call, &error.message);
     }
@@ -67,7 +60,8 @@ fn log_failure(call: &Call, Message { public, developer }: &Message) {
     let line = public.lines().next().unwrap_or_default();
     let line = &line[..line.floor_char_boundary(MOST_LOGGED)];
     let (tool, caller, developer) = (&*call.entry.flat, call.caller.name(), developer.as_deref());
-    tracing::info!(tool, caller, developer, "tool failed: {line}");
+    let traceparent = call.outgoing_trace().map(|trace| trace.context.traceparent());
+    tracing::info!(tool, caller, developer, traceparent, "tool failed: {line}");
 }
 
 async fn attempts(
@@ -125,29 +119,4 @@ fn dropped(call: &Call) -> ToolError {
 
 fn timed_out(call: &Call) -> ToolError {
     ToolError::new(format!("The tool did not answer within {:?}; it may have run", call.time_limit()))
-}
-
-fn count(metrics: &ToolMetrics, answer: &Result<Outcome, Refusal>, took: Duration) {
-    match answer {
-        Ok(Outcome::Returned(_)) => metrics.returned.inc(),
-        Ok(Outcome::Failed(_)) => metrics.failed.inc(),
-        Err(_) => metrics.refused.inc(),
-    }
-    metrics.seconds.observe(took.as_secs_f64());
-}
-
-/// Counts a running call until it is dropped, however that comes.
-pub(super) struct RunningGauge<'a>(&'a ToolMetrics);
-
-impl<'a> RunningGauge<'a> {
-    pub(super) fn begin(metrics: &'a ToolMetrics) -> Self {
-        metrics.running.inc();
-        RunningGauge(metrics)
-    }
-}
-
-impl Drop for RunningGauge<'_> {
-    fn drop(&mut self) {
-        self.0.running.dec();
-    }
 }

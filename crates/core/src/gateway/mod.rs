@@ -11,7 +11,7 @@ mod digest;
 mod dispatch;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzz_targets;
-
+mod metrics;
 mod nested;
 mod offers;
 mod permit;
@@ -75,7 +75,7 @@ pub struct Gateway {
     sources: Arc<Sources>,
     settings: ArcSwap<Settings>,
     store: Arc<dyn Store>,
-    metrics: Arc<Metrics>,
+    metrics: Metrics,
     memory: Arc<MemoryBudget>,
     large_validations: Arc<Semaphore>,
     admission_changes: readmit::AdmissionChanges,
@@ -96,17 +96,18 @@ struct Located {
 impl Gateway {
     /// A gateway without sources.
     pub fn new(settings: Settings, store: Arc<dyn Store>) -> Arc<Self> {
-        let (background, metrics) = (Background::default(), Arc::<Metrics>::default());
+        let background = Background::default();
         let (rules, receipts) = (settings.source_rules(), ReceiptLog::default());
         receipts.configure(settings.receipts);
+        receipts.bound_metrics(&settings.limits);
         let key_registry = stored_keys::KeyRegistry::of_file(&settings);
         Arc::new(Gateway {
-            sources: Sources::new(rules, Arc::clone(&store), Arc::clone(&metrics), background.clone()),
+            sources: Sources::new(rules, Arc::clone(&store), background.clone()),
             memory: MemoryBudget::new(settings.limits.memory),
             local_tasks: LocalTasks::new(&settings.limits),
             settings: ArcSwap::from_pointee(settings),
             store,
-            metrics,
+            metrics: Metrics::default(),
             large_validations: Arc::new(validate::large_validations()),
             admission_changes: readmit::AdmissionChanges::default(),
             auditor: audit::Auditor::default(),
@@ -127,7 +128,7 @@ impl Gateway {
         let caller = admit::admit(&self.settings.load().admission, credential, toolset);
         match &caller {
             Ok(caller) => self.key_registry.note_use(caller.name()),
-            Err(refusal) => self.metrics.refused(refusal.name()),
+            Err(refusal) => self.metrics.refused(refusal),
         }
         caller
     }
@@ -178,7 +179,7 @@ impl Gateway {
 
     /// Counts a refusal and logs it.
     pub(crate) fn refused(&self, refusal: &Refusal) {
-        self.metrics.refused(refusal.name());
+        self.metrics.refused(refusal);
         log(refusal);
     }
 
@@ -226,7 +227,7 @@ impl Gateway {
         Arc::clone(&self.sources.catalog())
     }
 
-    /// The counters of calls and refusals.
+    /// What is counted where it happens; [`Gateway::metric_families`] has all there is.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }

@@ -78,6 +78,7 @@ impl Gateway {
         self.sources.configure(settings.source_rules(), || {
             self.memory.resize(settings.limits.memory);
             self.receipts.configure(settings.receipts);
+            self.receipts.bound_metrics(&settings.limits);
             let now = Arc::new(settings);
             let before = self.settings.swap(Arc::clone(&now));
             // After the swap: whoever sees that admission changed must also see the new rules of it.

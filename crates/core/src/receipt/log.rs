@@ -4,12 +4,15 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use tokio::sync::Notify;
 
 use super::KEPT_IN_MEMORY;
 use super::parts::ReceiptParts;
 use super::record::{Receipt, ReceiptId};
+use crate::limits::Limits;
+use crate::metrics::CallMetrics;
 
 /// How many buffers there are: more than threads that run calls on most machines.
 const SHARDS: usize = 64;
@@ -66,6 +69,8 @@ pub(super) struct Shard {
 
 #[derive(Debug, Default)]
 struct Ring {
+    /// What is counted of calls, when their receipts are moved.
+    metrics: Mutex<CallMetrics>,
     kept: Mutex<Kept>,
     /// A line is logged for each call.
     logs: AtomicBool,
@@ -119,6 +124,18 @@ impl ReceiptLog {
     pub(crate) fn configure(&self, settings: ReceiptSettings) {
         self.ring.logs.store(settings.log, Ordering::Relaxed);
         self.ring.keeps_arguments.store(settings.arguments, Ordering::Relaxed);
+    }
+
+    /// How many tools and callers have metrics of their own from now on.
+    pub(crate) fn bound_metrics(&self, limits: &Limits) {
+        self.ring.metrics(|metrics| metrics.resize(limits));
+    }
+
+    /// What was counted of all calls that have ended.
+    pub(crate) fn metrics(&self) -> CallMetrics {
+        self.collect();
+        // Copied: calls that move their buffer wait for this lock, and what becomes of the numbers takes longer.
+        self.ring.metrics(|metrics| metrics.clone())
     }
 
     /// Whether arguments are wanted, without secrets.
@@ -233,8 +250,14 @@ impl Shard {
 }
 
 impl Ring {
-    /// The oldest give way; they are freed after the lock is.
+    /// Counts them for the metrics and keeps them. The oldest give way; they are freed after the lock is.
     fn take(&self, receipts: Vec<ReceiptParts>) {
+        self.metrics(|metrics| {
+            let now = Instant::now();
+            for receipt in &receipts {
+                metrics.add(&receipt.measured(), now);
+            }
+        });
         let surplus = self.kept(|kept| {
             kept.receipts.extend(receipts);
             let surplus = kept.surplus();
@@ -242,6 +265,10 @@ impl Ring {
             kept.receipts.drain(..surplus).collect::<Vec<_>>()
         });
         drop(surplus);
+    }
+
+    fn metrics<T>(&self, change: impl FnOnce(&mut CallMetrics) -> T) -> T {
+        change(&mut self.metrics.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn kept<T>(&self, read: impl FnOnce(&mut Kept) -> T) -> T {
@@ -256,6 +283,7 @@ fn log_line(receipt: &Receipt) {
         protocol = &*receipt.protocol,
         ms = format!("{}.{:03}", receipt.us / 1_000, receipt.us % 1_000),
         receipt = %receipt.id,
+        traceparent = receipt.span.map(|span| span.context.traceparent()),
         "{} {}: {}",
         receipt.method.as_deref().unwrap_or("call"),
         receipt.tool.escape_debug(),

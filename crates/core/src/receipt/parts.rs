@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use super::record::{ContentDigest, Receipt, ReceiptId, ReceiptKind, ReceiptOutcome, StepTime};
 use super::timestamp::rfc3339;
+use crate::metrics::{CallResult, MeasuredCall, TracedValue};
 use crate::ports::source::SourceError;
 use crate::trace_context::CallSpan;
 
@@ -26,13 +27,10 @@ pub(crate) enum CallStep {
     Run,
 }
 
-const STEPS: [(CallStep, &str); 5] = [
-    (CallStep::Resolve, "resolve"),
-    (CallStep::Validate, "validate"),
-    (CallStep::Record, "record"),
-    (CallStep::Queue, "queue"),
-    (CallStep::Run, "run"),
-];
+/// How many steps end with a mark.
+const MARKS: usize = 5;
+/// The names of the steps: those of [`CallStep`], and what is left after the last of them.
+pub(crate) const STEP_NAMES: [&str; MARKS + 1] = ["resolve", "validate", "record", "queue", "run", "finish"];
 
 /// Why an attempt gave no outcome.
 #[derive(Clone, Copy, Debug)]
@@ -56,8 +54,9 @@ impl From<&SourceError> for AttemptError {
     }
 }
 
-/// By number; the first stands for none.
-const ERRORS: [&str; 7] = ["", "not_reached", "lost", "refused", "wants_token", "timed_out", "panicked"];
+/// The names of [`AttemptError`]s, the first being that of number 1.
+pub(crate) const ERROR_NAMES: [&str; 6] =
+    ["not_reached", "lost", "refused", "wants_token", "timed_out", "panicked"];
 /// How many bits an error takes among those of a call.
 pub(super) const ERROR_BITS: u32 = 4;
 
@@ -88,7 +87,7 @@ pub(super) struct ReceiptParts {
     pub(super) argument_values: Option<Box<str>>,
     pub(super) began: Instant,
     /// Microseconds from the beginning to the end of each step; 0 for one that was not taken.
-    pub(super) marks: [AtomicU64; STEPS.len()],
+    pub(super) marks: [AtomicU64; MARKS],
     pub(super) attempts: AtomicU64,
     /// [`AttemptError`]s, the last in the lowest bits.
     pub(super) errors: AtomicU64,
@@ -137,25 +136,64 @@ impl ReceiptParts {
     }
 
     fn errors(&self) -> Vec<Cow<'static, str>> {
-        let packed = self.errors.load(Ordering::Relaxed);
-        let numbers = (0..u64::BITS / ERROR_BITS).rev().map(|place| packed >> (place * ERROR_BITS) & 0xf);
-        let names = numbers.filter_map(|number| ERRORS.get(usize::try_from(number).ok()?));
-        names.filter(|name| !name.is_empty()).map(|name| Cow::Borrowed(*name)).collect()
+        self.failed_attempts().map(|error| Cow::Borrowed(ERROR_NAMES[error])).collect()
     }
 
-    /// Each step from the end of the one before it, and what was left after the last.
+    /// Why attempts failed, in their order, by the places in [`ERROR_NAMES`].
+    fn failed_attempts(&self) -> impl Iterator<Item = usize> + use<> {
+        let packed = self.errors.load(Ordering::Relaxed);
+        let numbers =
+            (0..u64::BITS / ERROR_BITS).rev().map(move |place| packed >> (place * ERROR_BITS) & 0xf);
+        // 0 is for places that no error has.
+        numbers.filter_map(|number| usize::try_from(number).ok()?.checked_sub(1))
+    }
+
     fn steps(&self, us: u64) -> Vec<StepTime> {
-        let mut before = 0;
-        let mut steps = Vec::with_capacity(STEPS.len() + 1);
-        for (step, name) in STEPS {
-            let mark = self.marks[step as usize].load(Ordering::Relaxed);
+        let taken = STEP_NAMES.iter().zip(self.step_times(us));
+        taken.filter_map(|(name, us)| Some(StepTime { step: (*name).into(), us: us? })).collect()
+    }
+
+    /// Each step that was taken from the end of the one before it, and what was left after the last.
+    fn step_times(&self, us: u64) -> [Option<u64>; MARKS + 1] {
+        let (mut before, mut times) = (0, [None; MARKS + 1]);
+        for (time, mark) in times.iter_mut().zip(&self.marks) {
+            let mark = mark.load(Ordering::Relaxed);
             if mark > 0 {
-                steps.push(StepTime { step: name.into(), us: mark.saturating_sub(before) });
+                *time = Some(mark.saturating_sub(before));
                 before = mark;
             }
         }
-        steps.push(StepTime { step: "finish".into(), us: us.saturating_sub(before) });
-        steps
+        times[MARKS] = Some(us.saturating_sub(before));
+        times
+    }
+
+    /// What metrics count of the call.
+    pub(super) fn measured(&self) -> MeasuredCall<'_> {
+        let us = self.us.load(Ordering::Relaxed);
+        let outcome = self.ended.get().map_or(ReceiptOutcome::Cancelled, |ended| ended.outcome);
+        let mut errors = [0; ERROR_NAMES.len()];
+        self.failed_attempts().for_each(|error| errors[error] += 1);
+        // Only a trace that is exported can be looked at.
+        let span = self.span.filter(|span| span.context.sampled || outcome != ReceiptOutcome::Returned);
+        MeasuredCall {
+            tool: self.tool.as_deref().unwrap_or_default(),
+            source: self.source.as_deref(),
+            method: self.method.as_deref(),
+            caller: &self.caller,
+            protocol: &self.protocol,
+            result: match outcome {
+                _ if self.repeated.load(Ordering::Relaxed) => CallResult::Repeated,
+                ReceiptOutcome::Returned => CallResult::Returned,
+                ReceiptOutcome::Failed => CallResult::Failed,
+                ReceiptOutcome::Refused => CallResult::Refused,
+                ReceiptOutcome::Cancelled => CallResult::Cancelled,
+            },
+            us,
+            steps: self.step_times(us),
+            attempts: self.attempts.load(Ordering::Relaxed),
+            errors,
+            traced: span.map(|span| TracedValue { span: span.context, at: self.id.at() }),
+        }
     }
 }
 

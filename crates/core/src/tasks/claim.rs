@@ -45,6 +45,7 @@ impl Tasks {
         self.gateway.background().spawn(async move {
             match started {
                 Ok(true) => {
+                    tasks.gateway.metrics().task_began(Duration::ZERO);
                     tasks.local().take_held(&task_call.id);
                     tasks.run_task(&task_call, &mut place.notifier).await;
                 }
@@ -127,7 +128,10 @@ impl Tasks {
             };
             let Some(slot) = slot else { return };
             match tasks.task_call(&task).await {
-                Ok(task_call) => tasks.run_claimed(&task_call).await,
+                Ok(task_call) => {
+                    tasks.gateway.metrics().task_began(task.waited);
+                    tasks.run_claimed(&task_call).await;
+                }
                 Err(refusal) => tasks.put_off(&task, &refusal).await,
             }
             tasks.local().free(slot);

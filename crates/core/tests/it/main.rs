@@ -8,6 +8,7 @@ mod fairness;
 mod fixture;
 mod layers;
 mod ledger;
+mod metrics;
 mod path;
 mod receipts;
 mod relay;

@@ -9,6 +9,7 @@ use tokio::time::timeout;
 use toolmux_core::gateway::{Gateway, ReceiptKeeping, ReceiptSigner, Settings};
 use toolmux_core::memory::MemoryStore;
 use toolmux_core::message::Message;
+use toolmux_core::metrics::MetricsFormat;
 use toolmux_core::ports::store::{
     ReceiptHead, ReceiptLink, ReceiptReader, ReceiptStore, StoreError, StoreFuture,
 };
@@ -183,7 +184,8 @@ async fn what_the_store_did_not_take_is_noted_in_the_chain() {
     assert!(lost > 1_000 && reports[0].lost == lost, "{lost}");
     assert_eq!(heads(&store).await[0].unaccounted(), 0);
     let metric = format!("toolmux_receipts_lost_total {lost}");
-    assert!(gateway.metrics().text().contains(&metric), "{metric}");
+    let text = gateway.metrics_text(MetricsFormat::Prometheus);
+    assert!(text.contains(&metric), "{metric}");
 }
 
 struct NoSignature;

@@ -4,15 +4,18 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Instant;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use toolmux_core::message::Message;
+use toolmux_core::ports::figures::StoreFigures;
 use toolmux_core::ports::store::{Durable, StoreError};
 use toolmux_core::task::TaskId;
 
 use crate::connections::database::Database;
 use crate::group_commit::batch::{HeldConnection, write_batch};
+use crate::group_commit::figures::WriteFigures;
 use crate::group_commit::job::{Job, Start};
 use crate::group_commit::write::{SingleWrite, Write};
 
@@ -23,17 +26,27 @@ const MOST_TOGETHER: usize = 512;
 /// The only way for writes by key. All writes of one key go through one lane, in the order in which they came, so that
 /// no two of them wait for each other's locks.
 #[derive(Clone)]
-pub(crate) struct Writer(Arc<[mpsc::Sender<Job>]>);
+pub(crate) struct Writer {
+    lanes: Arc<[mpsc::Sender<Job>]>,
+    figures: Arc<WriteFigures>,
+}
 
 impl Writer {
     /// A writer, and the work that writes; the work ends when the writer is dropped.
     pub(crate) fn new(database: &Arc<Database>) -> (Self, Vec<impl Future<Output = ()> + Send + use<>>) {
+        let figures = Arc::<WriteFigures>::default();
         let lanes = (0..database.engine.lanes).map(|_| {
             let (sender, jobs) = mpsc::channel(QUEUE);
-            (sender, work(Arc::clone(database), jobs))
+            (sender, work(Arc::clone(database), jobs, Arc::clone(&figures)))
         });
         let (senders, work): (Vec<_>, Vec<_>) = lanes.unzip();
-        (Writer(senders.into()), work)
+        (Writer { lanes: senders.into(), figures }, work)
+    }
+
+    /// How writes do, of all lanes together.
+    pub(crate) fn figures(&self) -> StoreFigures {
+        let waiting = self.lanes.iter().map(|lane| lane.max_capacity() - lane.capacity()).sum();
+        self.figures.read(waiting)
     }
 
     /// Ends when the write is durable. Dropping the future does not take the write back: once it is in the queue it is
@@ -41,14 +54,15 @@ impl Writer {
     pub(crate) async fn write(&self, write: Write) -> Result<bool, StoreError> {
         let (reply, answer) = oneshot::channel();
         let closed = || StoreError::new(Message::public("The record store is closed"));
-        let lane = &self.0[write.lane(self.0.len())];
+        let lane = &self.lanes[write.lane(self.lanes.len())];
         lane.send(Job { write, reply, start: None }).await.map_err(|_| closed())?;
         // Taken, and the work ended before it answered: the transaction may have been committed.
-        answer.await.map_err(|_| StoreError { durable: Durable::Unknown, ..closed() })?
+        let answer = answer.await.map_err(|_| StoreError { durable: Durable::Unknown, ..closed() })?;
+        answer.inspect_err(|_| self.figures.failed())
     }
 }
 
-async fn work(database: Arc<Database>, mut jobs: mpsc::Receiver<Job>) {
+async fn work(database: Arc<Database>, mut jobs: mpsc::Receiver<Job>, figures: Arc<WriteFigures>) {
     let mut batch = Vec::with_capacity(MOST_TOGETHER);
     let mut held: Option<HeldConnection> = None;
     loop {
@@ -64,7 +78,9 @@ async fn work(database: Arc<Database>, mut jobs: mpsc::Receiver<Job>) {
                 join_starts(&mut batch);
                 // Stable: two writes of one key stay in the order in which they came.
                 batch.sort_by(|a, b| a.write.order().cmp(&b.write.order()));
+                let (size, began) = (batch.len(), Instant::now());
                 held = write_batch(&database, held, &mut batch).await;
+                figures.written(size, began.elapsed());
                 release(held.take_if(|held| held.age() >= database.engine.keep_busy));
             }
         }

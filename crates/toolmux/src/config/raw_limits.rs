@@ -89,6 +89,11 @@ pub(super) struct RawLimits {
     task_updates: Option<usize>,
     /// Maximum total size, in bytes, of the stored updates of one task. Default 8 MiB.
     task_updates_bytes: Option<usize>,
+    /// Callers that have metrics of their own: the busiest. All others share the label `other`; with 0 no caller is named
+    /// in the metrics. Default 50.
+    metrics_callers: Option<usize>,
+    /// The same for tools. Default 1000.
+    metrics_tools: Option<usize>,
     /// Maximum size of a request body, in bytes. Default 4 MiB.
     body_bytes: Option<usize>,
     /// Maximum number of JSON values in a request body, which take many times the memory of their text. Default
@@ -143,6 +148,8 @@ impl RawLimits {
             task_result_bytes: self.task_result_bytes.unwrap_or(default.task_result_bytes),
             task_updates: self.task_updates.unwrap_or(default.task_updates),
             task_updates_bytes: self.task_updates_bytes.unwrap_or(default.task_updates_bytes),
+            metrics_callers: self.metrics_callers.unwrap_or(default.metrics_callers),
+            metrics_tools: self.metrics_tools.unwrap_or(default.metrics_tools),
         }
     }
 
