@@ -112,8 +112,9 @@ fn subject(
     postgres.sql("postgres", &format!("CREATE DATABASE {database}"))?;
     let store = format!("postgres://toolmux@127.0.0.1:{}/{database}", postgres.port);
     let document = bench.workspace.root.join("examples/opendyn/libm.opendyn.json");
+    let document = document.display();
     let config = format!(
-        "store = {store:?}\n[sources.Math]\nkind = \"opendyn\"\ndocument = {document:?}\nlibrary = \"libm.so.6\"\n"
+        "store = '{store}'\n[sources.Math]\nkind = \"opendyn\"\ndocument = '{document}'\nlibrary = \"libm.so.6\"\n"
     );
     let file = bench.folder().join(format!("{database}.toml"));
     fs::create_dir_all(bench.folder())?;

@@ -71,7 +71,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", default_value = "6")]
     rounds: NonZeroUsize,
     /// Connections that each send one request after another
-    #[arg(long, value_name = "N", default_value = "32")]
+    #[arg(long, value_name = "N", default_value = "64")]
     connections: NonZeroUsize,
     /// What makes the load: wrk or oha when one is on PATH, else the built-in one
     #[arg(long, value_enum)]

@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 use tracing::Instrument;
 
 use super::Gateway;
@@ -19,6 +19,7 @@ use crate::outcome::{Outcome, Retry, ToolError};
 use crate::progress::Progress;
 use crate::receipt::{AttemptError, CallStep, ReceiptDraft};
 use crate::refusal::Refusal;
+use crate::time_limit;
 use crate::trace_context::within;
 
 /// How many bytes of what a tool said when it failed are logged.
@@ -80,23 +81,23 @@ async fn attempts(
         receipt.attempt();
         let running = within(now.outgoing_trace(), call.entry.mount.source.call(now, progress));
         let running = AssertUnwindSafe(running).catch_unwind();
-        let error = match timeout_at(deadline, running).await {
-            Ok(Ok(Err(_) | Ok(Outcome::Failed(_)))) if answer_memory::was_dropped() => {
+        let error = match time_limit::until(deadline, running).await {
+            Some(Ok(Err(_) | Ok(Outcome::Failed(_)))) if answer_memory::was_dropped() => {
                 retries.answered();
                 return Ok(Outcome::Failed(dropped(call)));
             }
-            Ok(Ok(Ok(outcome))) => {
+            Some(Ok(Ok(outcome))) => {
                 retries.answered();
                 return Ok(outcome);
             }
-            Ok(Ok(Err(error))) => error,
-            Ok(Err(_panic)) => {
+            Some(Ok(Err(error))) => error,
+            Some(Err(_panic)) => {
                 receipt.attempt_failed(AttemptError::Panicked);
                 return Ok(Outcome::Failed(ToolError::new("The tool failed unexpectedly")));
             }
             // A time limit that passed is not counted by a circuit breaker: callers choose their own limit, and
             // a tool may be slow. If it counted, one caller could have a source refused for everybody.
-            Err(_elapsed) => {
+            None => {
                 receipt.attempt_failed(AttemptError::TimedOut);
                 return Ok(Outcome::Failed(timed_out(call)));
             }

@@ -18,8 +18,7 @@ impl Gateway {
 
     /// Notes which tool is meant, and the arguments where the configuration wants them.
     pub(crate) fn note_tool(&self, receipt: &mut ReceiptDraft, entry: &Entry, arguments: &Arguments) {
-        let names = entry.receipt_names();
-        receipt.found(&names.tool, &names.source);
+        receipt.found(entry.receipt_names());
         if self.receipts.keeps_arguments() {
             let length = arguments.text().get().len();
             if let Some(values) = without_secrets(arguments.value(), entry.tool.input.value(), length) {
@@ -36,8 +35,7 @@ impl Gateway {
     }
 
     pub(super) fn relay_receipt(&self, caller: &Caller, source: &str, relay: &Relay) -> ReceiptDraft {
-        let mut receipt = self.receipts.begin(ReceiptKind::Relay, caller).of_relay(relay);
-        receipt.asks_source(source);
+        let mut receipt = self.receipts.begin(ReceiptKind::Relay, caller).of_relay(source, relay);
         receipt.traced(CallSpan::begin(self.settings.load().traces, relay.trace.as_deref()));
         receipt
     }

@@ -82,7 +82,12 @@ struct Ring {
 
 #[derive(Debug, Default)]
 struct Kept {
-    receipts: VecDeque<ReceiptParts>,
+    /// In the buffers that calls filled, so that none is copied on its way in; oldest first, none of them empty.
+    buffers: VecDeque<Vec<ReceiptParts>>,
+    /// How many receipts of the first buffer have given way. They are freed with the last of it.
+    gone: usize,
+    /// How many receipts there are without those.
+    count: usize,
     /// The position of the first of them.
     first: u64,
     /// Up to which position the store has taken them, where it is to take them as well.
@@ -92,10 +97,52 @@ struct Kept {
 impl Kept {
     /// How many of the oldest have to give way. Those that wait for the store stay longer.
     fn surplus(&self) -> usize {
-        let over = |most: usize| self.receipts.len().saturating_sub(most);
+        let over = |most: usize| self.count.saturating_sub(most);
         let Some(written) = self.written else { return over(KEPT_IN_MEMORY) };
         let written = usize::try_from(written.saturating_sub(self.first)).unwrap_or(usize::MAX);
         over(KEPT_IN_MEMORY).min(written).max(over(WAITING_FOR_STORE))
+    }
+
+    fn add(&mut self, receipts: Vec<ReceiptParts>) {
+        self.count += receipts.len();
+        if receipts.len() >= GATHERED {
+            return self.buffers.push_back(receipts);
+        }
+        // Few that a reader has moved: a buffer of their own would be mostly empty.
+        for receipt in receipts {
+            match self.buffers.back_mut().filter(|last| last.len() < last.capacity()) {
+                Some(last) => last.push(receipt),
+                None => {
+                    let mut buffer = Vec::with_capacity(GATHERED);
+                    buffer.push(receipt);
+                    self.buffers.push_back(buffer);
+                }
+            }
+        }
+    }
+
+    /// Lets the oldest give way; takes out the buffers of which nothing is left.
+    fn take_surplus(&mut self) -> Vec<Vec<ReceiptParts>> {
+        let (surplus, mut taken) = (self.surplus(), Vec::new());
+        self.count -= surplus;
+        self.first += surplus as u64;
+        self.gone += surplus;
+        while let Some(oldest) = self.buffers.pop_front_if(|oldest| oldest.len() <= self.gone) {
+            self.gone -= oldest.len();
+            taken.push(oldest);
+        }
+        taken
+    }
+
+    /// From a position on.
+    fn from(&self, position: u64) -> impl Iterator<Item = &ReceiptParts> {
+        let after = usize::try_from(position.saturating_sub(self.first)).unwrap_or(usize::MAX);
+        let mut skip = after.saturating_add(self.gone);
+        self.buffers.iter().flat_map(move |buffer| {
+            let before = skip.min(buffer.len());
+            skip -= before;
+            &buffer[before..]
+        })
     }
 }
 
@@ -163,7 +210,7 @@ impl ReceiptLog {
     /// The position after the newest receipt.
     pub fn position(&self) -> u64 {
         self.collect();
-        self.ring.kept(|kept| kept.first + kept.receipts.len() as u64)
+        self.ring.kept(|kept| kept.first + kept.count as u64)
     }
 
     /// What was logged from a position on, `most` at a time.
@@ -175,9 +222,7 @@ impl ReceiptLog {
     fn read(&self, position: u64, most: usize) -> LoggedReceipts {
         self.ring.kept(|kept| {
             let missed = kept.first.saturating_sub(position);
-            let skip = usize::try_from(position.saturating_sub(kept.first)).unwrap_or(usize::MAX);
-            let receipts: Vec<Receipt> =
-                kept.receipts.iter().skip(skip).take(most).map(ReceiptParts::receipt).collect();
+            let receipts: Vec<Receipt> = kept.from(position).take(most).map(ReceiptParts::receipt).collect();
             LoggedReceipts { next: position + missed + receipts.len() as u64, receipts, missed }
         })
     }
@@ -259,10 +304,8 @@ impl Ring {
             }
         });
         let surplus = self.kept(|kept| {
-            kept.receipts.extend(receipts);
-            let surplus = kept.surplus();
-            kept.first += surplus as u64;
-            kept.receipts.drain(..surplus).collect::<Vec<_>>()
+            kept.add(receipts);
+            kept.take_surplus()
         });
         drop(surplus);
     }

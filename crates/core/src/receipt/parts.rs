@@ -1,8 +1,9 @@
 //! What a receipt is made of while it waits to be read. Everything in it is shared, moved or of fixed size, so that a
-//! plain call costs no allocation; the text form is made when somebody reads it.
+//! plain call costs no allocation; the text form is made when somebody reads it. It is small, because the newest of all
+//! calls are in no cache: each receipt is written to memory once and read from it when it gives way.
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -76,19 +77,15 @@ pub(super) struct ReceiptParts {
     pub(super) caller: Arc<str>,
     pub(super) user: Option<Arc<str>>,
     pub(super) protocol: Cow<'static, str>,
-    pub(super) tool: Option<Arc<str>>,
-    pub(super) source: Option<Arc<str>>,
-    pub(super) method: Option<Box<str>>,
+    pub(super) names: Option<Arc<ReceiptNames>>,
     pub(super) call_id: Option<Arc<str>>,
-    pub(super) task: Option<Arc<str>>,
     pub(super) arguments: Option<ContentDigest>,
-    pub(super) trace: Option<Box<str>>,
-    pub(super) span: Option<CallSpan>,
-    pub(super) argument_values: Option<Box<str>>,
+    /// Absent for most calls.
+    pub(super) rare: Option<Box<RareParts>>,
     pub(super) began: Instant,
     /// Microseconds from the beginning to the end of each step; 0 for one that was not taken.
     pub(super) marks: [AtomicU64; MARKS],
-    pub(super) attempts: AtomicU64,
+    pub(super) attempts: AtomicU32,
     /// [`AttemptError`]s, the last in the lowest bits.
     pub(super) errors: AtomicU64,
     pub(super) repeated: AtomicBool,
@@ -97,6 +94,25 @@ pub(super) struct ReceiptParts {
     pub(super) us: AtomicU64,
     /// It is not to be written.
     pub(super) discarded: AtomicBool,
+}
+
+/// What few receipts have.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RareParts {
+    pub(super) method: Option<Box<str>>,
+    pub(super) task: Option<Arc<str>>,
+    pub(super) trace: Option<Box<str>>,
+    pub(super) span: Option<CallSpan>,
+    pub(super) argument_values: Option<Box<str>>,
+}
+
+/// What receipts call a tool and its source. Those of a tool that is served are made at its first call, and shared by all
+/// its receipts.
+#[derive(Debug)]
+pub(crate) struct ReceiptNames {
+    pub(crate) tool: Arc<str>,
+    /// Absent for a tool that is not served.
+    pub(crate) source: Option<Arc<str>>,
 }
 
 /// The verdict on a call that no step refused.
@@ -108,6 +124,7 @@ impl ReceiptParts {
         let cancelled = Ended { verdict: ALLOWED, outcome: ReceiptOutcome::Cancelled, result: None };
         let Ended { verdict, outcome, result } = self.ended.get().cloned().unwrap_or(cancelled);
         let us = self.us.load(Ordering::Relaxed);
+        let rare = self.rare.as_deref().cloned().unwrap_or_default();
         Receipt {
             id: self.id,
             time: rfc3339(self.id.at()),
@@ -115,23 +132,23 @@ impl ReceiptParts {
             caller: Arc::clone(&self.caller),
             user: self.user.clone(),
             protocol: self.protocol.clone(),
-            tool: self.tool.clone().unwrap_or_default(),
-            source: self.source.clone(),
-            method: self.method.clone(),
+            tool: self.names.as_ref().map(|names| Arc::clone(&names.tool)).unwrap_or_default(),
+            source: self.names.as_ref().and_then(|names| names.source.clone()),
+            method: rare.method,
             call_id: self.call_id.clone(),
-            task: self.task.clone(),
+            task: rare.task,
             verdict: verdict.into(),
             outcome,
             repeated: self.repeated.load(Ordering::Relaxed),
-            attempts: u32::try_from(self.attempts.load(Ordering::Relaxed)).unwrap_or(u32::MAX),
+            attempts: self.attempts.load(Ordering::Relaxed),
             errors: self.errors(),
             us,
             steps: self.steps(us),
             arguments: self.arguments,
             result,
-            trace: self.trace.clone(),
-            span: self.span,
-            argument_values: self.argument_values.clone(),
+            trace: rare.trace,
+            span: rare.span,
+            argument_values: rare.argument_values,
         }
     }
 
@@ -174,11 +191,13 @@ impl ReceiptParts {
         let mut errors = [0; ERROR_NAMES.len()];
         self.failed_attempts().for_each(|error| errors[error] += 1);
         // Only a trace that is exported can be looked at.
-        let span = self.span.filter(|span| span.context.sampled || outcome != ReceiptOutcome::Returned);
+        let rare = self.rare.as_deref();
+        let traced = rare.and_then(|rare| rare.span);
+        let span = traced.filter(|span| span.context.sampled || outcome != ReceiptOutcome::Returned);
         MeasuredCall {
-            tool: self.tool.as_deref().unwrap_or_default(),
-            source: self.source.as_deref(),
-            method: self.method.as_deref(),
+            tool: self.names.as_deref().map(|names| &*names.tool).unwrap_or_default(),
+            source: self.names.as_deref().and_then(|names| names.source.as_deref()),
+            method: rare.and_then(|rare| rare.method.as_deref()),
             caller: &self.caller,
             protocol: &self.protocol,
             result: match outcome {
@@ -190,7 +209,7 @@ impl ReceiptParts {
             },
             us,
             steps: self.step_times(us),
-            attempts: self.attempts.load(Ordering::Relaxed),
+            attempts: self.attempts.load(Ordering::Relaxed).into(),
             errors,
             traced: span.map(|span| TracedValue { span: span.context, at: self.id.at() }),
         }

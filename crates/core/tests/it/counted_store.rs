@@ -21,6 +21,11 @@ use toolmux_core::task::{Task, TaskId};
 /// How long every answer takes.
 pub(crate) const DELAY: Duration = Duration::from_millis(1);
 
+/// Lets simulated time pass.
+pub(crate) async fn until_later(after: Duration) {
+    sleep(after).await;
+}
+
 #[derive(Default)]
 pub(crate) struct CountedStore {
     store: MemoryStore,
@@ -37,7 +42,7 @@ impl CountedStore {
     fn counted<'a, T: Send + 'a>(&'a self, answer: StoreFuture<'a, T>) -> StoreFuture<'a, T> {
         self.asked.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
-            sleep(DELAY).await;
+            until_later(DELAY).await;
             answer.await
         })
     }

@@ -117,7 +117,9 @@ async fn stop(State(web): State<Arc<Web>>, request: Request) -> Response {
 /// JSON-RPC ids are not idempotency keys: public clients begin at the same one again and again.
 fn identify(request: &mut toolmux_core::call::Request, headers: &HeaderMap) {
     request.id = idempotency_key(headers);
-    (request.trace, request.trace_state) = (trace(headers), trace_state(headers));
+    request.trace = trace(headers);
+    // It means nothing without the other.
+    request.trace_state = request.trace.as_ref().and_then(|_| trace_state(headers));
 }
 
 /// Every tool of the caller in one document; an empty object when there is none.

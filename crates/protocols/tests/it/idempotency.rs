@@ -103,7 +103,7 @@ async fn kept_until(server: &Server, (path, body): &(&str, Value), key: Option<&
     let (status, told, answer) = server.ask(Method::POST, path, &headers, &body.to_string()).await;
     assert_eq!(status, StatusCode::OK, "{path} {answer}");
     let told = told.get("idempotency-key-expires")?;
-    Some(httpdate::parse_http_date(told.to_str().unwrap()).unwrap())
+    Some(httpdate::parse_http_date(told.to_str().expect("text")).expect("a date"))
 }
 
 #[tokio::test]
