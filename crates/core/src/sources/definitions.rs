@@ -155,12 +155,8 @@ mod tests {
 
     #[tokio::test]
     async fn kept_definitions_are_not_served_under_rules_that_changed_meanwhile() {
-        let sources = Sources::new(
-            SourceRules::default(),
-            Arc::new(MemoryStore::default()),
-            Arc::default(),
-            Background::default(),
-        );
+        let sources =
+            Sources::new(SourceRules::default(), Arc::new(MemoryStore::default()), Background::default());
         sources.mount(Mount::new("Kit", "Kit", Naming::Prefixed, Arc::new(Silent)));
         let mount = sources.find("Kit").expect("it is mounted");
         let listing = Arc::new(Listing::from(vec![Tool::new("secret", "", Schema::new(json!({})))]));
