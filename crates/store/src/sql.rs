@@ -14,7 +14,7 @@ pub(crate) use sql;
 const SIZES: [usize; 12] = [64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1];
 
 /// The most rows of one statement.
-const MOST_ROWS: usize = SIZES[0];
+pub(crate) const MOST_ROWS: usize = SIZES[0];
 
 const MARK: &str = " /* and so on */";
 

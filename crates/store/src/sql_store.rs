@@ -38,16 +38,14 @@ impl SqlStore {
         maintenance::enter(&database).await.map_err(StoreOpenError::Connect)?;
         maintenance::beat(&database).await.map_err(StoreOpenError::Connect)?;
         maintenance::recover(&database).await.map_err(StoreOpenError::Connect)?;
-        let (writer, lanes) = Writer::new(&database);
+        let (writer, work) = Writer::new(Arc::clone(&database));
         let store = SqlStore {
             database: Arc::clone(&database),
             writer,
             background: TaskTracker::new(),
             stop: CancellationToken::new(),
         };
-        for work in lanes {
-            store.run(work);
-        }
+        store.run(work);
         store.run((engine.watch)(Arc::clone(&database)));
         store.run(maintenance::maintain(Arc::clone(&database)));
         store.run(maintenance::keep_small(database));

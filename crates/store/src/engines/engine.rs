@@ -2,7 +2,6 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
 use toolmux_core::BoxFuture;
 
@@ -23,14 +22,6 @@ pub(crate) struct Engine {
     /// How it is to lay out the tables, which concerns its speed only.
     pub(crate) layout: &'static str,
     pub(crate) writers: u32,
-    /// How many batches are written at a time: while one waits for its commit, others are on their way.
-    pub(crate) lanes: usize,
-    /// Writes calls that begin and calls that end in one statement, where the database knows such a one.
-    pub(crate) mixed_batch: Option<&'static str>,
-    /// How long a connection is kept for the next batch, which those just answered are about to make.
-    pub(crate) keep_idle: Duration,
-    /// How long it is kept however many batches come.
-    pub(crate) keep_busy: Duration,
     pub(crate) readers: u32,
     /// Whether a connection may die or go silent while nobody notices.
     pub(crate) remote: bool,

@@ -12,7 +12,6 @@ use crate::connections::announcements::{EVERYONE, channel};
 use crate::connections::database::Database;
 use crate::engines::engine::Engine;
 use crate::group_commit::write::WORK;
-use crate::sql::sql;
 
 /// The pause before we listen again after the connection was lost.
 const LISTEN_AGAIN: Duration = Duration::from_millis(500);
@@ -26,11 +25,6 @@ pub(crate) const POSTGRES: Engine = Engine {
     bytes_type: "BYTEA",
     layout: include_str!("../../migrations/8_layout.sql"),
     writers: 8,
-    lanes: 4,
-    mixed_batch: Some(sql!("mixed_batch_postgres")),
-    // Taking one from the pool costs a round trip, by which it is checked.
-    keep_idle: Duration::from_millis(250),
-    keep_busy: Duration::from_secs(1),
     readers: 8,
     remote: true,
     idle_transaction: Some("idle_in_transaction_session_timeout"),

@@ -45,12 +45,6 @@ pub(crate) const SQLITE: Engine = Engine {
     // Nothing to lay out; a version of the tables is the same one in both engines.
     layout: "SELECT 1",
     writers: 1,
-    lanes: 1,
-    mixed_batch: None,
-    keep_idle: Duration::from_millis(2),
-    // There is one connection to write with, and what does not go through the queue (heartbeats, pruning, audit
-    // records) waits for it.
-    keep_busy: Duration::from_millis(50),
     readers: 4,
     remote: false,
     idle_transaction: None,

@@ -9,9 +9,8 @@ use crate::background::maintenance::beat;
 use crate::connections::announcements::Announcements;
 use crate::connections::connection::WriteConnection;
 use crate::connections::database::{Database, failed};
-use crate::group_commit::batch_sql::{begin_calls, finish_calls};
+use crate::group_commit::batch_sql::{begin_calls, finish_calls, is_one_statement};
 use crate::group_commit::job::{Applied, Job};
-use crate::group_commit::mixed_batch::write_mixed;
 use crate::group_commit::write::Write;
 
 /// A connection that is kept for the next batch, and since when.
@@ -151,16 +150,13 @@ async fn commit(
     batch: &[Job],
 ) -> Result<Vec<Applied>, sqlx::Error> {
     let mut announcements = Announcements::default();
-    connection.expect_autocommit()?;
-    if let Some(applied) = write_mixed(database, connection, batch, &mut announcements).await? {
-        // It is committed already. When this fails, the writes are taken for ones whose answer was lost, and made again.
-        database.announce(connection, announcements).await?;
-        return Ok(applied);
-    }
     // A statement by itself is its own transaction, which saves two round trips.
-    if let [job] = batch
-        && job.write.is_one_statement()
-    {
+    let is_one = match batch {
+        [job] => job.write.is_one_statement(),
+        several => is_one_statement(database, several),
+    };
+    if is_one {
+        connection.expect_autocommit()?;
         let applied = apply_all(database, connection, batch, &mut announcements).await?;
         // It is committed already. When this fails, the write is taken for one whose answer was lost, and made again.
         database.announce(connection, announcements).await?;

@@ -8,8 +8,9 @@ use sqlx::{AnyConnection, Row};
 
 use crate::connections::announcements::Announcements;
 use crate::connections::database::Database;
+use crate::group_commit::job::Job;
 use crate::group_commit::write::{CallBegin, CallFinish, RecordId, call_notifier};
-use crate::sql::{Filled, Repeated, sql};
+use crate::sql::{Filled, MOST_ROWS, Repeated, sql};
 
 pub(crate) static CALL_BEGIN: LazyLock<Repeated> = LazyLock::new(|| Repeated::new(sql!("call_begin")));
 static CALL_FINISH: LazyLock<Repeated> = LazyLock::new(|| Repeated::new(sql!("call_finish")));
@@ -45,6 +46,13 @@ pub(crate) async fn begin_calls(
 /// Many rows in one statement, or in as few as there are round trips to be saved.
 fn pieces<'a, T>(database: &Database, statements: &'static Repeated, rows: &'a [T]) -> Vec<Filled<'a, T>> {
     if database.engine.remote { statements.filled(rows) } else { statements.exact(rows) }
+}
+
+/// Whether a batch of only one kind is one statement.
+pub(crate) fn is_one_statement(database: &Database, batch: &[Job]) -> bool {
+    let begins = batch.iter().all(|job| job.write.as_begin().is_some());
+    let finishes = batch.iter().all(|job| job.write.as_finish().is_some());
+    database.engine.remote && (begins || finishes) && batch.len() <= MOST_ROWS
 }
 
 /// By its own number: the same id may stand twice in one batch, and only one of the two has it.

@@ -90,24 +90,6 @@ impl Write {
         }
     }
 
-    /// Which of so many lanes it takes: the same for all that is written of one call or task.
-    pub(crate) fn lane(&self, lanes: usize) -> usize {
-        let id = match self {
-            Write::CallBegin(CallBegin { id, .. }) | Write::CallFinish(CallFinish { id, .. }) => {
-                id.as_slice()
-            }
-            Write::Single(single) => match single {
-                SingleWrite::CallForget { id } => id.as_slice(),
-                SingleWrite::TaskSubmit(row) => row.id.as_str().as_bytes(),
-                SingleWrite::TaskStart { id, .. }
-                | SingleWrite::TaskTell { id, .. }
-                | SingleWrite::TaskFinish { id, .. } => id.as_str().as_bytes(),
-            },
-        };
-        // Ids are random.
-        id.iter().map(|byte| usize::from(*byte)).sum::<usize>() % lanes
-    }
-
     /// Inserts come first and in the order of their keys: two servers that insert the same keys wait for
     /// each other in one direction only. In another order each could hold a row that the other waits for.
     pub(crate) fn order(&self) -> (u8, &[u8]) {
