@@ -54,7 +54,8 @@ fn api(bench: &Bench<'_>, operations: usize, upstream: SocketAddr) -> anyhow::Re
     let name = format!("openapi-{operations}");
     let document = bench.folder().join(format!("{name}.json"));
     write_document(&document, operations)?;
-    let table = format!("kind = \"openapi\"\ndocument = {document:?}\nurl = \"http://{upstream}\"\n");
+    let table =
+        format!("kind = \"openapi\"\ndocument = \"{}\"\nurl = \"http://{upstream}\"\n", document.display());
     toolmux(bench, &name, &table)
 }
 

@@ -222,9 +222,8 @@ fn count(text: &str) -> Option<(usize, usize, Option<usize>)> {
         are_digits.then(|| digits.parse().unwrap_or(usize::MAX))
     };
     let max = match max {
-        Some("") => None,
+        Some("") | None => None,
         Some(digits) => Some(number(digits)?),
-        None => None,
     };
     Some((inside.len() + 2, number(min)?, max))
 }
