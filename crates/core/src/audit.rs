@@ -24,7 +24,7 @@ pub enum AuditAction {
 }
 
 impl AuditAction {
-    const ALL: [AuditAction; 8] = [
+    pub(crate) const ALL: [AuditAction; 8] = [
         AuditAction::CallRefused,
         AuditAction::ConfigReloaded,
         AuditAction::SourcesReset,

@@ -7,6 +7,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use toolmux_core::BoxFuture;
+use toolmux_core::ports::figures::StoreFigures;
 use toolmux_core::ports::store::{Pruned, Retention, StoreError, StoreFuture, StoreMaintenance, StoreStatus};
 
 use crate::background::{maintenance, prune};
@@ -37,14 +38,16 @@ impl SqlStore {
         maintenance::enter(&database).await.map_err(StoreOpenError::Connect)?;
         maintenance::beat(&database).await.map_err(StoreOpenError::Connect)?;
         maintenance::recover(&database).await.map_err(StoreOpenError::Connect)?;
-        let (writer, work) = Writer::new(Arc::clone(&database));
+        let (writer, lanes) = Writer::new(&database);
         let store = SqlStore {
             database: Arc::clone(&database),
             writer,
             background: TaskTracker::new(),
             stop: CancellationToken::new(),
         };
-        store.run(work);
+        for work in lanes {
+            store.run(work);
+        }
         store.run((engine.watch)(Arc::clone(&database)));
         store.run(maintenance::maintain(Arc::clone(&database)));
         store.run(maintenance::keep_small(database));
@@ -74,6 +77,10 @@ impl StoreMaintenance for SqlStore {
 
     fn fault(&self) -> Option<StoreError> {
         self.database.file.as_ref()?.check().err().map(|lost| StoreError::from(&lost))
+    }
+
+    fn figures(&self) -> StoreFigures {
+        self.writer.figures()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

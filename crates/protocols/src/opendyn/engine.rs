@@ -1,5 +1,6 @@
 //! Where the functions of a library run: in workers, or in this process.
 
+use toolmux_core::ports::figures::ProcessFigures;
 use toolmux_dylib_host::hello::Readiness;
 
 use super::in_process::InProcess;
@@ -25,6 +26,14 @@ impl Engine {
         match self {
             Engine::Workers(pool) => pool.ready().await.map(|ready| ready.functions.clone()),
             Engine::InProcess(library) => library.readiness(),
+        }
+    }
+
+    /// What was counted of the workers.
+    pub(super) fn figures(&self) -> Option<ProcessFigures> {
+        match self {
+            Engine::Workers(pool) => Some(pool.figures()),
+            Engine::InProcess(_) => None,
         }
     }
 

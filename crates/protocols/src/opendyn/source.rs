@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
 use toolmux_core::message::Message;
 use toolmux_core::outcome::{Content, Outcome, Output, Retry, ToolError};
+use toolmux_core::ports::figures::SourceFigures;
 use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::version::Version;
@@ -136,7 +136,7 @@ fn build(
             env.insert(name.to_owned(), value.to_owned());
         }
         let hello = Hello { plan, sandbox: sandbox.clone() };
-        let launch = Launch { executable: worker, env, hello, generations: AtomicU32::new(0) };
+        let launch = Launch::new(worker, env, hello);
         let most_deaths = settings.crashes();
         Engine::Workers(Pool::new(launch, PoolSettings { workers, queue, idle, most_deaths, handles }))
     };
@@ -170,6 +170,10 @@ fn load(document: &DocumentSetting, folder: &Path) -> Result<Book, OpenError> {
 }
 
 impl Source for OpenDyn {
+    fn figures(&self) -> SourceFigures {
+        SourceFigures { connections: None, processes: self.engine.figures() }
+    }
+
     fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
         Box::pin(self.listing())
     }

@@ -1,18 +1,21 @@
-//! Group commit: one task takes whatever waits, writes it in one transaction, and answers all at once.
-//! While a commit waits for the disk, the next batch gathers.
+//! Group commit: a task takes whatever waits, writes it in one transaction, and answers all at once. While a commit waits
+//! for the disk, the next batch gathers. A database that commits several transactions with one write to the disk has several
+//! such tasks.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::Instant;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use toolmux_core::message::Message;
+use toolmux_core::ports::figures::StoreFigures;
 use toolmux_core::ports::store::{Durable, StoreError};
 use toolmux_core::task::TaskId;
 
 use crate::connections::database::Database;
 use crate::group_commit::batch::{HeldConnection, write_batch};
+use crate::group_commit::figures::WriteFigures;
 use crate::group_commit::job::{Job, Start};
 use crate::group_commit::write::{SingleWrite, Write};
 
@@ -20,21 +23,30 @@ use crate::group_commit::write::{SingleWrite, Write};
 const QUEUE: usize = 4_096;
 /// How many are written in one transaction.
 const MOST_TOGETHER: usize = 512;
-/// How long a connection is kept for the next batch, which those just answered are about to make.
-const IDLE: Duration = Duration::from_millis(2);
-/// How long it is kept however many batches come. SQLite has one connection to write with, and what does not go through this
-/// queue (heartbeats, pruning, audit records) waits for it.
-const LONGEST_HELD: Duration = Duration::from_millis(50);
-
-/// The only way for writes by key. As one task makes them all, no two of them wait for each other's locks.
+/// The only way for writes by key. All writes of one key go through one lane, in the order in which they came, so that
+/// no two of them wait for each other's locks.
 #[derive(Clone)]
-pub(crate) struct Writer(mpsc::Sender<Job>);
+pub(crate) struct Writer {
+    lanes: Arc<[mpsc::Sender<Job>]>,
+    figures: Arc<WriteFigures>,
+}
 
 impl Writer {
     /// A writer, and the work that writes; the work ends when the writer is dropped.
-    pub(crate) fn new(database: Arc<Database>) -> (Self, impl Future<Output = ()> + Send) {
-        let (sender, jobs) = mpsc::channel(QUEUE);
-        (Writer(sender), work(database, jobs))
+    pub(crate) fn new(database: &Arc<Database>) -> (Self, Vec<impl Future<Output = ()> + Send + use<>>) {
+        let figures = Arc::<WriteFigures>::default();
+        let lanes = (0..database.engine.lanes).map(|_| {
+            let (sender, jobs) = mpsc::channel(QUEUE);
+            (sender, work(Arc::clone(database), jobs, Arc::clone(&figures)))
+        });
+        let (senders, work): (Vec<_>, Vec<_>) = lanes.unzip();
+        (Writer { lanes: senders.into(), figures }, work)
+    }
+
+    /// How writes do, of all lanes together.
+    pub(crate) fn figures(&self) -> StoreFigures {
+        let waiting = self.lanes.iter().map(|lane| lane.max_capacity() - lane.capacity()).sum();
+        self.figures.read(waiting)
     }
 
     /// Ends when the write is durable. Dropping the future does not take the write back: once it is in the queue it is
@@ -42,19 +54,22 @@ impl Writer {
     pub(crate) async fn write(&self, write: Write) -> Result<bool, StoreError> {
         let (reply, answer) = oneshot::channel();
         let closed = || StoreError::new(Message::public("The record store is closed"));
-        self.0.send(Job { write, reply, start: None }).await.map_err(|_| closed())?;
+        let lane = &self.lanes[write.lane(self.lanes.len())];
+        lane.send(Job { write, reply, start: None }).await.map_err(|_| closed())?;
         // Taken, and the work ended before it answered: the transaction may have been committed.
-        answer.await.map_err(|_| StoreError { durable: Durable::Unknown, ..closed() })?
+        let answer = answer.await.map_err(|_| StoreError { durable: Durable::Unknown, ..closed() })?;
+        answer.inspect_err(|_| self.figures.failed())
     }
 }
 
-async fn work(database: Arc<Database>, mut jobs: mpsc::Receiver<Job>) {
+async fn work(database: Arc<Database>, mut jobs: mpsc::Receiver<Job>, figures: Arc<WriteFigures>) {
     let mut batch = Vec::with_capacity(MOST_TOGETHER);
     let mut held: Option<HeldConnection> = None;
     loop {
         let next = jobs.recv_many(&mut batch, MOST_TOGETHER);
         // `recv_many` takes nothing out of the queue when its future is dropped, so that the timeout loses no write.
-        let next = if held.is_some() { timeout(IDLE, next).await } else { Ok(next.await) };
+        let next =
+            if held.is_some() { timeout(database.engine.keep_idle, next).await } else { Ok(next.await) };
         match next {
             Ok(0) => return,
             Err(_idle) => release(held.take()),
@@ -63,8 +78,10 @@ async fn work(database: Arc<Database>, mut jobs: mpsc::Receiver<Job>) {
                 join_starts(&mut batch);
                 // Stable: two writes of one key stay in the order in which they came.
                 batch.sort_by(|a, b| a.write.order().cmp(&b.write.order()));
+                let (size, began) = (batch.len(), Instant::now());
                 held = write_batch(&database, held, &mut batch).await;
-                release(held.take_if(|held| held.age() >= LONGEST_HELD));
+                figures.written(size, began.elapsed());
+                release(held.take_if(|held| held.age() >= database.engine.keep_busy));
             }
         }
     }

@@ -40,8 +40,8 @@ pub(super) async fn list(State(web): State<Arc<Web>>, request: Request) -> Respo
         Ok(query) if query.follow => follow(web, caller, query.filter),
         Ok(query) => match listed(&web, &query).await {
             Ok(calls) => {
-                let kept = if web.gateway.kept_receipts().is_some() { "store" } else { "memory" };
-                let ReceiptBacklog { waiting, lost } = web.gateway.receipt_backlog();
+                let kept = if web.gateway.stored_receipts().reader().is_some() { "store" } else { "memory" };
+                let ReceiptBacklog { waiting, lost } = web.gateway.stored_receipts().backlog();
                 let body = json!({ "calls": calls, "kept": kept, "waiting": waiting, "lost": lost });
                 toolmux_http::serve::json(StatusCode::OK, body.to_string())
             }
@@ -53,7 +53,7 @@ pub(super) async fn list(State(web): State<Arc<Web>>, request: Request) -> Respo
 /// What this server remembers, and what the store keeps of all servers.
 async fn listed(web: &Web, query: &CallsQuery) -> Result<Vec<Receipt>, StoreError> {
     let own = web.gateway.receipts().list(|receipt| query.filter.fits(receipt), query.limit);
-    let Some(store) = web.gateway.kept_receipts() else { return Ok(own) };
+    let Some(store) = web.gateway.stored_receipts().reader() else { return Ok(own) };
     let kept = list_kept(&*store, &query.filter, query.limit).await?;
     let known: HashSet<ReceiptId> = own.iter().map(|receipt| receipt.id).collect();
     let mut all = own;
@@ -78,7 +78,7 @@ pub(super) async fn show(
     if let Some(receipt) = web.gateway.receipts().find(id) {
         return found(receipt.to_json());
     }
-    let Some(store) = web.gateway.kept_receipts() else { return unknown() };
+    let Some(store) = web.gateway.stored_receipts().reader() else { return unknown() };
     match store.receipt_find(id).await {
         Ok(Some(body)) => found(body),
         Ok(None) => unknown(),

@@ -17,7 +17,7 @@ pub(super) async fn list(State(web): State<Arc<Web>>, request: Request) -> Respo
     if let Err(refused) = operator(&web, &parts) {
         return *refused;
     }
-    match web.gateway.records().key_list().await {
+    match web.gateway.store().key_list().await {
         Ok(keys) => {
             let keys: Vec<_> = keys.iter().map(shown).collect();
             json_answer(StatusCode::OK, json!({ "keys": keys }).to_string())
@@ -48,15 +48,15 @@ pub(super) async fn add(State(web): State<Arc<Web>>, request: Request) -> Respon
 async fn added(web: &Web, caller: &Caller, key: &NewKey) -> Response {
     let catalog = web.gateway.catalog();
     let known = KnownNames {
-        is_configured: &|name| web.gateway.has_configured_key(name),
+        is_configured: &|name| web.gateway.keys().is_configured(name),
         has_toolset: &|name| catalog.has_toolset(name),
     };
     if let Err(what) = key.check(&known) {
         return message(StatusCode::BAD_REQUEST, &what);
     }
-    match key.add(&**web.gateway.records(), caller.name()).await {
+    match key.add(&**web.gateway.store(), caller.name()).await {
         Ok(Some(secret)) => {
-            web.gateway.read_keys().await;
+            web.gateway.keys().read().await;
             let body = json!({ "name": key.name, "key": secret.expose() });
             json_answer(StatusCode::CREATED, body.to_string())
         }
@@ -75,9 +75,9 @@ pub(super) async fn remove(
         Ok(caller) => caller,
         Err(refused) => return *refused,
     };
-    match revoke(&**web.gateway.records(), caller.name(), &name).await {
+    match revoke(&**web.gateway.store(), caller.name(), &name).await {
         Ok(true) => {
-            web.gateway.read_keys().await;
+            web.gateway.keys().read().await;
             json_answer(StatusCode::OK, json!({ "name": name, "revoked": true }).to_string())
         }
         Ok(false) => message(StatusCode::NOT_FOUND, &format!("there is no key `{name}` in the store")),

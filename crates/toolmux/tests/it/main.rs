@@ -22,6 +22,7 @@ mod init_and_add;
 mod keys;
 mod life;
 mod mcp_leaks;
+mod metrics;
 mod openapi;
 mod opendyn;
 mod opendyn_denials;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
+use toolmux_core::ports::figures::ProcessFigures;
 use toolmux_dylib_host::hello::Ready;
 
 use super::answers::Answers;
@@ -103,6 +104,12 @@ impl Pool {
             // Ended with the pool even if nobody closes it: dropping a supervisor kills its worker.
             AbortOnDropHandle::new(self.supervisors.spawn(supervisor.mind()))
         });
+    }
+
+    /// What was counted of the workers. The calls that they run are among those that wait.
+    pub(in crate::opendyn) fn figures(&self) -> ProcessFigures {
+        let waiting = self.slots.iter().map(|slot| slot.worker_queue.waiting() as u64).sum();
+        ProcessFigures { waiting, ..self.launch.processes.figures() }
     }
 
     /// Ends all workers. What still waits is told that it did not run.

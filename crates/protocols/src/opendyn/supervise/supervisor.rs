@@ -94,6 +94,7 @@ impl Supervisor {
     }
 
     fn could_not_start(&mut self, error: &StartError) {
+        self.launch.processes.failed();
         let reason = format!("The library cannot be loaded: {}", error_chain(error));
         self.worker_queue.rest(&reason.into(), self.pauses.next_pause());
     }
@@ -135,6 +136,7 @@ impl Supervisor {
 
     fn count_death(&mut self) {
         let now = Instant::now();
+        self.launch.processes.failed();
         self.deaths.push_back(now);
         while self.deaths.front().is_some_and(|death| now - *death > COUNTED) {
             self.deaths.pop_front();
