@@ -20,9 +20,10 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     run,
 };
 
-const TOOLMUX: Program = Program::Binary { package: "toolmux", name: "toolmux" };
+pub(super) const TOOLMUX: Program = Program::Binary { package: "toolmux", name: "toolmux" };
 
-fn exchange() -> Exchange {
+/// A call of the tool `add` over MCP.
+pub(super) fn exchange() -> Exchange {
     let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"a":1,"b":2},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
     let headers = [
         ("Accept", "application/json, text/event-stream"),

@@ -17,6 +17,7 @@ mod load;
 mod mcp_add;
 mod mcp_proxy;
 mod median;
+mod openapi;
 mod opendyn_add;
 mod opentool_add;
 mod oxp_add;
@@ -46,6 +47,8 @@ const BENCHMARKS: &[Benchmark] = &[
     oxp_add::BENCHMARK,
     mcp_add::BENCHMARK,
     mcp_proxy::BENCHMARK,
+    openapi::CALL,
+    openapi::CATALOGUE,
     catalogue::BENCHMARK,
     gateway_path::BENCHMARK,
     ats::SUBMIT,

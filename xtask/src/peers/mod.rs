@@ -6,6 +6,7 @@ mod environment;
 mod mcp;
 mod model;
 mod node;
+mod openapi;
 mod opentool;
 mod oxp;
 mod packaging;
@@ -44,6 +45,7 @@ pub(crate) const SUITES: &[Suite] = &[
     mcp::WORLD,
     mcp::RUST_SDK,
     model::SUITE,
+    openapi::SUITE,
     rest::SUITE,
     packaging::SUITE,
     telemetry::SUITE,
