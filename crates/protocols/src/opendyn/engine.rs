@@ -3,6 +3,7 @@
 use toolmux_core::ports::figures::ProcessFigures;
 use toolmux_dylib_host::hello::Readiness;
 
+use super::handles::Owner;
 use super::in_process::InProcess;
 use super::supervise::{Answered, Job, Pool, Rejected};
 
@@ -14,9 +15,14 @@ pub(super) enum Engine {
 impl Engine {
     /// Runs a call; one with objects goes to the worker that made them. Dropping the future gives up the answer, not
     /// the call.
-    pub(super) async fn run(&self, job: Job, generation: Option<u32>) -> Result<Answered, Rejected> {
+    pub(super) async fn run(
+        &self,
+        job: Job,
+        generation: Option<u32>,
+        owner: Option<&Owner<'_>>,
+    ) -> Result<Answered, Rejected> {
         match self {
-            Engine::Workers(pool) => pool.run(job, generation).await,
+            Engine::Workers(pool) => pool.run(job, generation, owner).await,
             Engine::InProcess(library) => library.call(job),
         }
     }
