@@ -56,14 +56,35 @@ pub(crate) const POSTGRESQL: Need = Need {
 };
 
 pub(crate) const C_LIBRARIES: Need = Need {
-    what: "zlib, SQLite and OpenSSL with their headers",
+    what: "the C libraries of examples/opendyn with their headers",
     probe: &[
         "sh",
         "-c",
-        "printf '#include <zlib.h>\n#include <sqlite3.h>\n#include <openssl/sha.h>\nint main(void){return 0;}' \
-         | cc -xc - -o /dev/null -lz -lsqlite3 -lcrypto",
+        "echo 'int main(void){return 0;}' | cc -xc - -include zlib.h -include sqlite3.h -include openssl/sha.h \
+         -include zstd.h -include lz4.h -include bzlib.h -include curl/curl.h -include git2.h -include sodium.h \
+         -include geos_c.h -include magic.h -include cmark.h -include qrencode.h -include jansson.h \
+         -include uuid/uuid.h -DPCRE2_CODE_UNIT_WIDTH=8 -include pcre2.h -I/usr/include/libxml2 \
+         -include libxml/parser.h -o /dev/null -lz -lsqlite3 -lcrypto",
     ],
-    packages: &["zlib1g-dev", "libsqlite3-dev", "libssl-dev"],
+    packages: &[
+        "zlib1g-dev",
+        "libsqlite3-dev",
+        "libssl-dev",
+        "libzstd-dev",
+        "liblz4-dev",
+        "libbz2-dev",
+        "libcurl4-openssl-dev",
+        "libxml2-dev",
+        "libpcre2-dev",
+        "libgit2-dev",
+        "libsodium-dev",
+        "libgeos-dev",
+        "libmagic-dev",
+        "libcmark-dev",
+        "libqrencode-dev",
+        "libjansson-dev",
+        "uuid-dev",
+    ],
 };
 
 /// Installs what is missing; quick and silent about what is there.

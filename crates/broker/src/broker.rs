@@ -80,7 +80,7 @@ impl OAuthBroker {
     }
 
     /// Forgets a token and asks its provider to do the same. False when there was none. The provider's
-    /// trouble, if any, is told beside it.
+    /// trouble, if any, is told next to it.
     pub async fn revoke(&self, owner: &Owner) -> Result<(bool, Option<Message>), StoreError> {
         let place = owner.place();
         let token: Option<KeptToken> = self.kept.find(&place).await?;

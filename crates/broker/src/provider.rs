@@ -18,7 +18,7 @@ pub struct Provider {
     issuer: Option<Url>,
     known: OnceCell<Endpoints>,
     client: Client,
-    /// Scopes asked for beside those of a tool.
+    /// Scopes asked for besides those of a tool.
     pub(crate) scopes: Vec<String>,
     /// More parameters of the consent page, such as `prompt`.
     pub(crate) parameters: Vec<(String, String)>,
@@ -63,7 +63,7 @@ impl Provider {
         self
     }
 
-    /// With scopes asked for beside those of a tool.
+    /// With scopes asked for besides those of a tool.
     pub fn scopes(mut self, scopes: Vec<String>) -> Self {
         self.scopes = scopes;
         self

@@ -43,7 +43,7 @@ impl Series {
     /// Takes samples for as long as the gateway lives.
     pub(crate) async fn sample(&self, gateway: &Weak<Gateway>) {
         while let Some(gateway) = gateway.upgrade() {
-            let totals = gateway.metrics().totals();
+            let totals = gateway.call_totals();
             drop(gateway);
             self.keep(totals);
             sleep(EVERY).await;
@@ -64,7 +64,7 @@ impl Series {
         match &*last {
             Some((at, totals)) if at.elapsed() < FRESH => totals.clone(),
             _ => {
-                let totals = gateway.metrics().totals();
+                let totals = gateway.call_totals();
                 *last = Some((Instant::now(), totals.clone()));
                 totals
             }

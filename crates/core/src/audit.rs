@@ -32,7 +32,7 @@ pub enum AuditAction {
 }
 
 impl AuditAction {
-    const ALL: [AuditAction; 12] = [
+    pub(crate) const ALL: [AuditAction; 12] = [
         AuditAction::CallRefused,
         AuditAction::ConfigReloaded,
         AuditAction::SourcesReset,

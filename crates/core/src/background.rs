@@ -1,4 +1,4 @@
-//! What one server runs beside calls, and how it is told to end. The gateway, its sources and its tasks share one.
+//! What one server runs besides calls, and how it is told to end. The gateway, its sources and its tasks share one.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, SystemTime};
 
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
@@ -77,11 +77,29 @@ impl Caller {
     }
 }
 
+/// Until when the record of a call is kept, at the latest: told to whoever asked for the call, once the record is there.
+#[derive(Clone, Debug, Default)]
+pub struct KeptUntil(Arc<OnceLock<SystemTime>>);
+
+impl KeptUntil {
+    /// Absent for a call of which nothing is kept.
+    pub fn get(&self) -> Option<SystemTime> {
+        self.0.get().copied()
+    }
+
+    pub(crate) fn set(&self, until: SystemTime) {
+        // A call has one record; of a call that is begun again the first answer counts.
+        self.0.set(until).ok();
+    }
+}
+
 /// An untrusted wish to call.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// Given by the caller: the same again is the same call.
     pub id: Option<CallId>,
+    /// Told until when the call is kept under this id.
+    pub kept_until: Option<KeptUntil>,
     /// The tool that is asked for.
     pub tool: ToolRef,
     /// The arguments, not validated yet.
@@ -112,6 +130,7 @@ impl Request {
     pub fn new(tool: ToolRef, arguments: Arguments) -> Self {
         Request {
             id: None,
+            kept_until: None,
             tool,
             arguments,
             grants: Grants::default(),
@@ -144,6 +163,13 @@ pub struct Call {
 }
 
 impl Call {
+    /// Tells whoever asked until when the record of the call is kept.
+    pub(crate) fn tell_kept_until(&self, until: SystemTime) {
+        if let Some(kept_until) = &self.request.kept_until {
+            kept_until.set(until);
+        }
+    }
+
     /// The id the caller gave.
     pub fn id(&self) -> Option<&str> {
         self.request.id.as_deref()

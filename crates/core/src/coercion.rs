@@ -29,7 +29,7 @@ struct Coercion<'a> {
 }
 
 impl Coercion<'_> {
-    /// The new text of a value, whose text so far is given beside it; none when it stays as it is.
+    /// The new text of a value, whose text so far is given with it; none when it stays as it is.
     fn rewritten(&self, value: &Value, text: &RawValue, schema: &Value) -> Option<String> {
         let schema = self.resolved(schema);
         match value {

@@ -1,9 +1,11 @@
 //! JSON as text: read strictly into values, and carried without being read.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -24,8 +26,19 @@ pub fn read_strict(text: &str) -> Result<Value, serde_json::Error> {
 pub fn read_object<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, serde_json::Error> {
     match bytes.trim_ascii_start().first() {
         Some(b'[') => Err(Error::custom("expected an object, got an array")),
-        _ => serde_json::from_slice(bytes),
+        // One check of the whole takes less than one of each text in it. What is wrong is said by the reader of bytes.
+        _ => std::str::from_utf8(bytes).map_or_else(|_| serde_json::from_slice(bytes), serde_json::from_str),
     }
+}
+
+/// Reads a text that may be absent, without copying it where it has no escapes. A derived reader copies every
+/// `Option<Cow<str>>`: it borrows a bare `Cow<str>` alone.
+pub fn optional_text<'de: 'a, 'a, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Cow<'a, str>>, D::Error> {
+    #[derive(Deserialize)]
+    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+    Ok(Option::<Text<'a>>::deserialize(deserializer)?.map(|Text(text)| text))
 }
 
 /// Writes a value that is known to be serialisable.
@@ -138,10 +151,14 @@ impl<'de> Visitor<'de> for Strict {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
         let mut map = Map::new();
         while let Some(key) = members.next_key::<String>()? {
-            if map.contains_key(&key) {
-                return Err(A::Error::custom(format_args!("duplicate key `{key}`")));
-            }
-            map.insert(key, members.next_value_seed(Strict)?);
+            // One look-up for both: whether it is there already, and where it goes.
+            match map.entry(key) {
+                Entry::Vacant(place) => place.insert(members.next_value_seed(Strict)?),
+                Entry::Occupied(known) => {
+                    let key = known.key();
+                    return Err(A::Error::custom(format_args!("duplicate key `{key}`")));
+                }
+            };
         }
         Ok(Value::Object(map))
     }
@@ -190,6 +207,18 @@ mod tests {
         check(r#"{"a":",,,,\",","b":[]}"#, 2, false);
         check("7", 1, true);
         check(&"[".repeat(1_000), 100, false);
+    }
+
+    #[test]
+    fn a_text_without_escapes_is_not_copied() {
+        let check = |json: &str, expect: Option<&str>, is_copied: bool| {
+            let text = optional_text(&mut serde_json::Deserializer::from_str(json)).expect("a text");
+            assert_eq!(text.as_deref(), expect, "{json}");
+            assert_eq!(matches!(text, Some(Cow::Owned(_))), is_copied, "{json}");
+        };
+        check(r#""a""#, Some("a"), false);
+        check(r#""\u0061""#, Some("a"), true);
+        check("null", None, false);
     }
 
     #[test]

@@ -47,6 +47,7 @@ pub mod task;
 mod task_follow;
 mod task_questions;
 pub mod tasks;
+pub mod time_limit;
 pub mod tool;
 pub mod toolset;
 pub mod trace_context;

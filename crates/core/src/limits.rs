@@ -38,12 +38,18 @@ pub struct Limits {
     pub task_backlog_bytes: u64,
     /// How long a task waits for a tool that is not there.
     pub task_patience: Duration,
+    /// How long an ended task is kept unless its submitter says otherwise.
+    pub task_ttl: Duration,
     /// The largest result of a task that is kept.
     pub task_result_bytes: usize,
     /// How many updates of one task are kept.
     pub task_updates: usize,
     /// How many bytes of them.
     pub task_updates_bytes: usize,
+    /// How many callers have metrics of their own: the busiest. All others share one.
+    pub metrics_callers: usize,
+    /// The same for tools.
+    pub metrics_tools: usize,
 }
 
 impl Default for Limits {
@@ -65,9 +71,12 @@ impl Default for Limits {
             task_backlog: 10_000,
             task_backlog_bytes: 64 << 20,
             task_patience: Duration::from_mins(5),
+            task_ttl: Duration::from_mins(5),
             task_result_bytes: 8 << 20,
             task_updates: 10_000,
             task_updates_bytes: 8 << 20,
+            metrics_callers: 50,
+            metrics_tools: 1_000,
         }
     }
 }

@@ -12,6 +12,13 @@ use crate::limits::Limits;
 use crate::task::TaskId;
 use crate::task_questions::TaskQuestions;
 
+/// How many tasks run here, how many may, and whether others wait for that.
+pub(crate) struct TaskSlots {
+    pub(crate) used: usize,
+    pub(crate) most: usize,
+    pub(crate) is_waited_for: bool,
+}
+
 /// Tasks in this process. A gateway has one; `tasks/` works with it.
 pub(crate) struct LocalTasks {
     slots: Arc<Semaphore>,
@@ -40,6 +47,12 @@ impl LocalTasks {
         }
     }
 
+    /// How it is used now.
+    pub(crate) fn slots(&self) -> TaskSlots {
+        let used = self.most.saturating_sub(self.slots.available_permits());
+        TaskSlots { used, most: self.most, is_waited_for: self.waiting.load(Ordering::Relaxed) }
+    }
+
     /// True for the first who asks.
     pub(crate) fn start(&self) -> bool {
         self.started.set(()).is_ok()
@@ -65,6 +78,10 @@ impl LocalTasks {
         // found by looking again; without that it would stay free until somebody looks by the clock.
         self.tasks_wait();
         self.take_free_slots()
+    }
+
+    pub(crate) fn has_free_slot(&self) -> bool {
+        self.slots.available_permits() > 0
     }
 
     /// True when some slots are free, but so few that more should gather before the store is asked.

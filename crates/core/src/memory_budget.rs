@@ -50,7 +50,7 @@ impl MemoryBudget {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Refuses while `more` bytes do not fit beside what is in flight.
+    /// Refuses while `more` bytes do not fit in addition to what is in flight.
     pub fn check(&self, more: usize) -> Result<(), Refusal> {
         if self.used().saturating_add(more) <= self.most() { Ok(()) } else { Err(self.busy()) }
     }

@@ -41,7 +41,7 @@ impl Outcome {
 pub struct Output {
     /// The value, as the tool wrote it; `null` from tools that return nothing.
     pub value: RawJson,
-    /// Content blocks, when the tool gave any beside or instead of a plain value.
+    /// Content blocks, when the tool gave any in addition to, or instead of, a plain value.
     pub content: Vec<Content>,
     /// What only the protocol it came by can say.
     pub extra: Passthrough,

@@ -130,6 +130,20 @@ impl Refusal {
         }
     }
 
+    /// The names of all refusals, as [`Refusal::name`] gives them.
+    pub(crate) const NAMES: [&'static str; 10] = [
+        "malformed",
+        "unauthenticated",
+        "unknown_tool",
+        "not_permitted",
+        "challenged",
+        "invalid",
+        "conflict",
+        "busy",
+        "unavailable",
+        "internal",
+    ];
+
     /// A short name for logs and metrics.
     pub fn name(&self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! What a tool needs beside its arguments, and the grants that meet it.
+//! What a tool needs besides its arguments, and the grants that meet it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -8,8 +8,6 @@ use crate::outcome::{Outcome, Retry, ToolError};
 use crate::progress::Update;
 use crate::refusal::Refusal;
 
-/// How long an ended task is kept unless its submitter says otherwise.
-pub const KEPT: Duration = Duration::from_mins(5);
 /// The longest anybody may ask an ended task to be kept.
 pub const LONGEST_KEPT: Duration = Duration::from_hours(24 * 7);
 

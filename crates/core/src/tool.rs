@@ -23,7 +23,7 @@ pub struct Tool {
     pub input: Schema,
     /// What it gives.
     pub returns: Returns,
-    /// What it needs beside its arguments.
+    /// What it needs besides its arguments.
     pub requires: Requirements,
     /// What its author says of its behaviour.
     pub hints: Hints,

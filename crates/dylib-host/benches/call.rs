@@ -180,6 +180,7 @@ fn plan(library: &Path) -> Plan {
     };
     let function = |symbol: &str, parameters| CFunction {
         symbol: symbol.to_owned(),
+        variable: None,
         parameters,
         returns: CReturn::Value(Scalar::Int),
         fixed_parameters: None,

@@ -150,6 +150,7 @@ fn plan() -> Plan {
     };
     let function = |symbol: &str, parameters, returns| CFunction {
         symbol: symbol.to_owned(),
+        variable: None,
         parameters,
         returns,
         fixed_parameters: None,

@@ -4,6 +4,7 @@
 //! source checks and encodes, this crate only sees binary values.
 
 mod call;
+pub mod callback;
 pub mod denial;
 mod environment;
 mod error_chain;
@@ -18,6 +19,7 @@ mod load;
 pub mod plan;
 mod sandbox;
 pub mod scalar;
+pub mod structure;
 pub mod value;
 pub mod worker;
 

@@ -5,8 +5,10 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::callback::Callback;
 use crate::limits::WorkerLimits;
 use crate::scalar::Scalar;
+use crate::structure::{Structure, StructurePointee, Structures, TextList};
 
 /// Most parameters a function may have.
 pub const MAX_PARAMETERS: usize = 32;
@@ -26,6 +28,8 @@ pub struct Plan {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CFunction {
     pub symbol: String,
+    /// The symbol is a variable that is read; `returns` says what it is.
+    pub variable: Option<VariableIs>,
     pub parameters: Vec<CParameter>,
     pub returns: CReturn,
     /// Parameters before `...` of a variadic function.
@@ -56,6 +60,15 @@ pub enum ExplanationOf {
     Parameter(usize),
     /// The value that the failed function returned.
     Return,
+}
+
+/// What of a variable is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VariableIs {
+    Value,
+    /// For an object that the library has in place: functions take a pointer to it.
+    Address,
 }
 
 /// Which returned values mean success.
@@ -97,6 +110,30 @@ pub enum Pass {
     /// A callback of ours that collects rows: `int (*)(void *, int, char **, char **)`. CALL: nothing. RESULT: bytes,
     /// for each row the number of its columns, then name and value of each.
     Rows,
+    /// Structures by pointer.
+    Structures(Structures),
+    /// A structure by value. CALL: bytes, then the targets of its pointers.
+    StructureValue(Structure),
+    /// Pointers to texts (`char **`). CALL: bytes that hold the bytes of each text.
+    Texts {
+        /// NULL follows the last one.
+        terminated: bool,
+    },
+    /// The function writes a pointer to texts here (`char ***`). CALL: nothing. RESULT: bytes that hold the bytes of each.
+    IndirectTexts(TextList),
+    /// CALL: nothing. RESULT: bytes, unless it listens.
+    Callback(Callback),
+    /// A copy that lives as long as an object, for functions that keep the pointer. CALL: bytes.
+    Kept { element: Scalar, terminated: bool, of: KeptFor },
+}
+
+/// The object with which a copy ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeptFor {
+    Parameter(usize),
+    /// The one that the function returns.
+    Return,
 }
 
 /// Whether a length is an argument itself or is pointed to; then it is read after the call.
@@ -106,6 +143,10 @@ pub enum By {
     Value,
     /// RESULT: bytes, one element.
     Pointer,
+    /// Not a number, but a pointer to the end of the buffer.
+    End,
+    /// A pointer to its start, once more.
+    Start,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -189,6 +230,12 @@ pub enum CReturn {
     Pointer(Pointee),
     /// RESULT: a handle.
     Handle { tag: String },
+    /// By value. RESULT: bytes, then the targets of its pointers.
+    Structure(Structure),
+    /// RESULT: the same for those pointed to.
+    Structures(StructurePointee),
+    /// RESULT: bytes that hold the bytes of each text.
+    Texts(TextList),
 }
 
 impl Plan {
@@ -196,24 +243,37 @@ impl Plan {
     pub(crate) fn symbols(&self) -> HashSet<&str> {
         self.functions.iter().flat_map(CFunction::symbols).collect()
     }
+
+    /// Those of them that are variables.
+    pub(crate) fn variables(&self) -> HashSet<&str> {
+        self.functions.iter().filter(|one| one.variable.is_some()).map(|one| one.symbol.as_str()).collect()
+    }
 }
 
 impl CFunction {
     fn symbols(&self) -> impl Iterator<Item = &str> {
         let indirect = self.parameters.iter().filter_map(|parameter| match &parameter.pass {
-            Pass::Indirect(pointee) => Some(pointee),
+            Pass::Indirect(pointee) => pointee.free.as_deref(),
+            Pass::IndirectTexts(list) => list.free.as_deref(),
             Pass::Value(_)
             | Pass::Buffer(_)
             | Pass::Length { .. }
             | Pass::Handle { .. }
             | Pass::NewHandle { .. }
-            | Pass::Rows => None,
+            | Pass::Rows
+            | Pass::Structures(_)
+            | Pass::StructureValue(_)
+            | Pass::Texts { .. }
+            | Pass::Callback(_)
+            | Pass::Kept { .. } => None,
         });
         let returned = match &self.returns {
-            CReturn::Pointer(pointee) => Some(pointee),
-            CReturn::Void | CReturn::Value(_) | CReturn::Handle { .. } => None,
+            CReturn::Pointer(pointee) => pointee.free.as_deref(),
+            CReturn::Structures(pointee) => pointee.free.as_deref(),
+            CReturn::Texts(list) => list.free.as_deref(),
+            CReturn::Void | CReturn::Value(_) | CReturn::Handle { .. } | CReturn::Structure(_) => None,
         };
-        let frees = indirect.chain(returned).filter_map(|pointee| pointee.free.as_deref());
+        let frees = indirect.chain(returned);
         let explains = self.explanation.as_ref().map(|explanation| explanation.symbol.as_str());
         frees.chain(explains).chain([self.symbol.as_str()])
     }

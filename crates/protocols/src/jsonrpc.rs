@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use toolmux_core::json_text::read_object;
+use toolmux_core::json_text::{optional_text, read_object};
 
 /// A request, read without looking into its parameters. The `jsonrpc` member is not checked: a public SDK
 /// writes "2.0.0".
@@ -22,11 +22,14 @@ pub struct RequestEnvelope<'a> {
     pub id: Option<&'a RawValue>,
 }
 
+/// A text of JSON in three parts: a value that goes on as it came, and what stands around it.
+type Parts<'a> = [&'a str; 3];
+
 /// An answer. Members stand in the order in which the OpenTool specification shows them.
 #[derive(Debug)]
 pub struct Response<'a> {
     id: Option<&'a RawValue>,
-    result: Option<&'a RawValue>,
+    result: Option<Parts<'a>>,
     error: Option<Error<'a>>,
     both: bool,
 }
@@ -89,7 +92,7 @@ impl<'a> RpcMessage<'a> {
     pub fn read(bytes: &'a [u8]) -> Result<Self, NotAMessage> {
         #[derive(Deserialize)]
         struct Members<'a> {
-            #[serde(borrow, default)]
+            #[serde(borrow, default, deserialize_with = "optional_text")]
             method: Option<Cow<'a, str>>,
             #[serde(borrow, default)]
             params: Option<&'a RawValue>,
@@ -176,6 +179,11 @@ fn member<'a>(begin: &'a str, value: Option<&'a str>) -> [&'a str; 2] {
 impl<'a> Response<'a> {
     /// A good answer.
     pub fn result(id: Option<&'a RawValue>, result: &'a RawValue) -> Self {
+        Response::result_in_parts(id, ["", result.get(), ""])
+    }
+
+    /// The same for a result whose text is made of three parts.
+    pub fn result_in_parts(id: Option<&'a RawValue>, result: [&'a str; 3]) -> Self {
         Response { id, result: Some(result), error: None, both: false }
     }
 
@@ -184,19 +192,21 @@ impl<'a> Response<'a> {
         Response { id, result: None, error: Some(error), both: false }
     }
 
-    /// The same with both members there: `error` null beside a result, `result` empty beside an error.
+    /// The same with both members there: `error` null next to a result, `result` empty next to an error.
     pub fn with_both_members(self) -> Self {
         Response { both: true, ..self }
     }
 
     /// The bytes of it.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let result = self.result.map(RawValue::get).or(self.both.then_some("{}"));
+        let result = self.result.or(self.both.then_some(["", "{}", ""]));
         let error = self.error.as_ref();
         let error = error.map(|error| serde_json::to_string(error).expect("an error is always writable"));
         let error = error.as_deref().or(self.both.then_some("null"));
-        let members = [("result", result), ("error", error), ("id", Some(written(self.id)))];
-        write(&members.map(|(name, text)| (name, text.map(str::as_bytes))))
+        let whole = |text| ["", text, ""];
+        let members =
+            [("result", result), ("error", error.map(whole)), ("id", Some(whole(written(self.id))))];
+        write(&members.map(|(name, parts)| (name, parts.map(|parts| parts.map(str::as_bytes)))))
     }
 }
 
@@ -206,7 +216,7 @@ pub fn reply(id: Option<&RawValue>, answer: Result<&[u8], &RawValue>) -> Vec<u8>
         Ok(result) => ("result", result),
         Err(error) => ("error", error.get().as_bytes()),
     };
-    write(&[("id", Some(written(id).as_bytes())), (member, Some(text))])
+    write(&[("id", Some([b"", written(id).as_bytes(), b""])), (member, Some([b"", text, b""]))])
 }
 
 fn written(id: Option<&RawValue>) -> &str {
@@ -214,13 +224,14 @@ fn written(id: Option<&RawValue>) -> &str {
 }
 
 /// The one writer of answers, with the members in this order. By hand: nearly all of it is text that goes on as it came.
-fn write(members: &[(&str, Option<&[u8]>)]) -> Vec<u8> {
-    let there = || members.iter().filter_map(|(name, text)| Some((name, (*text)?)));
-    let size: usize = there().map(|(name, text)| name.len() + text.len() + r#","":"#.len()).sum();
+fn write(members: &[(&str, Option<[&[u8]; 3]>)]) -> Vec<u8> {
+    let there = || members.iter().filter_map(|(name, parts)| Some((name, (*parts)?)));
+    let length = |parts: [&[u8]; 3]| parts.iter().map(|part| part.len()).sum::<usize>();
+    let size: usize = there().map(|(name, parts)| name.len() + length(parts) + r#","":"#.len()).sum();
     let mut bytes = Vec::with_capacity(size + r#"{"jsonrpc":"2.0"}"#.len());
     bytes.extend_from_slice(br#"{"jsonrpc":"2.0""#);
-    for (name, text) in there() {
-        for part in [b",\"".as_slice(), name.as_bytes(), b"\":", text] {
+    for (name, [before, value, after]) in there() {
+        for part in [b",\"".as_slice(), name.as_bytes(), b"\":", before, value, after] {
             bytes.extend_from_slice(part);
         }
     }

@@ -11,7 +11,10 @@ macro_rules! sql {
 pub(crate) use sql;
 
 /// How many rows one statement takes, largest first. Few sizes, so that statements stay prepared.
-const SIZES: [usize; 7] = [64, 32, 16, 8, 4, 2, 1];
+const SIZES: [usize; 12] = [64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1];
+
+/// The most rows of one statement.
+pub(crate) const MOST_ROWS: usize = SIZES[0];
 
 const MARK: &str = " /* and so on */";
 
@@ -30,6 +33,23 @@ impl Repeated {
         &self.0[SIZES.len() - 1]
     }
 
+    /// The same for a database to which each statement is a round trip: fewer statements, whose rows beyond the last
+    /// are to be filled with the last one again. Only for statements to which a row that stands there twice is one row.
+    pub(crate) fn filled<'a, T>(&'static self, rows: &'a [T]) -> Vec<Filled<'a, T>> {
+        let statement = |rows: &'a [T]| {
+            // The smallest that has room for all of them.
+            let at = SIZES.iter().rposition(|size| *size >= rows.len()).unwrap_or_default();
+            Filled { statement: &self.0[at], rows, again: SIZES[at] - rows.len() }
+        };
+        rows.chunks(MOST_ROWS).map(statement).collect()
+    }
+
+    /// The same in pieces that need no filling.
+    pub(crate) fn exact<'a, T>(&'static self, rows: &'a [T]) -> Vec<Filled<'a, T>> {
+        let pieces = self.pieces(rows).into_iter();
+        pieces.map(|(statement, rows)| Filled { statement, rows, again: 0 }).collect()
+    }
+
     /// Cuts rows into pieces for which there is a statement.
     pub(crate) fn pieces<'a, T>(&'static self, mut rows: &'a [T]) -> Vec<(&'static str, &'a [T])> {
         let mut pieces = Vec::new();
@@ -41,6 +61,21 @@ impl Repeated {
             }
         }
         pieces
+    }
+}
+
+/// A statement with its rows.
+pub(crate) struct Filled<'a, T> {
+    pub(crate) statement: &'static str,
+    pub(crate) rows: &'a [T],
+    /// How often the last row is to be given again.
+    again: usize,
+}
+
+impl<T> Filled<'_, T> {
+    /// The rows in the order in which the statement takes them, the last one as often as it has room for.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &T> {
+        self.rows.iter().chain(self.rows.last().into_iter().cycle().take(self.again))
     }
 }
 
@@ -91,7 +126,26 @@ mod tests {
             ONE.pieces(&rows).iter().map(|(_, piece)| piece.len()).collect()
         };
         assert_eq!(sizes(0), [] as [usize; 0]);
-        assert_eq!(sizes(3), [2, 1]);
+        assert_eq!(sizes(5), [4, 1]);
         assert_eq!(sizes(130), [64, 64, 2]);
+    }
+
+    #[test]
+    fn rows_fill_few_statements_with_the_last_row_again() {
+        static ONE: LazyLock<Repeated> = LazyLock::new(|| Repeated::new("VALUES ($1) /* and so on */"));
+        let check = |count: usize, expect: &[&[usize]]| {
+            let rows: Vec<usize> = (1..=count).collect();
+            let filled: Vec<Vec<usize>> =
+                ONE.filled(&rows).iter().map(|filled| filled.all().copied().collect()).collect();
+            assert_eq!(filled, expect);
+            for (filled, rows) in ONE.filled(&rows).iter().zip(expect) {
+                assert!(filled.statement.ends_with(&format!("(${})", rows.len())), "{}", filled.statement);
+            }
+        };
+        check(0, &[]);
+        check(1, &[&[1]]);
+        check(5, &[&[1, 2, 3, 4, 5, 5]]);
+        let full: Vec<usize> = (1..=64).collect();
+        check(65, &[&full, &[65]]);
     }
 }

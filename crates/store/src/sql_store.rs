@@ -7,6 +7,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use toolmux_core::BoxFuture;
+use toolmux_core::ports::figures::StoreFigures;
 use toolmux_core::ports::store::{Pruned, Retention, StoreError, StoreFuture, StoreMaintenance, StoreStatus};
 
 use crate::background::{maintenance, prune};
@@ -74,6 +75,10 @@ impl StoreMaintenance for SqlStore {
 
     fn fault(&self) -> Option<StoreError> {
         self.database.file.as_ref()?.check().err().map(|lost| StoreError::from(&lost))
+    }
+
+    fn figures(&self) -> StoreFigures {
+        self.writer.figures()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

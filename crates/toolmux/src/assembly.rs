@@ -40,7 +40,7 @@ pub(crate) enum Reopen {
         /// These too: the file of a secret of theirs changed.
         rotated: Vec<String>,
     },
-    /// All: what they read beside the configuration may have changed.
+    /// All: what they read besides the configuration may have changed.
     Everything,
 }
 

@@ -3,6 +3,7 @@
 mod addresses;
 mod connection;
 mod descriptors;
+mod poll_when_woken;
 mod repoll_on_wake;
 mod request_body;
 mod stopping;

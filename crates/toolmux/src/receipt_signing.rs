@@ -45,7 +45,7 @@ pub(crate) fn keep_receipts(config: &Config, gateway: &Arc<Gateway>) -> anyhow::
         tracing::warn!(%error, "the heads of receipts are not noted in `{folder}`: set `receipts.folder`");
     });
     let anchor = anchor.ok().map(|anchor| Arc::new(anchor) as Arc<dyn ChainAnchor>);
-    gateway.keep_receipts(ReceiptKeeping { keep, host, signer, anchor });
+    gateway.stored_receipts().keep(ReceiptKeeping { keep, host, signer, anchor });
     Ok(())
 }
 

@@ -125,9 +125,13 @@ def typescript(url):
     print(f"TypeScript SDK at {url}: {len(answer['tools'])} tools, {len(CALLS) + 1} calls, progress")
 
 
+# Servers on a busy machine take long to start, and clients list once.
+PATIENT = '[limits]\nstart_wait = "90s"\nlist_timeout = "90s"\n'
+
+
 def main():
     with everything_over_sse() as sse:
-        with toolmux(sources(sse)) as base:
+        with toolmux(sources(sse), more=PATIENT) as base:
             url = f"{base}/mcp"
             appeared(url, {OLDEST} | {name for name, _, _ in CALLS})
             for mode in ("auto", "legacy", "2026-07-28"):

@@ -1,4 +1,5 @@
-//! The least an MCP server can be: one tool of 2026-07-28 over streamable HTTP, for toolmux to stand in front of.
+//! The least an MCP server can be: one tool of 2026-07-28 over streamable HTTP, for toolmux to stand in front of. The same
+//! function is an HTTP API at `/add`.
 
 use std::net::SocketAddr;
 
@@ -36,7 +37,8 @@ pub(crate) fn serve(listen: SocketAddr) -> anyhow::Result<()> {
     runtime.block_on(async {
         let listener =
             tokio::net::TcpListener::bind(listen).await.with_context(|| format!("cannot bind {listen}"))?;
-        axum::serve(listener, Router::new().route("/mcp", post(answer))).await.context("cannot serve")
+        let routes = Router::new().route("/mcp", post(answer)).route("/add", post(add));
+        axum::serve(listener, routes).await.context("cannot serve")
     })
 }
 
@@ -57,4 +59,8 @@ async fn answer(Json(asked): Json<ReceivedRequest>) -> Json<Value> {
         }
     };
     Json(json!({ "jsonrpc": "2.0", "id": asked.id, "result": result }))
+}
+
+async fn add(Json(Numbers { a, b }): Json<Numbers>) -> Json<Value> {
+    Json(json!({ "sum": a + b }))
 }

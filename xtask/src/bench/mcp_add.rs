@@ -28,6 +28,6 @@ fn run(bench: &Bench<'_>) -> anyhow::Result<Report> {
     );
     let exchange = Exchange::post_with("/mcp", HEADERS, body, r#""text":"3"#);
     let mut report = compare(bench, &[toolmux, BARE_AXUM], exchange)?;
-    report.promise("CPU µs/request, toolmux / bare axum,", 1.5, (2, CPU));
+    report.promise("CPU µs/request, toolmux / bare axum,", 1.3, (2, CPU));
     Ok(report)
 }

@@ -12,10 +12,12 @@ mod cold_start;
 mod compare;
 mod exchange;
 mod gateway_path;
+mod ledger_postgres;
 mod load;
 mod mcp_add;
 mod mcp_proxy;
 mod median;
+mod openapi;
 mod opendyn_add;
 mod opentool_add;
 mod oxp_add;
@@ -45,10 +47,13 @@ const BENCHMARKS: &[Benchmark] = &[
     oxp_add::BENCHMARK,
     mcp_add::BENCHMARK,
     mcp_proxy::BENCHMARK,
+    openapi::CALL,
+    openapi::CATALOGUE,
     catalogue::BENCHMARK,
     gateway_path::BENCHMARK,
     ats::SUBMIT,
     ats::LEDGER,
+    ledger_postgres::BENCHMARK,
     ats::FOLLOWERS,
     cold_start::BENCHMARK,
     self_check::BENCHMARK,
@@ -69,7 +74,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", default_value = "6")]
     rounds: NonZeroUsize,
     /// Connections that each send one request after another
-    #[arg(long, value_name = "N", default_value = "32")]
+    #[arg(long, value_name = "N", default_value = "64")]
     connections: NonZeroUsize,
     /// What makes the load: wrk or oha when one is on PATH, else the built-in one
     #[arg(long, value_enum)]
@@ -77,6 +82,9 @@ pub(crate) struct Options {
     /// Write the numbers there as well
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// A program for `ledger-postgres` to measure, several in turn
+    #[arg(long, value_name = "LABEL=FILE")]
+    binary: Vec<String>,
     /// Print the tables of docs/performance.md at the end
     #[arg(long)]
     markdown: bool,
@@ -111,7 +119,7 @@ pub(crate) fn list() -> String {
 
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<ExitCode> {
     let chosen = choose(&options.names)?;
-    let generator = load::choose(options.generator, Generator::is_here)?;
+    let generator = load::choose(options.generator, Generator::is_installed)?;
     // A debug build of the load generator would measure itself.
     if cfg!(debug_assertions) {
         return run_optimised(workspace);

@@ -23,6 +23,6 @@ pub(crate) fn exchange() -> Exchange {
 fn run(bench: &Bench<'_>) -> anyhow::Result<Report> {
     let toolmux = Subject { label: "toolmux", program: BENCH_SERVER, arguments: &["--tools", "10"] };
     let mut report = compare(bench, &[toolmux, BARE_AXUM], exchange())?;
-    report.promise("CPU µs/request, toolmux / bare axum,", 1.35, (2, CPU));
+    report.promise("CPU µs/request, toolmux / bare axum,", 1.25, (2, CPU));
     Ok(report)
 }

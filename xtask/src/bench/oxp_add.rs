@@ -15,6 +15,6 @@ fn run(bench: &Bench<'_>) -> anyhow::Result<Report> {
     let body = r#"{"tool_id":"Calculator.add","input":{"a":1,"b":2}}"#;
     let exchange = Exchange::post("/tools/call", body, r#""value":3"#);
     let mut report = compare(bench, &[toolmux, BARE_AXUM], exchange)?;
-    report.promise("CPU µs/request, toolmux / bare axum,", 1.35, (2, CPU));
+    report.promise("CPU µs/request, toolmux / bare axum,", 1.3, (2, CPU));
     Ok(report)
 }

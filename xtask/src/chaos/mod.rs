@@ -11,7 +11,7 @@ mod load;
 mod misbehaviour;
 mod owned;
 mod place;
-mod postgres;
+pub(crate) mod postgres;
 mod protocol;
 mod proxy;
 mod report;
@@ -25,7 +25,6 @@ mod steady;
 mod tmpfs;
 mod upstream;
 
-use std::env;
 use std::num::NonZeroU64;
 use std::path::Path;
 use std::pin::Pin;
@@ -33,6 +32,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use futures_util::{StreamExt, stream};
 use rustix::process::{Resource, getrlimit, setrlimit};
 
 use self::place::{Place, Size, Skip};
@@ -53,6 +53,9 @@ pub(crate) struct Scenario {
     short: Option<u64>,
     run: Run,
 }
+
+/// Short runs at the same time: most of their time they wait for servers that start or recover.
+const SHORT_AT_ONCE: usize = 2;
 
 type Run = for<'a> fn(&'a Place) -> Pin<Box<dyn Future<Output = anyhow::Result<Report>> + 'a>>;
 
@@ -98,7 +101,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
         (None, ..) => scenario.seconds,
     };
     let chosen: Vec<_> = chosen.into_iter().map(|scenario| (scenario, seconds(scenario))).collect();
-    let rows = campaign(&chosen, &toolmux, size)?;
+    let rows = campaign(&chosen, &toolmux, size, 1)?;
     if options.selection.markdown {
         println!("\n{}", markdown(&rows, size));
     }
@@ -111,7 +114,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
 pub(crate) fn step(workspace: &Workspace, total: &mut Tally) -> anyhow::Result<()> {
     let short = SCENARIOS.iter().filter_map(|scenario| Some((scenario, scenario.short?)));
     let toolmux = workspace.debug_program()?;
-    let rows = campaign(&short.collect::<Vec<_>>(), &toolmux, Size::Short)?;
+    let rows = campaign(&short.collect::<Vec<_>>(), &toolmux, Size::Short, SHORT_AT_ONCE)?;
     *total += tally(&rows);
     let failed = rows.iter().filter(|(_, ended)| ended.verdict() == Verdict::Failed);
     let failed: Vec<&str> = failed.map(|(scenario, _)| scenario.name).collect();
@@ -137,42 +140,43 @@ fn tally(rows: &[(&Scenario, Ended)]) -> Tally {
     Tally { passed: count(Verdict::Passed), failed: count(Verdict::Failed), skipped: count(Verdict::Skipped) }
 }
 
-/// One scenario after the other. An interruption drops the running one, which ends what it started.
+/// `at_once` scenarios at the same time. An interruption drops those that run, which ends what they started.
 fn campaign(
     chosen: &[(&'static Scenario, u64)],
     toolmux: &Path,
     size: Size,
+    at_once: usize,
 ) -> anyhow::Result<Vec<(&'static Scenario, Ended)>> {
     allow_descriptors()?;
     // Scenarios themselves run on this thread, which outlives every process that they start.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let mut rows = Vec::new();
-    for (scenario, seconds) in chosen {
-        let start = Instant::now();
-        let place = Place {
-            toolmux: toolmux.to_owned(),
-            xtask: env::current_exe()?,
-            folder: tempfile::Builder::new().prefix("toolmux-chaos-").tempdir()?,
-            duration: Duration::from_secs(*seconds),
-            size,
+    runtime.block_on(async {
+        let each = |&(scenario, seconds)| async move {
+            let start = Instant::now();
+            let ended = ended(scenario, Place::new(toolmux, Duration::from_secs(seconds), size)).await;
+            println!("{}", paragraph(scenario, &ended, start.elapsed()));
+            (scenario, ended)
         };
-        let ended = runtime.block_on(async {
-            tokio::select! {
-                ended = (scenario.run)(&place) => Some(ended),
-                () = interrupted() => None,
-            }
-        });
-        let ended = match ended.context("interrupted")? {
-            Ok(report) => Ended::Reported(report),
-            Err(error) => match error.downcast_ref::<Skip>() {
-                Some(skip) => Ended::Skipped(skip.to_string()),
-                None => Ended::Stopped(format!("{error:#}")),
-            },
-        };
-        println!("{}", paragraph(scenario, &ended, start.elapsed()));
-        rows.push((*scenario, ended));
+        let rows = stream::iter(chosen.iter().map(each)).buffered(at_once);
+        tokio::select! {
+            rows = rows.collect() => Ok(rows),
+            () = interrupted() => bail!("interrupted"),
+        }
+    })
+}
+
+async fn ended(scenario: &Scenario, place: anyhow::Result<Place>) -> Ended {
+    let reported = match &place {
+        Ok(place) => (scenario.run)(place).await,
+        Err(error) => return Ended::Stopped(format!("{error:#}")),
+    };
+    match reported {
+        Ok(report) => Ended::Reported(report),
+        Err(error) => match error.downcast_ref::<Skip>() {
+            Some(skip) => Ended::Skipped(skip.to_string()),
+            None => Ended::Stopped(format!("{error:#}")),
+        },
     }
-    Ok(rows)
 }
 
 async fn interrupted() {

@@ -1,7 +1,8 @@
 //! What every scenario is run with, and how it says that this machine cannot run it.
 
+use std::env;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -25,6 +26,16 @@ pub(crate) enum Size {
 }
 
 impl Place {
+    pub(crate) fn new(toolmux: &Path, duration: Duration, size: Size) -> anyhow::Result<Self> {
+        Ok(Self {
+            toolmux: toolmux.to_owned(),
+            xtask: env::current_exe()?,
+            folder: tempfile::Builder::new().prefix("toolmux-chaos-").tempdir()?,
+            duration,
+            size,
+        })
+    }
+
     pub(crate) fn pick<T>(&self, short: T, full: T) -> T {
         match self.size {
             Size::Short => short,

@@ -20,6 +20,8 @@ use super::place::Place;
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(90);
 /// For everything that was started to end in peace.
 const FAREWELL: Duration = Duration::from_secs(15);
+/// For a server to stop by itself, before it is told again.
+const PATIENCE: Duration = Duration::from_millis(300);
 const POLL: Duration = Duration::from_millis(20);
 
 pub(super) struct Shell {
@@ -127,10 +129,15 @@ impl Shell {
     fn end_group(&mut self) {
         let Some(group) = i32::try_from(self.bash.id()).ok().and_then(Pid::from_raw) else { return };
         drop(self.input.take());
-        // What is gone already needs no signal.
+        // A server ends at once on the second signal. What is gone already needs no signal.
         let _ = kill_process_group(group, Signal::TERM);
         let start = Instant::now();
+        let mut hurried = false;
         while start.elapsed() < FAREWELL {
+            if !hurried && start.elapsed() > PATIENCE {
+                hurried = true;
+                let _ = kill_process_group(group, Signal::TERM);
+            }
             let _ = self.bash.try_wait();
             if test_kill_process_group(group).is_err() {
                 return;

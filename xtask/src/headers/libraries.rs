@@ -152,10 +152,16 @@ pub(super) const LIBRARIES: &[Library] = &[
         headers: &["/usr/include/git2.h"],
         file: "libgit2.so.1.5",
         open: true,
-        core: "starts, checks names of references",
+        core: "makes a repository, stores content and tells its name",
         story: &[
             expect("git_libgit2_init", "{}", ("result", "1")),
-            expect("git_reference_is_valid_name", r#"{"refname":"refs/heads/main"}"#, ("result", "1")),
+            keep("git_repository_init", r#"{"path":"$folder/repository","is_bare":1}"#, ("out", "r")),
+            keep("git_blob_create_from_buffer", r#"{"repo":"$r","buffer":"hello\n"}"#, ("id", "id")),
+            expect(
+                "git_oid_tostr_s",
+                r#"{"oid":"$id"}"#,
+                ("result", r#""ce013625030ba8dba906f756967f9e9ca394464a""#),
+            ),
         ],
         ..Library::PLAIN
     },
@@ -190,7 +196,7 @@ pub(super) const LIBRARIES: &[Library] = &[
         package: "libqrencode-dev",
         headers: &["/usr/include/qrencode.h"],
         file: "libqrencode.so.4",
-        core: "encodes and tells the size; the dots are behind a pointer",
+        core: "encodes and gives the dots",
         story: &[
             keep(
                 "QRcode_encodeString",
@@ -353,10 +359,16 @@ pub(super) const LIBRARIES: &[Library] = &[
         headers: &["/usr/include/x86_64-linux-gnu/curl/curl.h"],
         file: "libcurl.so.4",
         open: true,
-        core: "escapes; options are variadic and not described",
+        core: "fetches a file",
         story: &[
             keep("curl_easy_init", "{}", ("result", "c")),
-            expect("curl_easy_escape", r#"{"handle":"$c","string":"a b"}"#, ("result", r#""a%20b""#)),
+            call(
+                "curl_easy_setopt_text",
+                r#"{"curl":"$c","option":"CURLOPT_URL","value":"file:///usr/include/x86_64-linux-gnu/curl/stdcheaders.h"}"#,
+            ),
+            call("curl_easy_setopt_write", r#"{"curl":"$c"}"#),
+            call("curl_easy_perform", r#"{"curl":"$c"}"#),
+            keep("CURL_collected", r#"{"CURL":"$c"}"#, ("items", "received")),
             call("curl_easy_cleanup", r#"{"curl":"$c"}"#),
         ],
         ..Library::PLAIN

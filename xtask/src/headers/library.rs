@@ -11,6 +11,8 @@ pub(super) struct Library {
     pub(super) file: &'static str,
     /// Further arguments of `describe`.
     pub(super) flags: &'static [&'static str],
+    /// Answers to questions, as they stand in a file of answers.
+    pub(super) answers: &'static str,
     /// Whether it needs files or devices.
     pub(super) open: bool,
     /// What the story shows, in words.
@@ -25,6 +27,7 @@ impl Library {
         headers: &[],
         file: "",
         flags: &[],
+        answers: "",
         open: false,
         core: "",
         story: &[],

@@ -4,6 +4,7 @@
 mod callable;
 mod libraries;
 mod library;
+mod more_libraries;
 mod story;
 
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use serde_json::Value;
 use self::callable::callable;
 use self::libraries::LIBRARIES;
 use self::library::Library;
+use self::more_libraries::MORE;
 use self::story::Session;
 use crate::workspace::Workspace;
 
@@ -33,8 +35,10 @@ pub(crate) fn run(workspace: &Workspace, only: &[String]) -> anyhow::Result<()> 
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
     println!("{:<10} {:>8} {:>6} {:>8}  core task", "library", "declared", "ready", "callable");
     let (mut missing, mut failed) = (Vec::new(), 0);
-    for library in
-        LIBRARIES.iter().filter(|library| only.is_empty() || only.iter().any(|name| name == library.name))
+    for library in LIBRARIES
+        .iter()
+        .chain(MORE)
+        .filter(|library| only.is_empty() || only.iter().any(|name| name == library.name))
     {
         if !library.headers.iter().all(|header| Path::new(header).is_file()) {
             missing.push(library.package);
@@ -58,6 +62,9 @@ fn row(program: &Path, folder: &Path, library: &Library) -> anyhow::Result<Row> 
     if file.exists() {
         std::fs::remove_file(&file).with_context(|| format!("cannot remove `{}`", file.display()))?;
     }
+    let answers = folder.join(format!("{}.answers.json", library.name));
+    let text = if library.answers.is_empty() { "{}" } else { library.answers };
+    std::fs::write(&answers, text).with_context(|| format!("cannot write `{}`", answers.display()))?;
     let told = describe(program, &file, library)?;
     let text = std::fs::read_to_string(&file)
         .with_context(|| format!("`{}` was not described: {told}", library.name))?;
@@ -92,5 +99,5 @@ fn core_task(program: &Path, folder: &Path, library: &Library) -> anyhow::Result
         library.name, library.file
     );
     std::fs::write(&config, text).with_context(|| format!("cannot write `{}`", config.display()))?;
-    Session::start(program, &config)?.play(library.story)
+    Session::start(program, &config)?.play(library.story, folder)
 }

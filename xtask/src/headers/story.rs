@@ -42,8 +42,10 @@ impl Session {
         Ok(session)
     }
 
-    pub(super) fn play(mut self, story: &[Step]) -> anyhow::Result<()> {
+    /// `$folder/` in front of a name stands for a folder of the story's own.
+    pub(super) fn play(mut self, story: &[Step], folder: &Path) -> anyhow::Result<()> {
         let mut kept: HashMap<&str, Value> = HashMap::new();
+        kept.insert("folder", folder.display().to_string().into());
         for step in story {
             let mut arguments: Value = serde_json::from_str(step.arguments)
                 .with_context(|| format!("the arguments of `{}`", step.tool))?;
@@ -97,6 +99,10 @@ fn fill(value: &mut Value, kept: &HashMap<&str, Value>) {
         Value::String(text) => {
             if let Some(known) = text.strip_prefix('$').and_then(|name| kept.get(name)) {
                 *value = known.clone();
+            } else if let (Some(file), Some(folder)) =
+                (text.strip_prefix("$folder/"), kept.get("folder").and_then(Value::as_str))
+            {
+                *value = format!("{folder}/{file}").into();
             }
         }
         Value::Array(items) => items.iter_mut().for_each(|item| fill(item, kept)),

@@ -7,6 +7,7 @@ mod environment;
 mod mcp;
 mod model;
 mod node;
+mod openapi;
 mod opentool;
 mod oxp;
 mod packaging;
@@ -14,6 +15,14 @@ mod python;
 mod rest;
 mod stamp;
 mod suite;
+mod telemetry;
+
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::slice;
+use std::sync::Mutex;
+use std::thread;
+use std::time::Instant;
 
 use anyhow::bail;
 
@@ -24,18 +33,24 @@ use crate::workspace::Workspace;
 use self::environment::Folders;
 pub(crate) use self::suite::Suite;
 
+/// Suites that run at the same time: much of theirs is waiting for servers and clients to start.
+const AT_ONCE: usize = 2;
+
 pub(crate) const SUITES: &[Suite] = &[
+    // The longest first.
+    mcp::CONFORMANCE,
     opentool::SUITE,
     oxp::SDK,
     oxp::FUZZ,
     oxp::CONSENT,
-    mcp::CONFORMANCE,
     mcp::WORLD,
     mcp::RUST_SDK,
     model::SUITE,
+    openapi::SUITE,
     rest::SUITE,
     packaging::SUITE,
     console::SUITE,
+    telemetry::SUITE,
 ];
 
 pub(crate) fn run(workspace: &Workspace, suites: &[Suite], tally: &mut Tally) -> anyhow::Result<()> {
@@ -45,7 +60,7 @@ pub(crate) fn run(workspace: &Workspace, suites: &[Suite], tally: &mut Tally) ->
     }
     let binary = workspace.debug_program()?;
     let cache = workspace.cache().join("peers");
-    run_all(suites, tally, |suite| suite.run(&binary, &workspace.root, &cache))
+    run_all(suites, tally, |suite, output| suite.run(output, &binary, &workspace.root, &cache))
 }
 
 /// Installs the packages of every suite.
@@ -66,28 +81,56 @@ pub(crate) fn world(workspace: &Workspace) -> anyhow::Result<()> {
     run(workspace, &[mcp::SERVERS], &mut Tally::default())
 }
 
-/// Every suite runs, also after one that failed; each counts as one test.
+/// Every suite runs, also after one that failed; each counts as one test. What a suite prints is shown when it has ended.
 fn run_all(
     suites: &[Suite],
     tally: &mut Tally,
-    run: impl Fn(&Suite) -> anyhow::Result<()>,
+    run: impl Fn(&Suite, File) -> anyhow::Result<()> + Sync,
 ) -> anyhow::Result<()> {
-    let mut failed = Vec::new();
-    for suite in suites {
-        println!("--> {}: {}", suite.name, suite.about);
-        match run(suite) {
-            Ok(()) => tally.passed += 1,
-            Err(error) => {
-                println!("    {} failed: {error:#}", suite.name);
-                tally.failed += 1;
-                failed.push(suite.name);
-            }
+    let (waiting, ended) = (Mutex::new(suites.iter()), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let Some(suite) = next(&waiting) {
+                    let passed = run_one(suite, &run);
+                    ended.lock().expect("no suite panics").push((suite.name, passed));
+                }
+            });
         }
-    }
+    });
+    let ended = ended.into_inner().expect("no suite panics");
+    let mut failed: Vec<&str> = ended.iter().filter(|(_, passed)| !passed).map(|(name, _)| *name).collect();
+    failed.sort_unstable();
+    tally.failed += failed.len() as u64;
+    tally.passed += (ended.len() - failed.len()) as u64;
     if !failed.is_empty() {
         bail!("failed with {}", failed.join(", "));
     }
     Ok(())
+}
+
+fn next<'a>(waiting: &Mutex<slice::Iter<'a, Suite>>) -> Option<&'a Suite> {
+    waiting.lock().expect("no suite panics").next()
+}
+
+/// Whether the suite passed.
+fn run_one(suite: &Suite, run: &impl Fn(&Suite, File) -> anyhow::Result<()>) -> bool {
+    let start = Instant::now();
+    let ran = tempfile::tempfile().map_err(anyhow::Error::from).and_then(|mut output| {
+        let ran = run(suite, output.try_clone()?);
+        let mut text = Vec::new();
+        output.rewind()?;
+        output.read_to_end(&mut text)?;
+        Ok((ran, String::from_utf8_lossy(&text).into_owned()))
+    });
+    let (ran, text) = ran.unwrap_or_else(|error| (Err(error), String::new()));
+    let verdict = match &ran {
+        Ok(()) => format!("    {} passed in {:.1} s", suite.name, start.elapsed().as_secs_f64()),
+        Err(error) => format!("    {} failed: {error:#}", suite.name),
+    };
+    // In one piece: two suites may end together.
+    println!("--> {}: {}\n{text}{verdict}", suite.name, suite.about);
+    ran.is_ok()
 }
 
 #[cfg(test)]
@@ -111,7 +154,8 @@ mod tests {
         let suites: Vec<Suite> = commands.iter().map(suite).collect();
         let cache = tempfile::tempdir().unwrap();
         let mut tally = Tally::default();
-        let run = |suite: &Suite| suite.run(Path::new("toolmux"), Path::new("."), cache.path());
+        let run =
+            |suite: &Suite, output| suite.run(output, Path::new("toolmux"), Path::new("."), cache.path());
         let outcome =
             run_all(&suites, &mut tally, run).map_or_else(|error| error.to_string(), |()| "ok".to_owned());
         assert_eq!((tally.to_string().as_str(), outcome.as_str()), expect);

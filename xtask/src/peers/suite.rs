@@ -1,6 +1,6 @@
 //! One suite: what it is, what it installs, what it runs.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -42,13 +42,15 @@ impl Suite {
         Ok(())
     }
 
-    pub(crate) fn run(&self, binary: &Path, root: &Path, cache: &Path) -> anyhow::Result<()> {
+    /// What its command prints goes to `output`.
+    pub(crate) fn run(&self, output: File, binary: &Path, root: &Path, cache: &Path) -> anyhow::Result<()> {
         let folders = Folders::of(self.name, cache);
         self.prepare(&folders)?;
         empty(&folders.scratch)?;
         let mut command = Command::new("timeout");
         command.args(["--kill-after=5", &self.limit.as_secs().to_string()]).args(self.command);
         folders.furnish(&mut command, binary, root)?;
+        command.stdout(output.try_clone()?).stderr(output);
         let status =
             command.status().with_context(|| format!("cannot start `{}`", process::line(&command)))?;
         match status.code() {
@@ -77,7 +79,8 @@ mod tests {
         let command: &'static [&'static str] = Box::leak(Box::new(["sh", "-c", script]));
         let limit = Duration::from_secs(seconds);
         let suite = Suite { name: "peer", about: "", needs: &[], python: &[], node: &[], command, limit };
-        let outcome = suite.run(Path::new("/toolmux"), Path::new("/"), cache.path());
+        let output = tempfile::tempfile().unwrap();
+        let outcome = suite.run(output, Path::new("/toolmux"), Path::new("/"), cache.path());
         assert_eq!(outcome.map_or_else(|error| error.to_string(), |()| "passed".to_owned()), expect);
     }
 

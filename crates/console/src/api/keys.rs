@@ -12,7 +12,7 @@ use crate::key_management::{KnownNames, NewKey, revoke, shown};
 use crate::operator::Operator;
 
 pub(crate) async fn list(operator: Operator) -> Response {
-    match operator.web.gateway.records().key_list().await {
+    match operator.web.gateway.store().key_list().await {
         Ok(keys) => value(StatusCode::OK, &json!({ "keys": keys.iter().map(shown).collect::<Vec<_>>() })),
         Err(error) => store_failed(&operator.uri, error),
     }
@@ -37,13 +37,13 @@ pub(crate) async fn add_checked(operator: &Operator, key: &NewKey) -> Result<Sec
     let gateway = &operator.web.gateway;
     let catalog = gateway.catalog();
     let known = KnownNames {
-        is_configured: &|name| gateway.has_configured_key(name),
+        is_configured: &|name| gateway.keys().is_configured(name),
         has_toolset: &|name| catalog.has_toolset(name),
     };
     key.check(&known).map_err(|what| (StatusCode::BAD_REQUEST, what))?;
-    match key.add(&**gateway.records(), operator.caller.name()).await {
+    match key.add(&**gateway.store(), operator.caller.name()).await {
         Ok(Some(secret)) => {
-            gateway.read_keys().await;
+            gateway.keys().read().await;
             Ok(secret)
         }
         Ok(None) => Err((StatusCode::CONFLICT, format!("there is already a key `{}`", key.name))),
@@ -53,9 +53,9 @@ pub(crate) async fn add_checked(operator: &Operator, key: &NewKey) -> Result<Sec
 
 pub(crate) async fn remove(PathPart(name): PathPart, change: Change) -> Response {
     let Change { operator, .. } = change;
-    match revoke(&**operator.web.gateway.records(), operator.caller.name(), &name).await {
+    match revoke(&**operator.web.gateway.store(), operator.caller.name(), &name).await {
         Ok(true) => {
-            operator.web.gateway.read_keys().await;
+            operator.web.gateway.keys().read().await;
             value(StatusCode::OK, &json!({ "name": name, "revoked": true }))
         }
         Ok(false) => message(StatusCode::NOT_FOUND, &format!("there is no key `{name}` in the store")),

@@ -69,7 +69,7 @@ pub(crate) async fn configuration(operator: Operator) -> Response {
 }
 
 pub(crate) async fn audit(operator: Operator) -> Response {
-    match operator.web.gateway.records().audit_list(MOST_AUDIT).await {
+    match operator.web.gateway.store().audit_list(MOST_AUDIT).await {
         Ok(records) => {
             let row = |record: &toolmux_core::audit::AuditRecord| json!({ "at": time(record.at), "caller": record.caller, "action": record.action.as_str(), "subject": record.subject });
             value(StatusCode::OK, &json!({ "records": records.iter().map(row).collect::<Vec<_>>() }))

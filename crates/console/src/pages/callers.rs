@@ -26,7 +26,7 @@ pub(crate) async fn show(operator: Operator) -> Response {
 }
 
 async fn page(operator: &Operator, added: Option<(&str, Result<&str, &str>)>) -> Response {
-    let keys = match operator.web.gateway.records().key_list().await {
+    let keys = match operator.web.gateway.store().key_list().await {
         Ok(keys) => keys,
         Err(error) => return store_failed(&operator.uri, error),
     };
@@ -147,7 +147,7 @@ fn consent_table(operator: &Operator, consents: &[Consent]) -> Markup {
 }
 
 async fn audit(operator: &Operator) -> Markup {
-    let records = operator.web.gateway.records().audit_list(RECORDS).await.unwrap_or_default();
+    let records = operator.web.gateway.store().audit_list(RECORDS).await.unwrap_or_default();
     html! {
         section aria-labelledby="audit" { h2 #audit { "Last changes" }
             @if records.is_empty() { p.empty { "Nothing was changed yet." } }
@@ -179,9 +179,9 @@ pub(crate) async fn change(change: Change) -> Response {
         }
         _ if change.field("confirm").is_none() => see_other(&here(&operator.uri)),
         "revoke" => {
-            match revoke(&**operator.web.gateway.records(), operator.caller.name(), &field("name")).await {
+            match revoke(&**operator.web.gateway.store(), operator.caller.name(), &field("name")).await {
                 Ok(_) => {
-                    operator.web.gateway.read_keys().await;
+                    operator.web.gateway.keys().read().await;
                     see_other(&here(&operator.uri))
                 }
                 Err(error) => told(&operator.uri, StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),

@@ -30,7 +30,7 @@ pub(crate) fn callers(operator: &Operator) -> Vec<CallerRow> {
         name: caller.name.to_string(),
         toolset: caller.toolset.as_deref().map(str::to_owned),
         operator: caller.is_operator,
-        kept: if gateway.has_configured_key(&caller.name) { "configuration" } else { "store" },
+        kept: if gateway.keys().is_configured(&caller.name) { "configuration" } else { "store" },
     };
     gateway.admission().callers().into_iter().map(row).collect()
 }

@@ -21,14 +21,14 @@ pub(crate) struct ListedReceipts {
 
 /// The newest receipts that a query wants.
 pub(crate) async fn listed_receipts(web: &Web, query: &CallsQuery) -> Result<ListedReceipts, StoreError> {
-    let kept = if web.gateway.kept_receipts().is_some() { "store" } else { "memory" };
-    let ReceiptBacklog { waiting, lost } = web.gateway.receipt_backlog();
+    let kept = if web.gateway.stored_receipts().reader().is_some() { "store" } else { "memory" };
+    let ReceiptBacklog { waiting, lost } = web.gateway.stored_receipts().backlog();
     Ok(ListedReceipts { calls: newest(web, query).await?, kept, waiting, lost })
 }
 
 async fn newest(web: &Web, query: &CallsQuery) -> Result<Vec<Receipt>, StoreError> {
     let own = web.gateway.receipts().list(|receipt| query.filter.fits(receipt), query.limit);
-    let Some(store) = web.gateway.kept_receipts() else { return Ok(own) };
+    let Some(store) = web.gateway.stored_receipts().reader() else { return Ok(own) };
     let kept = list_kept(&*store, &query.filter, query.limit).await?;
     let known: HashSet<ReceiptId> = own.iter().map(|receipt| receipt.id).collect();
     let mut all = own;
@@ -44,7 +44,7 @@ pub(crate) async fn find_receipt(web: &Web, id: &str) -> Result<Option<String>, 
     if let Some(receipt) = web.gateway.receipts().find(id) {
         return Ok(Some(receipt.to_json()));
     }
-    match web.gateway.kept_receipts() {
+    match web.gateway.stored_receipts().reader() {
         Some(store) => store.receipt_find(id).await,
         None => Ok(None),
     }

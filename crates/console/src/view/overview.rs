@@ -47,7 +47,7 @@ pub(crate) fn overview(operator: &Operator) -> Overview {
     Overview {
         version: operator.console.program.version().to_owned(),
         ready: gateway.sources().is_ready(),
-        store_fault: gateway.store_fault().map(|fault| fault.message.public),
+        store_fault: gateway.store().fault().map(|fault| fault.message.public),
         open: gateway.admission().info().is_open,
         tools: gateway.catalog().len(),
         unserved: sources.iter().map(|source| source.unserved).sum(),

@@ -7,6 +7,7 @@ use toolmux_core::sources::{SourceReport, SourceStatus};
 use crate::operator::Operator;
 use crate::program::SourceOrigin;
 use crate::series::time;
+use crate::view::tools::counted;
 
 /// A source with what is known of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -105,16 +106,17 @@ fn not_mounted(origin: &SourceOrigin) -> SourceRow {
 /// Adds what was counted of the tools of each source.
 fn count(operator: &Operator, rows: &mut [SourceRow]) {
     let catalog = operator.web.gateway.catalog();
+    let counts = operator.web.gateway.call_counts();
     let mut times = vec![(0.0, 0); rows.len()];
     // Versions of one tool are counted together.
     for entry in catalog.newest(&operator.caller) {
-        let Some(counted) = operator.web.gateway.metrics().counted(&entry.flat) else { continue };
+        let Some(counted) = counted(&counts, entry) else { continue };
         let Some(place) = rows.iter().position(|row| row.name == entry.source()) else { continue };
-        rows[place].returned += counted.returned.get();
-        rows[place].failed += counted.failed.get();
-        rows[place].refused += counted.refused.get();
-        times[place].0 += counted.seconds.get_sample_sum();
-        times[place].1 += counted.seconds.get_sample_count();
+        rows[place].returned += counted.returned;
+        rows[place].failed += counted.failed;
+        rows[place].refused += counted.refused;
+        times[place].0 += counted.seconds;
+        times[place].1 += counted.timed;
     }
     for (row, (sum, calls)) in rows.iter_mut().zip(times) {
         row.mean_seconds = (calls > 0).then(|| sum / calls as f64);

@@ -11,6 +11,7 @@ use toolmux_core::tool::Returns;
 use crate::operator::Operator;
 use crate::program::ProtocolView;
 use crate::schema_rows::{SchemaRow, schema_rows};
+use crate::view::tools::counted;
 use crate::view::{CallerAccess, access};
 
 /// A tool with all that is known of it.
@@ -45,7 +46,7 @@ pub(crate) struct ToolDetail {
     pub(crate) returned: u64,
     pub(crate) failed: u64,
     pub(crate) refused: u64,
-    pub(crate) running: i64,
+    pub(crate) running: usize,
     pub(crate) mean_seconds: Option<f64>,
 }
 
@@ -60,9 +61,8 @@ pub(crate) fn tool_detail(operator: &Operator, wanted: &str) -> Option<ToolDetai
     let mut versions: Vec<_> = catalog.every().filter(same).map(|other| other.id.clone()).collect();
     versions.sort_by_key(|id| id.version);
     let (concurrency, queue) = entry.concurrency();
-    let counted = operator.web.gateway.metrics().counted(&entry.flat);
-    let counted = counted.as_ref();
-    let timed = counted.map(|c| (c.seconds.get_sample_sum(), c.seconds.get_sample_count()));
+    let counted = counted(&operator.web.gateway.call_counts(), entry);
+    let timed = counted.map(|c| (c.seconds, c.timed));
     Some(ToolDetail {
         id: entry.id.to_string(),
         name: entry.flat.to_string(),
@@ -86,10 +86,10 @@ pub(crate) fn tool_detail(operator: &Operator, wanted: &str) -> Option<ToolDetai
         toolsets: catalog.toolsets_of(place).into_iter().map(str::to_owned).collect(),
         access: access(operator, &catalog, place),
         protocols: operator.console.program.tool_views(entry),
-        returned: counted.map_or(0, |counted| counted.returned.get()),
-        failed: counted.map_or(0, |counted| counted.failed.get()),
-        refused: counted.map_or(0, |counted| counted.refused.get()),
-        running: counted.map_or(0, |counted| counted.running.get()),
+        returned: counted.map_or(0, |counted| counted.returned),
+        failed: counted.map_or(0, |counted| counted.failed),
+        refused: counted.map_or(0, |counted| counted.refused),
+        running: entry.running(),
         mean_seconds: timed.filter(|(_, calls)| *calls > 0).map(|(sum, calls)| sum / calls as f64),
     })
 }

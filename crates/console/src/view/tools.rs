@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use toolmux_core::catalog::{Entry, Unserved, UnservedCause};
-use toolmux_core::metrics::Metrics;
+use toolmux_core::metrics::{CallCounts, ToolCallCounts};
 
 use crate::invisible::shortened;
 use crate::operator::Operator;
@@ -78,13 +78,13 @@ impl ToolFilter {
         }
     }
 
-    fn fits(&self, entry: &Entry, metrics: &Metrics) -> bool {
+    fn fits(&self, entry: &Entry, counts: &CallCounts) -> bool {
         let only = match self.only.as_deref() {
             Some("read_only") => entry.hints.read_only == Some(true),
             Some("destructive") => entry.hints.destructive == Some(true),
             Some("needs") => !entry.requires.is_empty(),
-            Some("called") => metrics.counted(&entry.flat).is_some(),
-            Some("failing") => metrics.counted(&entry.flat).is_some_and(|counted| counted.failed.get() > 0),
+            Some("called") => counted(counts, entry).is_some(),
+            Some("failing") => counted(counts, entry).is_some_and(|counted| counted.failed > 0),
             _ => true,
         };
         only && self.source.as_deref().is_none_or(|source| entry.source() == source)
@@ -99,15 +99,15 @@ impl ToolFilter {
 
 /// The page of the list that a filter wants.
 pub(crate) fn tools(operator: &Operator, filter: &ToolFilter) -> ToolList {
-    let (catalog, metrics) = (operator.web.gateway.catalog(), operator.web.gateway.metrics());
+    let (catalog, counts) = (operator.web.gateway.catalog(), operator.web.gateway.call_counts());
     if filter.unserved {
         return unserved(operator, filter);
     }
     let mut fitting: Vec<&Arc<Entry>> = match &filter.toolset {
         Some(toolset) => {
-            catalog.newest_in(toolset, &operator.caller).filter(|entry| filter.fits(entry, metrics)).collect()
+            catalog.newest_in(toolset, &operator.caller).filter(|entry| filter.fits(entry, &counts)).collect()
         }
-        None => catalog.newest(&operator.caller).filter(|entry| filter.fits(entry, metrics)).collect(),
+        None => catalog.newest(&operator.caller).filter(|entry| filter.fits(entry, &counts)).collect(),
     };
     if !filter.words.is_empty() {
         // What has the words in its name comes before what has them in its description.
@@ -115,7 +115,7 @@ pub(crate) fn tools(operator: &Operator, filter: &ToolFilter) -> ToolList {
     }
     let (pages, skip) = pages(fitting.len(), filter);
     ToolList {
-        tools: fitting.iter().skip(skip).take(filter.limit).map(|entry| row(entry, metrics)).collect(),
+        tools: fitting.iter().skip(skip).take(filter.limit).map(|entry| row(entry, &counts)).collect(),
         fitting: fitting.len(),
         all: catalog.newest(&operator.caller).count(),
         page: filter.page.min(pages),
@@ -123,14 +123,19 @@ pub(crate) fn tools(operator: &Operator, filter: &ToolFilter) -> ToolList {
     }
 }
 
+/// What was counted of a tool, all its versions together.
+pub(super) fn counted(counts: &CallCounts, entry: &Entry) -> Option<ToolCallCounts> {
+    counts.of_tool(&entry.id.toolkit, &entry.id.tool)
+}
+
 fn pages(fitting: usize, filter: &ToolFilter) -> (usize, usize) {
     let pages = fitting.div_ceil(filter.limit).max(1);
     (pages, (filter.page.min(pages) - 1) * filter.limit)
 }
 
-fn row(entry: &Entry, metrics: &Metrics) -> ToolRow {
-    let counted = metrics.counted(&entry.flat);
-    let calls = counted.as_ref().map_or(0, |c| c.returned.get() + c.failed.get() + c.refused.get());
+fn row(entry: &Entry, counts: &CallCounts) -> ToolRow {
+    let counted = counted(counts, entry);
+    let calls = counted.as_ref().map_or(0, |c| c.returned + c.failed + c.refused);
     let first = entry.tool.description.trim().split("\n\n").next().unwrap_or_default();
     ToolRow {
         id: entry.id.to_string(),
@@ -141,7 +146,7 @@ fn row(entry: &Entry, metrics: &Metrics) -> ToolRow {
         destructive: entry.hints.destructive == Some(true),
         needs: !entry.requires.is_empty(),
         calls,
-        failed: counted.map_or(0, |counted| counted.failed.get()),
+        failed: counted.map_or(0, |counted| counted.failed),
     }
 }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::delivery::{Delivery, Place};
-use crate::metrics::ToolMetrics;
 use crate::names::{ToolId, plain_name};
+use crate::receipt::ReceiptNames;
 use crate::requirements::{GrantAllowlist, Requirements};
 use crate::schema::Validator;
 use crate::sources::{Breaker, Gate, Mount};
@@ -49,15 +49,7 @@ pub struct Entry {
     pub(crate) mount: Arc<Mount>,
     pub(crate) gate: Arc<Gate>,
     pub(crate) breaker: Arc<Breaker>,
-    pub(crate) metrics: OnceLock<ToolMetrics>,
-    pub(crate) receipt_names: OnceLock<ReceiptNames>,
-}
-
-/// What receipts call a tool and its source. Made at the first call, and shared by all receipts.
-#[derive(Debug)]
-pub(crate) struct ReceiptNames {
-    pub(crate) tool: Arc<str>,
-    pub(crate) source: Arc<str>,
+    pub(crate) receipt_names: OnceLock<Arc<ReceiptNames>>,
 }
 
 impl Entry {
@@ -66,16 +58,21 @@ impl Entry {
         (&self.mount.name, &self.id)
     }
 
-    pub(crate) fn receipt_names(&self) -> &ReceiptNames {
-        self.receipt_names.get_or_init(|| ReceiptNames {
-            tool: self.id.to_string().into(),
-            source: self.mount.name.as_str().into(),
+    pub(crate) fn receipt_names(&self) -> &Arc<ReceiptNames> {
+        self.receipt_names.get_or_init(|| {
+            let (tool, source) = (self.id.to_string().into(), self.mount.name.as_str().into());
+            Arc::new(ReceiptNames { tool, source: Some(source) })
         })
     }
 
     /// The name of its source in the configuration.
     pub fn source(&self) -> &str {
         &self.mount.name
+    }
+
+    /// How many of its calls run now.
+    pub fn running(&self) -> usize {
+        self.gate.load().running
     }
 
     /// How many of its calls run at a time, and how many wait.

@@ -109,6 +109,11 @@ impl Catalog {
         ends.find_map(|(end, _)| in_toolkit(&wanted.tool[..end], &wanted.tool[end + 1..]))
     }
 
+    /// All tools, in the order of the configuration.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
+        self.entries.iter()
+    }
+
     /// The entry at a place that [`Catalog::find`] gave.
     pub fn entry(&self, index: usize) -> &Arc<Entry> {
         &self.entries[index]

@@ -34,7 +34,7 @@ pub enum Credential<'a> {
 pub struct Admission {
     /// API keys that are accepted.
     pub keys: Vec<ApiKey>,
-    /// Tokens, accepted beside keys.
+    /// Tokens, accepted besides keys.
     pub jwt: Option<JwtRules>,
 }
 

@@ -83,7 +83,7 @@ impl Gateway {
             (true, !std::mem::replace(&mut waiting.is_writing, true))
         });
         if !kept {
-            self.metrics.audit_dropped(action.as_str());
+            self.metrics.audit_dropped(action);
         }
         if begin {
             let gateway = Arc::clone(self);

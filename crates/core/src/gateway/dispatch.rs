@@ -1,13 +1,12 @@
-//! Runs a call: deadline, turns, span and metrics, here and nowhere else; retries and circuit breakers are in
+//! Runs a call: deadline, turns and span, here and nowhere else; retries and circuit breakers are in
 //! `retries.rs`.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::FutureExt;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 use tracing::Instrument;
 
 use super::Gateway;
@@ -16,11 +15,11 @@ use crate::answer_memory::{self, NoMemory};
 use crate::call::Call;
 use crate::memory_budget::RETRY_AFTER;
 use crate::message::Message;
-use crate::metrics::ToolMetrics;
 use crate::outcome::{Outcome, Retry, ToolError};
 use crate::progress::Progress;
 use crate::receipt::{AttemptError, CallStep, ReceiptDraft};
 use crate::refusal::Refusal;
+use crate::time_limit;
 use crate::trace_context::within;
 
 /// How many bytes of what a tool said when it failed are logged.
@@ -34,10 +33,7 @@ pub(crate) async fn dispatch(
     receipt: &ReceiptDraft,
 ) -> Result<Outcome, Refusal> {
     let entry = &call.entry;
-    let metrics = entry.metrics.get_or_init(|| gateway.metrics.of_tool(&entry.flat));
-    let started = Instant::now();
-    let deadline = started + call.time_limit();
-    let running = RunningGauge::begin(metrics);
+    let deadline = Instant::now() + call.time_limit();
     let run = pin!(answer_memory::counted(&gateway.memory, async {
         // Answers that have not left yet may already take too much; this one would be added to them.
         gateway.memory.check(0)?;
@@ -53,9 +49,7 @@ pub(crate) async fn dispatch(
     let span =
         tracing::debug_span!("call", tool = %entry.flat, caller = call.caller.name(), trace = call.trace());
     let answer = if span.is_disabled() { run.await } else { run.instrument(span).await };
-    drop(running);
     receipt.answered(answer.as_ref());
-    count(metrics, &answer, started.elapsed());
     if let Ok(Outcome::Failed(error)) = &answer {
         log_failure(call, &error.message);
     }
@@ -67,7 +61,8 @@ fn log_failure(call: &Call, Message { public, developer }: &Message) {
     let line = public.lines().next().unwrap_or_default();
     let line = &line[..line.floor_char_boundary(MOST_LOGGED)];
     let (tool, caller, developer) = (&*call.entry.flat, call.caller.name(), developer.as_deref());
-    tracing::info!(tool, caller, developer, "tool failed: {line}");
+    let traceparent = call.outgoing_trace().map(|trace| trace.context.traceparent());
+    tracing::info!(tool, caller, developer, traceparent, "tool failed: {line}");
 }
 
 async fn attempts(
@@ -86,23 +81,23 @@ async fn attempts(
         receipt.attempt();
         let running = within(now.outgoing_trace(), call.entry.mount.source.call(now, progress));
         let running = AssertUnwindSafe(running).catch_unwind();
-        let error = match timeout_at(deadline, running).await {
-            Ok(Ok(Err(_) | Ok(Outcome::Failed(_)))) if answer_memory::was_dropped() => {
+        let error = match time_limit::until(deadline, running).await {
+            Some(Ok(Err(_) | Ok(Outcome::Failed(_)))) if answer_memory::was_dropped() => {
                 retries.answered();
                 return Ok(Outcome::Failed(dropped(call)));
             }
-            Ok(Ok(Ok(outcome))) => {
+            Some(Ok(Ok(outcome))) => {
                 retries.answered();
                 return Ok(outcome);
             }
-            Ok(Ok(Err(error))) => error,
-            Ok(Err(_panic)) => {
+            Some(Ok(Err(error))) => error,
+            Some(Err(_panic)) => {
                 receipt.attempt_failed(AttemptError::Panicked);
                 return Ok(Outcome::Failed(ToolError::new("The tool failed unexpectedly")));
             }
             // A time limit that passed is not counted by a circuit breaker: callers choose their own limit, and
             // a tool may be slow. If it counted, one caller could have a source refused for everybody.
-            Err(_elapsed) => {
+            None => {
                 receipt.attempt_failed(AttemptError::TimedOut);
                 return Ok(Outcome::Failed(timed_out(call)));
             }
@@ -125,29 +120,4 @@ fn dropped(call: &Call) -> ToolError {
 
 fn timed_out(call: &Call) -> ToolError {
     ToolError::new(format!("The tool did not answer within {:?}; it may have run", call.time_limit()))
-}
-
-fn count(metrics: &ToolMetrics, answer: &Result<Outcome, Refusal>, took: Duration) {
-    match answer {
-        Ok(Outcome::Returned(_)) => metrics.returned.inc(),
-        Ok(Outcome::Failed(_)) => metrics.failed.inc(),
-        Err(_) => metrics.refused.inc(),
-    }
-    metrics.seconds.observe(took.as_secs_f64());
-}
-
-/// Counts a running call until it is dropped, however that comes.
-pub(super) struct RunningGauge<'a>(&'a ToolMetrics);
-
-impl<'a> RunningGauge<'a> {
-    pub(super) fn begin(metrics: &'a ToolMetrics) -> Self {
-        metrics.running.inc();
-        RunningGauge(metrics)
-    }
-}
-
-impl Drop for RunningGauge<'_> {
-    fn drop(&mut self) {
-        self.0.running.dec();
-    }
 }

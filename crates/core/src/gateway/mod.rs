@@ -11,6 +11,7 @@ mod digest;
 mod dispatch;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzz_targets;
+mod metrics;
 mod nested;
 mod offers;
 mod permit;
@@ -28,6 +29,7 @@ mod retries;
 mod settings;
 mod starting;
 mod stored_keys;
+mod stored_receipts;
 mod validate;
 
 use std::sync::Arc;
@@ -43,10 +45,12 @@ pub use self::admit::{Admission, ApiKey, Credential, JwtRules, TokenToolset};
 pub(crate) use self::digest::digest;
 pub(crate) use self::dispatch::dispatch;
 pub use self::offers::Offer;
-pub use self::receipt_writer::{ChainAnchor, ReceiptBacklog, ReceiptKeeping, ReceiptSigner};
+pub use self::receipt_writer::{ChainAnchor, ReceiptKeeping, ReceiptSigner};
 pub(crate) use self::record::{RecordedCall, record, recorded_as};
 pub use self::relays::Relays;
 pub use self::settings::Settings;
+pub use self::stored_keys::StoredKeys;
+pub use self::stored_receipts::{ReceiptBacklog, StoredReceipts};
 use crate::background::Background;
 use crate::call::{Call, Caller, Request};
 use crate::catalog::{Catalog, Entry};
@@ -57,7 +61,7 @@ use crate::metrics::Metrics;
 use crate::names::ToolRef;
 use crate::outcome::Outcome;
 use crate::ports::broker::Broker;
-use crate::ports::store::{Store, StoreError};
+use crate::ports::store::Store;
 use crate::progress::Progress;
 use crate::receipt::{CallStep, ReceiptDraft, ReceiptKind, ReceiptLog};
 use crate::refusal::Refusal;
@@ -71,12 +75,12 @@ pub struct Gateway {
     sources: Arc<Sources>,
     settings: ArcSwap<Settings>,
     store: Arc<dyn Store>,
-    metrics: Arc<Metrics>,
+    metrics: Metrics,
     memory: Arc<MemoryBudget>,
     large_validations: Arc<Semaphore>,
     admission_changes: readmit::AdmissionChanges,
     auditor: audit::Auditor,
-    stored_keys: stored_keys::StoredKeys,
+    key_registry: stored_keys::KeyRegistry,
     receipts: ReceiptLog,
     receipt_writer: receipt_writer::WriterSlot,
     background: Background,
@@ -92,21 +96,22 @@ struct Located {
 impl Gateway {
     /// A gateway without sources.
     pub fn new(settings: Settings, store: Arc<dyn Store>) -> Arc<Self> {
-        let (background, metrics) = (Background::default(), Arc::<Metrics>::default());
+        let background = Background::default();
         let (rules, receipts) = (settings.source_rules(), ReceiptLog::default());
         receipts.configure(settings.receipts);
-        let stored_keys = stored_keys::StoredKeys::of_file(&settings);
+        receipts.bound_metrics(&settings.limits);
+        let key_registry = stored_keys::KeyRegistry::of_file(&settings);
         Arc::new(Gateway {
-            sources: Sources::new(rules, Arc::clone(&store), Arc::clone(&metrics), background.clone()),
+            sources: Sources::new(rules, Arc::clone(&store), background.clone()),
             memory: MemoryBudget::new(settings.limits.memory),
             local_tasks: LocalTasks::new(&settings.limits),
             settings: ArcSwap::from_pointee(settings),
             store,
-            metrics,
+            metrics: Metrics::default(),
             large_validations: Arc::new(validate::large_validations()),
             admission_changes: readmit::AdmissionChanges::default(),
             auditor: audit::Auditor::default(),
-            stored_keys,
+            key_registry,
             receipts,
             receipt_writer: receipt_writer::WriterSlot::default(),
             background,
@@ -122,8 +127,8 @@ impl Gateway {
     pub fn admit(&self, credential: Credential<'_>, toolset: Option<&str>) -> Result<Caller, Refusal> {
         let caller = admit::admit(&self.settings.load().admission, credential, toolset);
         match &caller {
-            Ok(caller) => self.stored_keys.note_use(caller.name()),
-            Err(refusal) => self.metrics.refused(refusal.name()),
+            Ok(caller) => self.key_registry.note_use(caller.name()),
+            Err(refusal) => self.metrics.refused(refusal),
         }
         caller
     }
@@ -174,7 +179,7 @@ impl Gateway {
 
     /// Counts a refusal and logs it.
     pub(crate) fn refused(&self, refusal: &Refusal) {
-        self.metrics.refused(refusal.name());
+        self.metrics.refused(refusal);
         log(refusal);
     }
 
@@ -222,7 +227,7 @@ impl Gateway {
         Arc::clone(&self.sources.catalog())
     }
 
-    /// The counters of calls and refusals.
+    /// What is counted where it happens; [`Gateway::metric_families`] has all there is.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }
@@ -237,12 +242,8 @@ impl Gateway {
         self.settings.load().broker.clone()
     }
 
-    /// Why the store records nothing any more until the server is restarted, when that is so.
-    pub fn store_fault(&self) -> Option<StoreError> {
-        self.store.fault()
-    }
-
-    pub(crate) fn store(&self) -> &Arc<dyn Store> {
+    /// Where records are kept.
+    pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
     }
 

@@ -10,9 +10,10 @@ use tokio::time::{Instant, sleep};
 
 use super::Gateway;
 use super::receipt_peers::Peers;
+use super::stored_receipts::ReceiptBacklog;
 use crate::background::StorePauses;
 use crate::ports::store::{ReceiptHead, ReceiptLink, ReceiptReader, ReceiptStore, StoreError};
-use crate::receipt::{ChainChange, ChainState, SeenChain, millis};
+use crate::receipt::{ChainChange, ChainState, ReceiptLog, SeenChain, millis};
 
 /// How long receipts gather before they are written.
 const GATHER: Duration = Duration::from_millis(100);
@@ -58,15 +59,6 @@ pub struct ReceiptKeeping {
     pub anchor: Option<Arc<dyn ChainAnchor>>,
 }
 
-/// How far the writing of receipts is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ReceiptBacklog {
-    /// Receipts that wait for the store.
-    pub waiting: u64,
-    /// Receipts that were lost since the start, because the store did not take them in time.
-    pub lost: u64,
-}
-
 /// The writer between two uses of it: while the server runs it belongs to the task that writes.
 #[derive(Default)]
 pub(super) struct WriterSlot {
@@ -78,8 +70,22 @@ pub(super) struct WriterSlot {
 }
 
 impl WriterSlot {
-    fn is_open(&self) -> bool {
-        self.open.load(Ordering::Acquire)
+    /// True for the first who opens it.
+    pub(super) fn open(&self, store: &Arc<dyn ReceiptStore>) -> bool {
+        let is_first = !self.open.swap(true, Ordering::AcqRel);
+        if is_first {
+            self.store.set(Arc::clone(store)).ok();
+        }
+        is_first
+    }
+
+    /// How many receipts of a log wait for the store, and how many were lost.
+    pub(super) fn backlog(&self, log: &ReceiptLog) -> ReceiptBacklog {
+        if !self.open.load(Ordering::Acquire) {
+            return ReceiptBacklog::default();
+        }
+        let waiting = log.position().saturating_sub(self.written.load(Ordering::Relaxed));
+        ReceiptBacklog { waiting, lost: self.lost.load(Ordering::Relaxed) }
     }
 
     /// Where receipts are kept.
@@ -87,7 +93,7 @@ impl WriterSlot {
         self.store.get().map(|store| Arc::clone(store) as Arc<dyn ReceiptReader>)
     }
 
-    fn writer<T>(&self, change: impl FnOnce(&mut Option<ReceiptWriter>) -> T) -> T {
+    pub(super) fn writer<T>(&self, change: impl FnOnce(&mut Option<ReceiptWriter>) -> T) -> T {
         change(&mut self.writer.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -127,42 +133,11 @@ pub(super) enum BatchWrite {
 }
 
 impl Gateway {
-    /// Keeps the receipts of all calls from now on in the store.
-    pub fn keep_receipts(self: &Arc<Self>, keeping: ReceiptKeeping) {
-        self.keep_receipts_in(keeping, Arc::clone(&self.store) as Arc<dyn ReceiptStore>);
-    }
-
-    /// The same in a store of their own.
-    pub fn keep_receipts_in(self: &Arc<Self>, keeping: ReceiptKeeping, store: Arc<dyn ReceiptStore>) {
-        if self.receipt_writer.open.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        self.receipt_writer.store.set(Arc::clone(&store)).ok();
-        self.receipts.note_written(0);
-        let mut writer = ReceiptWriter::new(keeping, store);
-        let gateway = Arc::clone(self);
-        self.background.spawn(async move {
-            writer.run(&gateway).await;
-            // For the last write, after everything else has ended.
-            gateway.receipt_writer.writer(|slot| *slot = Some(writer));
-        });
-    }
-
-    /// How many receipts wait for the store, and how many were lost.
-    pub fn receipt_backlog(&self) -> ReceiptBacklog {
-        if !self.receipt_writer.is_open() {
-            return ReceiptBacklog::default();
-        }
-        let written = self.receipt_writer.written.load(Ordering::Relaxed);
-        let waiting = self.receipts.position().saturating_sub(written);
-        ReceiptBacklog { waiting, lost: self.receipt_writer.lost.load(Ordering::Relaxed) }
-    }
-
     /// Writes what is left, and that this was the end.
     pub(super) async fn finish_receipts(&self) {
         let Some(mut writer) = self.receipt_writer.writer(Option::take) else { return };
         if let Err(error) = writer.finish(self).await {
-            let waiting = self.receipt_backlog().waiting;
+            let waiting = self.receipt_writer.backlog(&self.receipts).waiting;
             tracing::warn!(
                 developer = error.message.developer,
                 "{waiting} receipts were not written at the end"
@@ -172,7 +147,7 @@ impl Gateway {
 }
 
 impl ReceiptWriter {
-    fn new(keeping: ReceiptKeeping, store: Arc<dyn ReceiptStore>) -> Self {
+    pub(super) fn new(keeping: ReceiptKeeping, store: Arc<dyn ReceiptStore>) -> Self {
         ReceiptWriter {
             chain: ChainState::new(&keeping.host),
             keeping,
@@ -188,7 +163,7 @@ impl ReceiptWriter {
     }
 
     /// Ends when the server stops. A write is not interrupted: it is bounded by the patience of the store.
-    async fn run(&mut self, gateway: &Arc<Gateway>) {
+    pub(super) async fn run(&mut self, gateway: &Arc<Gateway>) {
         let (mut pauses, mut peers_at) = (StorePauses::new(), None::<Instant>);
         // The chain begins before the first call ends: a server that is killed soon is reported too.
         self.write(gateway).await.ok();

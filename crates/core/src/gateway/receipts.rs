@@ -1,13 +1,10 @@
 //! Receipts of the path: what is noted of each request, and where they are read.
 
-use std::sync::Arc;
-
 use super::Gateway;
 use crate::arguments::Arguments;
 use crate::call::{Caller, Request};
 use crate::catalog::Entry;
 use crate::ports::source::{Relay, Relayed};
-use crate::ports::store::ReceiptReader;
 use crate::receipt::arguments::without_secrets;
 use crate::receipt::{ReceiptDraft, ReceiptKind, ReceiptLog};
 use crate::refusal::Refusal;
@@ -19,15 +16,9 @@ impl Gateway {
         &self.receipts
     }
 
-    /// The receipts that the store keeps, of all servers that share it; none when they are kept in memory.
-    pub fn kept_receipts(&self) -> Option<Arc<dyn ReceiptReader>> {
-        self.receipt_writer.reader()
-    }
-
     /// Notes which tool is meant, and the arguments where the configuration wants them.
     pub(crate) fn note_tool(&self, receipt: &mut ReceiptDraft, entry: &Entry, arguments: &Arguments) {
-        let names = entry.receipt_names();
-        receipt.found(&names.tool, &names.source);
+        receipt.found(entry.receipt_names());
         if self.receipts.keeps_arguments() {
             let length = arguments.text().get().len();
             if let Some(values) = without_secrets(arguments.value(), entry.tool.input.value(), length) {
@@ -44,8 +35,7 @@ impl Gateway {
     }
 
     pub(super) fn relay_receipt(&self, caller: &Caller, source: &str, relay: &Relay) -> ReceiptDraft {
-        let mut receipt = self.receipts.begin(ReceiptKind::Relay, caller).of_relay(relay);
-        receipt.asks_source(source);
+        let mut receipt = self.receipts.begin(ReceiptKind::Relay, caller).of_relay(source, relay);
         receipt.traced(CallSpan::begin(self.settings.load().traces, relay.trace.as_deref()));
         receipt
     }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::SystemTime;
 
 use tokio::time::timeout;
 
@@ -34,7 +35,7 @@ pub(crate) struct RecordedCall {
     pub(crate) receipt: Arc<ReceiptDraft>,
 }
 
-/// Runs a call at most once per id. Not an `async fn`, whose future would hold the call beside what is shared.
+/// Runs a call at most once per id. Not an `async fn`, whose future would hold the call in addition to what is shared.
 pub(crate) fn record<'a>(
     gateway: &'a Arc<Gateway>,
     id: CallId,
@@ -104,21 +105,29 @@ async fn begin(
 ) -> Result<Stands, Refusal> {
     let begun = gateway.store.call_begin(&key, &digest(&recorded.call)).await.map_err(Refusal::from)?;
     recorded.receipt.mark(CallStep::Record);
-    match begun {
+    let kept_until = SystemTime::now() + gateway.store.call_kept_for();
+    let stands = match begun {
         Begun::Fresh => run(gateway, key, &recorded, &progress).await,
         // The server that ran it is gone, at any moment: before the tool, while it ran, or after it.
         Begun::Abandoned if recorded.call.entry.hints.repeatable() => {
             run(gateway, key, &recorded, &progress).await
         }
         Begun::Abandoned => note_surely(gateway, key, Ok(may_have_run())).await,
-        Begun::Ended(outcome) => {
+        Begun::Ended(outcome, kept_until) => {
             recorded.receipt.repeats();
-            Ok(Stands::Ended(outcome))
+            recorded.call.tell_kept_until(kept_until);
+            return Ok(Stands::Ended(outcome));
         }
         Begun::Conflict => Err(Refusal::Conflict { call_id: key.id.to_string() }),
         Begun::Running => Ok(Stands::Elsewhere),
         Begun::Task(id) => Ok(Stands::Task(id)),
+    }?;
+    if let Stands::Ended(outcome) = &stands
+        && !frees_key(outcome)
+    {
+        recorded.call.tell_kept_until(kept_until);
     }
+    Ok(stands)
 }
 
 async fn run(

@@ -9,7 +9,6 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use tokio::time::{Instant, timeout_at};
 
-use super::dispatch::RunningGauge;
 use super::relay_tokens::RelayTokens;
 use super::retries::is_open;
 use super::{Gateway, Relays};
@@ -72,9 +71,9 @@ impl Relays<'_> {
                 Lasting::No => {
                     // A source is closed only after this token is dropped.
                     let _in_flight = mount.calls.token();
-                    relaying.counted(relaying.limited(progress)).await
+                    relaying.limited(progress).await
                 }
-                Lasting::Yes => relaying.counted(relaying.unlimited(progress)).await,
+                Lasting::Yes => relaying.unlimited(progress).await,
             }
         };
         gateway.relayed(&receipt, answer.await)
@@ -137,27 +136,6 @@ struct Relaying<'a> {
 }
 
 impl Relaying<'_> {
-    /// Counts a request by toolkit and method, as calls are by tool. Items are not told apart: callers name them, and each
-    /// name would be a counter for ever.
-    async fn counted(
-        &self,
-        asking: impl Future<Output = Result<Relayed, Refusal>>,
-    ) -> Result<Relayed, Refusal> {
-        let label = format!("{}.{}", self.mount.toolkit, self.relay.method);
-        let metrics = self.gateway.metrics.of_tool(&label);
-        let started = Instant::now();
-        let running = RunningGauge::begin(&metrics);
-        let answer = asking.await;
-        drop(running);
-        match &answer {
-            Ok(Ok(_)) => metrics.returned.inc(),
-            Ok(Err(_)) => metrics.failed.inc(),
-            Err(_) => metrics.refused.inc(),
-        }
-        metrics.seconds.observe(started.elapsed().as_secs_f64());
-        answer
-    }
-
     /// Under the limits of a call: memory, a turn, the circuit breaker of the source and the time limit.
     async fn limited(&self, progress: &Progress) -> Result<Relayed, Refusal> {
         let (gateway, limits) = (self.gateway, self.gateway.limits());

@@ -1,4 +1,4 @@
-//! Does the request bring what the tool needs beside its arguments. What it does not bring is taken from
+//! Does the request bring what the tool needs besides its arguments. What it does not bring is taken from
 //! the server's own vault and from the broker of tokens, where those have it and configuration names it for the tool
 //! or its source. What a source says that its tools require gives it nothing by itself: anybody could ask for
 //! anything.

@@ -71,13 +71,14 @@ impl Settings {
 impl Gateway {
     /// Takes new rules; every tool is looked at again under them. Keys of the store hold besides those of the rules.
     pub fn configure(&self, settings: Settings) {
-        self.stored_keys.with_file(settings, |settings| self.take_rules(settings));
+        self.key_registry.with_file(settings, |settings| self.take_rules(settings));
     }
 
     pub(super) fn take_rules(&self, settings: Settings) {
         self.sources.configure(settings.source_rules(), || {
             self.memory.resize(settings.limits.memory);
             self.receipts.configure(settings.receipts);
+            self.receipts.bound_metrics(&settings.limits);
             let now = Arc::new(settings);
             let before = self.settings.swap(Arc::clone(&now));
             // After the swap: whoever sees that admission changed must also see the new rules of it.

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 
 use super::admit::ApiKey;
 use super::{Gateway, Settings};
-use crate::ports::store::{Store, StoreError, StoredKey};
+use crate::ports::store::{StoreError, StoredKey};
 
 /// How often keys are looked at although nothing was notified: a notification can get lost with a connection.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -21,7 +21,7 @@ const NOTE_EVERY: Duration = Duration::from_secs(10);
 const NO_KEY: [u8; 32] = [0; 32];
 
 /// The keys of the configuration, and those of the store.
-pub(super) struct StoredKeys {
+pub(super) struct KeyRegistry {
     lists: Mutex<KeyLists>,
     /// By name: whether a key of the store was used since that was last noted.
     uses: ArcSwap<HashMap<Box<str>, AtomicBool>>,
@@ -57,14 +57,14 @@ impl KeyLists {
     }
 }
 
-impl StoredKeys {
+impl KeyRegistry {
     pub(super) fn of_file(settings: &Settings) -> Self {
         let lists = KeyLists {
             file: settings.admission.keys.clone(),
             file_operators: settings.operators.clone(),
             stored: Vec::new(),
         };
-        StoredKeys { lists: lists.into(), uses: ArcSwap::default(), has_any: AtomicBool::new(false) }
+        KeyRegistry { lists: lists.into(), uses: ArcSwap::default(), has_any: AtomicBool::new(false) }
     }
 
     /// Takes other keys of the configuration. `take` is called under the lock: of a reload and a change of the store at
@@ -110,35 +110,45 @@ impl StoredKeys {
     }
 }
 
-impl Gateway {
+/// The keys in the store, for whoever manages them.
+#[derive(Clone, Copy)]
+pub struct StoredKeys<'a>(&'a Arc<Gateway>);
+
+impl StoredKeys<'_> {
     /// Lets callers in by the keys of the store as well, from now on. Fails if they cannot be read: a server that does not
     /// know whether there are keys must not admit callers without one.
-    pub async fn follow_keys(self: &Arc<Self>) -> Result<(), StoreError> {
-        self.take_keys(self.store.key_list().await?);
-        let gateway = Arc::clone(self);
-        self.background.spawn(async move {
+    pub async fn follow(self) -> Result<(), StoreError> {
+        let gateway = Arc::clone(self.0);
+        gateway.take_keys(gateway.store.key_list().await?);
+        self.0.background.spawn(async move {
             gateway.background.stop().run_until_cancelled(gateway.keep_reading_keys()).await;
         });
         Ok(())
     }
 
-    fn take_keys(&self, stored: Vec<StoredKey>) {
-        self.stored_keys.with_stored(stored, &self.settings, |settings| self.take_rules(settings));
-    }
-
-    /// The store, for whoever manages the keys in it.
-    pub fn records(&self) -> &Arc<dyn Store> {
-        &self.store
+    /// Reads the keys of the store now. While the store is away, those that were read last hold.
+    pub async fn read(self) {
+        self.0.read_keys().await;
     }
 
     /// Whether the configuration itself has a key of this name.
-    pub fn has_configured_key(&self, name: &str) -> bool {
-        let lists = self.stored_keys.lists.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn is_configured(self, name: &str) -> bool {
+        let lists = self.0.key_registry.lists.lock().unwrap_or_else(PoisonError::into_inner);
         lists.file.iter().any(|key| *key.name == *name)
     }
+}
 
-    /// Reads the keys of the store now. While the store is away, those that were read last hold.
-    pub async fn read_keys(&self) {
+impl Gateway {
+    /// The keys in the store.
+    pub fn keys(self: &Arc<Self>) -> StoredKeys<'_> {
+        StoredKeys(self)
+    }
+
+    fn take_keys(&self, stored: Vec<StoredKey>) {
+        self.key_registry.with_stored(stored, &self.settings, |settings| self.take_rules(settings));
+    }
+
+    async fn read_keys(&self) {
         match self.store.key_list().await {
             Ok(stored) => self.take_keys(stored),
             Err(error) => tracing::debug!(developer = error.message.developer, "keys cannot be read now"),
@@ -155,7 +165,7 @@ impl Gateway {
             self.read_keys().await;
             if noted.elapsed() >= NOTE_EVERY {
                 noted = Instant::now();
-                let used = self.stored_keys.take_used();
+                let used = self.key_registry.take_used();
                 if let Err(error) = self.store.key_note_use(&used).await {
                     tracing::debug!(developer = error.message.developer, "the use of keys is not noted");
                 }

@@ -29,14 +29,17 @@ pub(super) async fn validate(
     depth: u8,
     Located { entry, in_flight }: Located,
     caller: &Caller,
-    request: Request,
+    mut request: Request,
 ) -> Result<Call, Refusal> {
-    let (request, filled) = if request.arguments.text().get().len() <= INLINE_BYTES {
-        checked(&entry, request)?
+    let filled = if request.arguments.text().get().len() <= INLINE_BYTES {
+        checked(&entry, &mut request)?
     } else {
         // Rare, so it is kept out of the future of every call.
         let places = Arc::clone(&gateway.large_validations);
-        Box::pin(checked_aside(places, Arc::clone(&entry), request)).await?
+        let aside = checked_aside(places, Arc::clone(&entry), request);
+        let filled;
+        (request, filled) = Box::pin(aside).await?;
+        filled
     };
     let nested = NestedCalls { path: Arc::clone(gateway) as Arc<dyn NestedPath>, depth };
     Ok(Call { entry, request, caller: caller.clone(), nested, in_flight, task: None, filled })
@@ -45,19 +48,22 @@ pub(super) async fn validate(
 async fn checked_aside(
     places: Arc<Semaphore>,
     entry: Arc<Entry>,
-    request: Request,
+    mut request: Request,
 ) -> Result<(Request, Option<Filled>), Refusal> {
     let failed = || Refusal::Internal(Message::public("The arguments could not be validated"));
     let place = places.acquire_owned().await.map_err(|_| failed())?;
     let work = move || {
         // Held until the work ends, even when nobody waits for it any more.
         let _place = place;
-        checked(&entry, request)
+        let filled = checked(&entry, &mut request)?;
+        Ok((request, filled))
     };
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(failed()))
 }
 
-fn checked(entry: &Entry, mut request: Request) -> Result<(Request, Option<Filled>), Refusal> {
+/// The arguments with what is delivered or fixed among them, when something is. The request is lent: it is large, and every
+/// call would move it twice.
+fn checked(entry: &Entry, request: &mut Request) -> Result<Option<Filled>, Refusal> {
     if entry.mount.coerces
         && let Some(arguments) = coerced(&request.arguments, entry.tool.input.value())
     {
@@ -73,13 +79,13 @@ fn checked(entry: &Entry, mut request: Request) -> Result<(Request, Option<Fille
     }
     let filled = delivered(&entry.deliver, &request.arguments, &request.grants);
     request.arguments.free_value();
-    Ok((request, filled))
+    Ok(filled)
 }
 
 /// The same for a tool some of whose arguments configuration fixes. They are no parameters to its callers; to the schema
 /// that its source gave they are arguments like the others, and the request keeps what the caller sent, so that a task
 /// that is read back and a call under the same id are the same as before.
-fn checked_with_fixed(entry: &Entry, mut request: Request) -> Result<(Request, Option<Filled>), Refusal> {
+fn checked_with_fixed(entry: &Entry, request: &mut Request) -> Result<Option<Filled>, Refusal> {
     let given = request.arguments.map();
     let unknown = |name: &String| ParameterError {
         parameter: name.clone(),
@@ -109,5 +115,5 @@ fn checked_with_fixed(entry: &Entry, mut request: Request) -> Result<(Request, O
     }
     let filled = delivered(&entry.deliver, &whole, &request.grants).unwrap_or(Filled(whole));
     request.arguments.free_value();
-    Ok((request, Some(filled)))
+    Ok(Some(filled))
 }

@@ -5,7 +5,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime};
 
 use tokio::sync::watch;
 
@@ -43,6 +43,7 @@ struct Ended {
 #[derive(Debug)]
 struct Record {
     digest: CallDigest,
+    began: SystemTime,
     state: CallState,
 }
 
@@ -67,12 +68,16 @@ impl Record {
 }
 
 impl Calls {
-    pub(super) fn begin(&mut self, key: &CallKey, digest: &CallDigest) -> Begun {
+    pub(super) fn begin(&mut self, key: &CallKey, digest: &CallDigest, kept_for: Duration) -> Begun {
         match self.records.entry(key.clone()) {
             Entry::Occupied(known) if known.get().digest != *digest => Begun::Conflict,
-            Entry::Occupied(known) => known.get().outcome().map_or(Begun::Running, Begun::Ended),
+            Entry::Occupied(known) => {
+                let until = known.get().began + kept_for;
+                known.get().outcome().map_or(Begun::Running, |outcome| Begun::Ended(outcome, until))
+            }
             Entry::Vacant(place) => {
-                place.insert(Record { digest: *digest, state: CallState::Running(None) });
+                let (began, state) = (SystemTime::now(), CallState::Running(None));
+                place.insert(Record { digest: *digest, began, state });
                 Begun::Fresh
             }
         }
@@ -213,8 +218,12 @@ impl CallStore for MemoryStore {
         ready(self.records(|records| match records.tasks.of_key(&key) {
             Some((known, _)) if known != *digest => Begun::Conflict,
             Some((_, task)) => Begun::Task(task),
-            None => records.calls.begin(&key, digest),
+            None => records.calls.begin(&key, digest, self.retention.calls_for),
         }))
+    }
+
+    fn call_kept_for(&self) -> Duration {
+        self.retention.calls_for
     }
 
     fn call_finish<'a>(&'a self, key: &'a CallKey, outcome: &'a Outcome) -> StoreFuture<'a, bool> {

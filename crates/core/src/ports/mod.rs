@@ -2,5 +2,6 @@
 //! them is chosen by whoever builds the gateway.
 
 pub mod broker;
+pub mod figures;
 pub mod source;
 pub mod store;

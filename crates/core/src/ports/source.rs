@@ -10,6 +10,7 @@ use crate::call::Call;
 use crate::json_text::RawJson;
 use crate::message::Message;
 use crate::outcome::Outcome;
+use crate::ports::figures::SourceFigures;
 use crate::progress::Progress;
 use crate::refusal::Refusal;
 use crate::requirements::{Authorization, Grants};
@@ -78,6 +79,11 @@ pub trait Source: Send + Sync {
     /// A session of a caller, by its name, has ended: what the source keeps for calls of that session is to be
     /// released. May be said more than once of the same session. Must not block.
     fn session_ended(&self, _caller: &str, _session: &str) {}
+
+    /// What the source uses on this machine. Must not block.
+    fn figures(&self) -> SourceFigures {
+        SourceFigures::default()
+    }
 
     /// Ends what the source runs: connections, child processes. Calls in flight are over by then.
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -31,7 +31,7 @@ pub struct ChainEvent {
     pub event: ChainChange,
 }
 
-/// What can be in a chain beside receipts.
+/// What can be in a chain besides receipts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChainChange {

@@ -2,14 +2,16 @@
 //! or as cancelled.
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use sha2::{Digest, Sha256};
 
 use super::log::{ReceiptLog, Shard};
-use super::parts::{ALLOWED, AttemptError, CallStep, ERROR_BITS, Ended, ReceiptParts, micros_since};
+use super::parts::{
+    ALLOWED, AttemptError, CallStep, ERROR_BITS, Ended, RareParts, ReceiptNames, ReceiptParts, micros_since,
+};
 use super::record::{ContentDigest, ReceiptId, ReceiptKind, ReceiptOutcome};
 use crate::call::{Caller, Request};
 use crate::outcome::Outcome;
@@ -39,18 +41,13 @@ impl ReceiptLog {
             caller: Arc::clone(&caller.name),
             user: caller.user.clone(),
             protocol: Cow::Borrowed(""),
-            tool: None,
-            source: None,
-            method: None,
+            names: None,
             call_id: None,
-            task: None,
             arguments: None,
-            trace: None,
-            span: None,
-            argument_values: None,
+            rare: None,
             began: Instant::now(),
             marks: Default::default(),
-            attempts: AtomicU64::new(0),
+            attempts: AtomicU32::new(0),
             errors: AtomicU64::new(0),
             repeated: AtomicBool::new(false),
             ended: OnceLock::new(),
@@ -74,55 +71,62 @@ impl ReceiptDraft {
                 ..=LONGEST => Arc::clone(id),
                 _ => cut(id).into(),
             });
-            parts.trace = request.trace.as_deref().map(|trace| cut(trace).into());
-            parts.span = request.span;
+            if request.trace.is_some() || request.span.is_some() {
+                let trace = request.trace.as_deref().map(|trace| cut(trace).into());
+                parts.rare = Some(Box::new(RareParts { trace, span: request.span, ..RareParts::default() }));
+            }
             parts.arguments = Some(digest([request.arguments.text().get()]));
         });
         self
     }
 
     /// The same for what is not a call.
-    pub(crate) fn of_relay(mut self, relay: &Relay) -> Self {
+    pub(crate) fn of_relay(mut self, source: &str, relay: &Relay) -> Self {
         self.change(|parts| {
             parts.protocol = Cow::Borrowed(relay.protocol);
-            parts.method = Some(cut(&relay.method).into());
-            parts.tool = Some(cut(&relay.item).into());
-            parts.trace = relay.trace.as_deref().map(|trace| cut(trace).into());
+            let names = ReceiptNames { tool: cut(&relay.item).into(), source: Some(source.into()) };
+            parts.names = Some(Arc::new(names));
             parts.arguments = Some(digest([relay.params.get()]));
+        });
+        self.rare(|rare| {
+            rare.method = Some(cut(&relay.method).into());
+            rare.trace = relay.trace.as_deref().map(|trace| cut(trace).into());
         });
         self
     }
 
     /// The tool, once it is known which one is meant.
-    pub(crate) fn found(&mut self, tool: &Arc<str>, source: &Arc<str>) {
-        self.change(|parts| (parts.tool, parts.source) = (Some(Arc::clone(tool)), Some(Arc::clone(source))));
+    pub(crate) fn found(&mut self, names: &Arc<ReceiptNames>) {
+        self.change(|parts| parts.names = Some(Arc::clone(names)));
     }
 
     /// The tool as the caller wrote it, when there is none for the caller.
     pub(crate) fn not_found(&mut self, tool: &str) {
-        self.change(|parts| parts.tool = Some(cut(tool).into()));
-    }
-
-    /// The source that was asked.
-    pub(crate) fn asks_source(&mut self, source: &str) {
-        self.change(|parts| parts.source = Some(source.into()));
+        let names = ReceiptNames { tool: cut(tool).into(), source: None };
+        self.change(|parts| parts.names = Some(Arc::new(names)));
     }
 
     /// The span of what is not a call.
     pub(crate) fn traced(&mut self, span: Option<CallSpan>) {
-        self.change(|parts| parts.span = span);
+        if span.is_some() {
+            self.rare(|rare| rare.span = span);
+        }
     }
 
     pub(crate) fn span(&self) -> Option<CallSpan> {
-        self.parts.as_ref()?.span
+        self.parts.as_ref()?.rare.as_ref()?.span
     }
 
     pub(crate) fn runs_as(&mut self, task: &str) {
-        self.change(|parts| parts.task = Some(task.into()));
+        self.rare(|rare| rare.task = Some(task.into()));
     }
 
     pub(crate) fn keep_arguments(&mut self, values: Box<str>) {
-        self.change(|parts| parts.argument_values = Some(values));
+        self.rare(|rare| rare.argument_values = Some(values));
+    }
+
+    fn rare(&mut self, change: impl FnOnce(&mut RareParts)) {
+        self.change(|parts| change(parts.rare.get_or_insert_default()));
     }
 
     fn change(&mut self, change: impl FnOnce(&mut ReceiptParts)) {

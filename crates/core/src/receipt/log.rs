@@ -4,12 +4,15 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use tokio::sync::Notify;
 
 use super::KEPT_IN_MEMORY;
 use super::parts::ReceiptParts;
 use super::record::{Receipt, ReceiptId};
+use crate::limits::Limits;
+use crate::metrics::CallMetrics;
 
 /// How many buffers there are: more than threads that run calls on most machines.
 const SHARDS: usize = 64;
@@ -66,6 +69,8 @@ pub(super) struct Shard {
 
 #[derive(Debug, Default)]
 struct Ring {
+    /// What is counted of calls, when their receipts are moved.
+    metrics: Mutex<CallMetrics>,
     kept: Mutex<Kept>,
     /// A line is logged for each call.
     logs: AtomicBool,
@@ -77,7 +82,12 @@ struct Ring {
 
 #[derive(Debug, Default)]
 struct Kept {
-    receipts: VecDeque<ReceiptParts>,
+    /// In the buffers that calls filled, so that none is copied on its way in; oldest first, none of them empty.
+    buffers: VecDeque<Vec<ReceiptParts>>,
+    /// How many receipts of the first buffer have given way. They are freed with the last of it.
+    gone: usize,
+    /// How many receipts there are without those.
+    count: usize,
     /// The position of the first of them.
     first: u64,
     /// Up to which position the store has taken them, where it is to take them as well.
@@ -87,10 +97,52 @@ struct Kept {
 impl Kept {
     /// How many of the oldest have to give way. Those that wait for the store stay longer.
     fn surplus(&self) -> usize {
-        let over = |most: usize| self.receipts.len().saturating_sub(most);
+        let over = |most: usize| self.count.saturating_sub(most);
         let Some(written) = self.written else { return over(KEPT_IN_MEMORY) };
         let written = usize::try_from(written.saturating_sub(self.first)).unwrap_or(usize::MAX);
         over(KEPT_IN_MEMORY).min(written).max(over(WAITING_FOR_STORE))
+    }
+
+    fn add(&mut self, receipts: Vec<ReceiptParts>) {
+        self.count += receipts.len();
+        if receipts.len() >= GATHERED {
+            return self.buffers.push_back(receipts);
+        }
+        // Few that a reader has moved: a buffer of their own would be mostly empty.
+        for receipt in receipts {
+            match self.buffers.back_mut().filter(|last| last.len() < last.capacity()) {
+                Some(last) => last.push(receipt),
+                None => {
+                    let mut buffer = Vec::with_capacity(GATHERED);
+                    buffer.push(receipt);
+                    self.buffers.push_back(buffer);
+                }
+            }
+        }
+    }
+
+    /// Lets the oldest give way; takes out the buffers of which nothing is left.
+    fn take_surplus(&mut self) -> Vec<Vec<ReceiptParts>> {
+        let (surplus, mut taken) = (self.surplus(), Vec::new());
+        self.count -= surplus;
+        self.first += surplus as u64;
+        self.gone += surplus;
+        while let Some(oldest) = self.buffers.pop_front_if(|oldest| oldest.len() <= self.gone) {
+            self.gone -= oldest.len();
+            taken.push(oldest);
+        }
+        taken
+    }
+
+    /// From a position on.
+    fn from(&self, position: u64) -> impl Iterator<Item = &ReceiptParts> {
+        let after = usize::try_from(position.saturating_sub(self.first)).unwrap_or(usize::MAX);
+        let mut skip = after.saturating_add(self.gone);
+        self.buffers.iter().flat_map(move |buffer| {
+            let before = skip.min(buffer.len());
+            skip -= before;
+            &buffer[before..]
+        })
     }
 }
 
@@ -121,6 +173,18 @@ impl ReceiptLog {
         self.ring.keeps_arguments.store(settings.arguments, Ordering::Relaxed);
     }
 
+    /// How many tools and callers have metrics of their own from now on.
+    pub(crate) fn bound_metrics(&self, limits: &Limits) {
+        self.ring.metrics(|metrics| metrics.resize(limits));
+    }
+
+    /// What was counted of all calls that have ended.
+    pub(crate) fn metrics(&self) -> CallMetrics {
+        self.collect();
+        // Copied: calls that move their buffer wait for this lock, and what becomes of the numbers takes longer.
+        self.ring.metrics(|metrics| metrics.clone())
+    }
+
     /// Whether arguments are wanted, without secrets.
     pub(crate) fn keeps_arguments(&self) -> bool {
         self.ring.keeps_arguments.load(Ordering::Relaxed)
@@ -146,7 +210,7 @@ impl ReceiptLog {
     /// The position after the newest receipt.
     pub fn position(&self) -> u64 {
         self.collect();
-        self.ring.kept(|kept| kept.first + kept.receipts.len() as u64)
+        self.ring.kept(|kept| kept.first + kept.count as u64)
     }
 
     /// What was logged from a position on, `most` at a time.
@@ -158,9 +222,7 @@ impl ReceiptLog {
     fn read(&self, position: u64, most: usize) -> LoggedReceipts {
         self.ring.kept(|kept| {
             let missed = kept.first.saturating_sub(position);
-            let skip = usize::try_from(position.saturating_sub(kept.first)).unwrap_or(usize::MAX);
-            let receipts: Vec<Receipt> =
-                kept.receipts.iter().skip(skip).take(most).map(ReceiptParts::receipt).collect();
+            let receipts: Vec<Receipt> = kept.from(position).take(most).map(ReceiptParts::receipt).collect();
             LoggedReceipts { next: position + missed + receipts.len() as u64, receipts, missed }
         })
     }
@@ -233,15 +295,23 @@ impl Shard {
 }
 
 impl Ring {
-    /// The oldest give way; they are freed after the lock is.
+    /// Counts them for the metrics and keeps them. The oldest give way; they are freed after the lock is.
     fn take(&self, receipts: Vec<ReceiptParts>) {
+        self.metrics(|metrics| {
+            let now = Instant::now();
+            for receipt in &receipts {
+                metrics.add(&receipt.measured(), now);
+            }
+        });
         let surplus = self.kept(|kept| {
-            kept.receipts.extend(receipts);
-            let surplus = kept.surplus();
-            kept.first += surplus as u64;
-            kept.receipts.drain(..surplus).collect::<Vec<_>>()
+            kept.add(receipts);
+            kept.take_surplus()
         });
         drop(surplus);
+    }
+
+    fn metrics<T>(&self, change: impl FnOnce(&mut CallMetrics) -> T) -> T {
+        change(&mut self.metrics.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn kept<T>(&self, read: impl FnOnce(&mut Kept) -> T) -> T {
@@ -256,6 +326,7 @@ fn log_line(receipt: &Receipt) {
         protocol = &*receipt.protocol,
         ms = format!("{}.{:03}", receipt.us / 1_000, receipt.us % 1_000),
         receipt = %receipt.id,
+        traceparent = receipt.span.map(|span| span.context.traceparent()),
         "{} {}: {}",
         receipt.method.as_deref().unwrap_or("call"),
         receipt.tool.escape_debug(),

@@ -18,7 +18,7 @@ pub(crate) use self::draft::ReceiptDraft;
 pub use self::filter::ReceiptFilter;
 pub use self::listing::{KeptReceipts, list_kept};
 pub use self::log::{LoggedReceipts, ReceiptLog, ReceiptSettings};
-pub(crate) use self::parts::{AttemptError, CallStep};
+pub(crate) use self::parts::{AttemptError, CallStep, ERROR_NAMES, ReceiptNames, STEP_NAMES};
 pub use self::process::ProcessMark;
 pub use self::record::{ContentDigest, Receipt, ReceiptId, ReceiptKind, ReceiptOutcome, StepTime};
 pub(crate) use self::timestamp::millis;

@@ -1,13 +1,15 @@
 //! What a receipt is made of while it waits to be read. Everything in it is shared, moved or of fixed size, so that a
-//! plain call costs no allocation; the text form is made when somebody reads it.
+//! plain call costs no allocation; the text form is made when somebody reads it. It is small, because the newest of all
+//! calls are in no cache: each receipt is written to memory once and read from it when it gives way.
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use super::record::{ContentDigest, Receipt, ReceiptId, ReceiptKind, ReceiptOutcome, StepTime};
 use super::timestamp::rfc3339;
+use crate::metrics::{CallResult, MeasuredCall, TracedValue};
 use crate::ports::source::SourceError;
 use crate::trace_context::CallSpan;
 
@@ -26,13 +28,10 @@ pub(crate) enum CallStep {
     Run,
 }
 
-const STEPS: [(CallStep, &str); 5] = [
-    (CallStep::Resolve, "resolve"),
-    (CallStep::Validate, "validate"),
-    (CallStep::Record, "record"),
-    (CallStep::Queue, "queue"),
-    (CallStep::Run, "run"),
-];
+/// How many steps end with a mark.
+const MARKS: usize = 5;
+/// The names of the steps: those of [`CallStep`], and what is left after the last of them.
+pub(crate) const STEP_NAMES: [&str; MARKS + 1] = ["resolve", "validate", "record", "queue", "run", "finish"];
 
 /// Why an attempt gave no outcome.
 #[derive(Clone, Copy, Debug)]
@@ -56,8 +55,9 @@ impl From<&SourceError> for AttemptError {
     }
 }
 
-/// By number; the first stands for none.
-const ERRORS: [&str; 7] = ["", "not_reached", "lost", "refused", "wants_token", "timed_out", "panicked"];
+/// The names of [`AttemptError`]s, the first being that of number 1.
+pub(crate) const ERROR_NAMES: [&str; 6] =
+    ["not_reached", "lost", "refused", "wants_token", "timed_out", "panicked"];
 /// How many bits an error takes among those of a call.
 pub(super) const ERROR_BITS: u32 = 4;
 
@@ -77,19 +77,15 @@ pub(super) struct ReceiptParts {
     pub(super) caller: Arc<str>,
     pub(super) user: Option<Arc<str>>,
     pub(super) protocol: Cow<'static, str>,
-    pub(super) tool: Option<Arc<str>>,
-    pub(super) source: Option<Arc<str>>,
-    pub(super) method: Option<Box<str>>,
+    pub(super) names: Option<Arc<ReceiptNames>>,
     pub(super) call_id: Option<Arc<str>>,
-    pub(super) task: Option<Arc<str>>,
     pub(super) arguments: Option<ContentDigest>,
-    pub(super) trace: Option<Box<str>>,
-    pub(super) span: Option<CallSpan>,
-    pub(super) argument_values: Option<Box<str>>,
+    /// Absent for most calls.
+    pub(super) rare: Option<Box<RareParts>>,
     pub(super) began: Instant,
     /// Microseconds from the beginning to the end of each step; 0 for one that was not taken.
-    pub(super) marks: [AtomicU64; STEPS.len()],
-    pub(super) attempts: AtomicU64,
+    pub(super) marks: [AtomicU64; MARKS],
+    pub(super) attempts: AtomicU32,
     /// [`AttemptError`]s, the last in the lowest bits.
     pub(super) errors: AtomicU64,
     pub(super) repeated: AtomicBool,
@@ -98,6 +94,25 @@ pub(super) struct ReceiptParts {
     pub(super) us: AtomicU64,
     /// It is not to be written.
     pub(super) discarded: AtomicBool,
+}
+
+/// What few receipts have.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RareParts {
+    pub(super) method: Option<Box<str>>,
+    pub(super) task: Option<Arc<str>>,
+    pub(super) trace: Option<Box<str>>,
+    pub(super) span: Option<CallSpan>,
+    pub(super) argument_values: Option<Box<str>>,
+}
+
+/// What receipts call a tool and its source. Those of a tool that is served are made at its first call, and shared by all
+/// its receipts.
+#[derive(Debug)]
+pub(crate) struct ReceiptNames {
+    pub(crate) tool: Arc<str>,
+    /// Absent for a tool that is not served.
+    pub(crate) source: Option<Arc<str>>,
 }
 
 /// The verdict on a call that no step refused.
@@ -109,6 +124,7 @@ impl ReceiptParts {
         let cancelled = Ended { verdict: ALLOWED, outcome: ReceiptOutcome::Cancelled, result: None };
         let Ended { verdict, outcome, result } = self.ended.get().cloned().unwrap_or(cancelled);
         let us = self.us.load(Ordering::Relaxed);
+        let rare = self.rare.as_deref().cloned().unwrap_or_default();
         Receipt {
             id: self.id,
             time: rfc3339(self.id.at()),
@@ -116,46 +132,87 @@ impl ReceiptParts {
             caller: Arc::clone(&self.caller),
             user: self.user.clone(),
             protocol: self.protocol.clone(),
-            tool: self.tool.clone().unwrap_or_default(),
-            source: self.source.clone(),
-            method: self.method.clone(),
+            tool: self.names.as_ref().map(|names| Arc::clone(&names.tool)).unwrap_or_default(),
+            source: self.names.as_ref().and_then(|names| names.source.clone()),
+            method: rare.method,
             call_id: self.call_id.clone(),
-            task: self.task.clone(),
+            task: rare.task,
             verdict: verdict.into(),
             outcome,
             repeated: self.repeated.load(Ordering::Relaxed),
-            attempts: u32::try_from(self.attempts.load(Ordering::Relaxed)).unwrap_or(u32::MAX),
+            attempts: self.attempts.load(Ordering::Relaxed),
             errors: self.errors(),
             us,
             steps: self.steps(us),
             arguments: self.arguments,
             result,
-            trace: self.trace.clone(),
-            span: self.span,
-            argument_values: self.argument_values.clone(),
+            trace: rare.trace,
+            span: rare.span,
+            argument_values: rare.argument_values,
         }
     }
 
     fn errors(&self) -> Vec<Cow<'static, str>> {
-        let packed = self.errors.load(Ordering::Relaxed);
-        let numbers = (0..u64::BITS / ERROR_BITS).rev().map(|place| packed >> (place * ERROR_BITS) & 0xf);
-        let names = numbers.filter_map(|number| ERRORS.get(usize::try_from(number).ok()?));
-        names.filter(|name| !name.is_empty()).map(|name| Cow::Borrowed(*name)).collect()
+        self.failed_attempts().map(|error| Cow::Borrowed(ERROR_NAMES[error])).collect()
     }
 
-    /// Each step from the end of the one before it, and what was left after the last.
+    /// Why attempts failed, in their order, by the places in [`ERROR_NAMES`].
+    fn failed_attempts(&self) -> impl Iterator<Item = usize> + use<> {
+        let packed = self.errors.load(Ordering::Relaxed);
+        let numbers =
+            (0..u64::BITS / ERROR_BITS).rev().map(move |place| packed >> (place * ERROR_BITS) & 0xf);
+        // 0 is for places that no error has.
+        numbers.filter_map(|number| usize::try_from(number).ok()?.checked_sub(1))
+    }
+
     fn steps(&self, us: u64) -> Vec<StepTime> {
-        let mut before = 0;
-        let mut steps = Vec::with_capacity(STEPS.len() + 1);
-        for (step, name) in STEPS {
-            let mark = self.marks[step as usize].load(Ordering::Relaxed);
+        let taken = STEP_NAMES.iter().zip(self.step_times(us));
+        taken.filter_map(|(name, us)| Some(StepTime { step: (*name).into(), us: us? })).collect()
+    }
+
+    /// Each step that was taken from the end of the one before it, and what was left after the last.
+    fn step_times(&self, us: u64) -> [Option<u64>; MARKS + 1] {
+        let (mut before, mut times) = (0, [None; MARKS + 1]);
+        for (time, mark) in times.iter_mut().zip(&self.marks) {
+            let mark = mark.load(Ordering::Relaxed);
             if mark > 0 {
-                steps.push(StepTime { step: name.into(), us: mark.saturating_sub(before) });
+                *time = Some(mark.saturating_sub(before));
                 before = mark;
             }
         }
-        steps.push(StepTime { step: "finish".into(), us: us.saturating_sub(before) });
-        steps
+        times[MARKS] = Some(us.saturating_sub(before));
+        times
+    }
+
+    /// What metrics count of the call.
+    pub(super) fn measured(&self) -> MeasuredCall<'_> {
+        let us = self.us.load(Ordering::Relaxed);
+        let outcome = self.ended.get().map_or(ReceiptOutcome::Cancelled, |ended| ended.outcome);
+        let mut errors = [0; ERROR_NAMES.len()];
+        self.failed_attempts().for_each(|error| errors[error] += 1);
+        // Only a trace that is exported can be looked at.
+        let rare = self.rare.as_deref();
+        let traced = rare.and_then(|rare| rare.span);
+        let span = traced.filter(|span| span.context.sampled || outcome != ReceiptOutcome::Returned);
+        MeasuredCall {
+            tool: self.names.as_deref().map(|names| &*names.tool).unwrap_or_default(),
+            source: self.names.as_deref().and_then(|names| names.source.as_deref()),
+            method: rare.and_then(|rare| rare.method.as_deref()),
+            caller: &self.caller,
+            protocol: &self.protocol,
+            result: match outcome {
+                _ if self.repeated.load(Ordering::Relaxed) => CallResult::Repeated,
+                ReceiptOutcome::Returned => CallResult::Returned,
+                ReceiptOutcome::Failed => CallResult::Failed,
+                ReceiptOutcome::Refused => CallResult::Refused,
+                ReceiptOutcome::Cancelled => CallResult::Cancelled,
+            },
+            us,
+            steps: self.step_times(us),
+            attempts: self.attempts.load(Ordering::Relaxed).into(),
+            errors,
+            traced: span.map(|span| TracedValue { span: span.context, at: self.id.at() }),
+        }
     }
 }
 

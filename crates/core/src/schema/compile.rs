@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::expansion::{MOST_EXPANSION, MOST_STEPS, longest_row};
 use super::metered::{Meter, Metered, Patterns, SchemaCosts};
+use super::pattern_bounds::with_bounded_patterns;
 use super::validator::Validator;
 
 /// The largest schema we compile, as JSON text.
@@ -91,6 +92,7 @@ impl Schema {
 /// Patterns are matched in linear time unless one of them looks around or back, which only backtracking can do.
 fn build(schema: &Value) -> Result<(jsonschema::Validator<Metered>, Patterns), ValidationError<'static>> {
     let options = jsonschema::options_for::<Metered>;
+    let schema = &*with_bounded_patterns(schema);
     if let Ok(compiled) = options().with_pattern_options(PatternOptions::regex()).build(schema) {
         return Ok((compiled, Patterns::Linear));
     }

@@ -26,7 +26,7 @@ const INDEX_BYTES: usize = 8;
 /// How many schemas may be checked one inside the other, over all levels of a value: a thread of the runtime has two
 /// megabytes of stack, and one of them takes less than four kilobytes when nothing is optimised.
 const MOST_FRAMES: usize = 400;
-/// What one error takes in memory beside the path to its value, in bytes.
+/// What one error takes in memory besides the path to its value, in bytes.
 const ERROR_BYTES: usize = 512;
 
 /// The kind of value that the validator reads.

@@ -5,6 +5,7 @@ mod compile;
 mod expansion;
 mod faults;
 mod metered;
+mod pattern_bounds;
 mod preview;
 mod validator;
 

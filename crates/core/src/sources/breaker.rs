@@ -61,6 +61,11 @@ impl Breaker {
         left.map(Duration::from_millis)
     }
 
+    /// Whether calls are refused, or one of them probes.
+    pub(super) fn is_open(&self, limits: &Limits) -> bool {
+        self.failures.load(Ordering::Relaxed) >= limits.breaker_failures
+    }
+
     /// The source answered, whatever it said.
     pub(crate) fn answered(&self) {
         if self.failures.load(Ordering::Relaxed) != 0 {

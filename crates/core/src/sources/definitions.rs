@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::mount::Mount;
+use super::refresh::{Prepared, Published};
+use super::rules::SourceRules;
 use super::slots::{Definitions, SourceSlot, Sources};
 use crate::duty_cycle::DutyCycle;
 use crate::ports::source::Listing;
@@ -59,19 +61,37 @@ impl Sources {
             }
         };
         mount.source.recall(&offered);
-        let tools = mount.entries(&listing, &self.rules.load(), Some(DutyCycle::default()));
+        let listing = Arc::new(listing);
+        loop {
+            let rules = self.rules.load_full();
+            let tools = mount.entries(&listing, &rules, Some(DutyCycle::default()));
+            let kept = Prepared { listing: Arc::clone(&listing), offered: offered.clone(), tools };
+            if self.publish_kept(mount, &rules, kept) == Published::Done {
+                return;
+            }
+        }
+    }
+
+    fn publish_kept(&self, mount: &Arc<Mount>, rules: &Arc<SourceRules>, kept: Prepared) -> Published {
         self.slots(|slots| {
+            // Under the lock, as is every change of the rules. A change that came while the schemas were compiled found no
+            // tools to apply to, and these would be served under the old rules: a tool that is hidden now, for example.
+            if !Arc::ptr_eq(rules, &self.rules.load()) {
+                return Published::RulesChanged;
+            }
             // The source may have listed while this was read, or have been replaced; another of its name would
             // have the same tools.
             let alone = slots.iter().filter(|slot| slot.mount.name == mount.name).count() == 1;
             let awaits = |slot: &&mut SourceSlot| {
                 Arc::ptr_eq(&slot.mount, mount) && slot.definitions == Definitions::Unknown
             };
-            let Some(slot) = slots.iter_mut().find(awaits).filter(|_| alone) else { return };
-            (slot.listing, slot.tools) = (Arc::new(listing), tools);
-            (slot.offered, slot.definitions) = (offered, Definitions::Kept);
-            self.swap(slots);
-        });
+            if let Some(slot) = slots.iter_mut().find(awaits).filter(|_| alone) {
+                (slot.listing, slot.tools) = (kept.listing, kept.tools);
+                (slot.offered, slot.definitions) = (kept.offered, Definitions::Kept);
+                self.swap(slots);
+            }
+            Published::Done
+        })
     }
 
     /// Writes what a source listed, for the next start.
@@ -100,5 +120,61 @@ impl Sources {
                 slot.keep_at = Some(Instant::now() + next);
             }
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::BoxFuture;
+    use crate::background::Background;
+    use crate::call::Call;
+    use crate::memory::MemoryStore;
+    use crate::outcome::Outcome;
+    use crate::ports::source::{Source, SourceError};
+    use crate::progress::Progress;
+    use crate::schema::Schema;
+    use crate::sources::{Naming, ToolSettings};
+    use crate::tool::Tool;
+    use crate::toolset::Pattern;
+
+    /// A source that never lists anything.
+    struct Silent;
+
+    impl Source for Silent {
+        fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
+            Box::pin(std::future::pending())
+        }
+
+        fn call<'a>(&'a self, _: &'a Call, _: &'a Progress) -> BoxFuture<'a, Result<Outcome, SourceError>> {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    #[tokio::test]
+    async fn kept_definitions_are_not_served_under_rules_that_changed_meanwhile() {
+        let sources =
+            Sources::new(SourceRules::default(), Arc::new(MemoryStore::default()), Background::default());
+        sources.mount(Mount::new("Kit", "Kit", Naming::Prefixed, Arc::new(Silent)));
+        let mount = sources.find("Kit").expect("it is mounted");
+        let listing = Arc::new(Listing::from(vec![Tool::new("secret", "", Schema::new(json!({})))]));
+        let kept = |rules: &SourceRules| Prepared {
+            listing: Arc::clone(&listing),
+            offered: Passthrough::default(),
+            tools: mount.entries(&listing, rules, None),
+        };
+        let before = sources.rules.load_full();
+        let compiled = kept(&before);
+        let hidden = ToolSettings { hidden: Some(true), ..ToolSettings::default() };
+        let tools = vec![(Pattern::new("Kit.secret"), hidden)];
+        sources.configure(SourceRules { tools, ..SourceRules::default() }, || |_: &str| false);
+
+        assert_eq!(sources.publish_kept(&mount, &before, compiled), Published::RulesChanged);
+        assert!(sources.catalog().is_empty());
+        let now = sources.rules.load_full();
+        assert_eq!(sources.publish_kept(&mount, &now, kept(&now)), Published::Done);
+        assert!(sources.catalog().is_empty(), "the tool is hidden");
     }
 }

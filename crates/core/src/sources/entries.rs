@@ -71,7 +71,6 @@ impl Mount {
             gate,
             breaker,
             mount: Arc::clone(self),
-            metrics: OnceLock::new(),
             receipt_names: OnceLock::new(),
             deliver: own.deliver,
             tool: Tool { description, input, ..tool.clone() },

@@ -31,6 +31,10 @@ impl<W> Default for FairQueue<W> {
 }
 
 impl<W> FairQueue<W> {
+    pub(super) fn len(&self) -> usize {
+        self.total
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.total == 0
     }

@@ -31,6 +31,13 @@ pub(crate) struct Gate {
     most_waiting: usize,
 }
 
+/// How many calls run, and how many wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct GateLoad {
+    pub(crate) running: usize,
+    pub(crate) waiting: usize,
+}
+
 /// What somebody who waits is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Granted {
@@ -60,6 +67,15 @@ impl Gate {
 
     pub(crate) fn is_of(&self, concurrency: usize, queue: usize) -> bool {
         (self.concurrency, self.most_waiting) == (concurrency, queue)
+    }
+
+    /// How many run and how many wait now.
+    pub(crate) fn load(&self) -> GateLoad {
+        let state = self.state.load(Ordering::Relaxed);
+        match state & WAITING {
+            0 => GateLoad { running: self.concurrency.saturating_sub(state / TURN), waiting: 0 },
+            _ => GateLoad { running: self.concurrency, waiting: self.lock().len() },
+        }
     }
 
     /// A turn, at once or after waiting; while several callers wait, they get turns one after the other.

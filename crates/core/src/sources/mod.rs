@@ -13,6 +13,7 @@ mod refresh;
 mod rules;
 mod shaping;
 mod slots;
+mod source_metrics;
 mod source_names;
 mod starting;
 mod tool_state;

@@ -41,7 +41,7 @@ pub struct Mount {
     pub naming: Naming,
     /// Texts are converted where the schema wants something else.
     pub(crate) coerces: bool,
-    /// What its tools may be given beside what configuration names for each of them.
+    /// What its tools may be given besides what configuration names for each of them.
     pub(crate) allowlist: GrantAllowlist,
     /// Tools that are not served, by the names that the source gives them.
     pub(super) disabled_tools: Vec<String>,

@@ -63,7 +63,6 @@ impl Sources {
                 slot.stop.cancel();
             }
         });
-        self.metrics.source_gone(name);
     }
 
     /// Says how the configuration is read again, once.

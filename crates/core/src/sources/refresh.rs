@@ -25,15 +25,15 @@ const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// What a source said, ready to be served.
-struct Prepared {
-    listing: Arc<Listing>,
-    offered: Passthrough,
-    tools: SourceTools,
+pub(super) struct Prepared {
+    pub(super) listing: Arc<Listing>,
+    pub(super) offered: Passthrough,
+    pub(super) tools: SourceTools,
 }
 
 /// What came of serving what a source said.
-#[derive(PartialEq, Eq)]
-enum Published {
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Published {
     /// It is served, or the source has left.
     Done,
     /// It was prepared under rules that hold no longer.
@@ -125,7 +125,6 @@ impl Sources {
             if !Arc::ptr_eq(rules, &self.rules.load()) {
                 return None;
             }
-            self.metrics.source_ready(&mount.name, prepared.tools.entries.len());
             Some(self.replace(slots, mount, prepared))
         });
         if replaced.is_some() { Published::Done } else { Published::RulesChanged }
@@ -167,13 +166,10 @@ impl Sources {
             let slot = slots.iter_mut().find(|slot| Arc::ptr_eq(&slot.mount, mount))?;
             let is_news = slot.status != failing;
             slot.status = failing;
-            let tools = slot.tools.entries.len();
             self.swap(slots);
-            Some((tools, is_news))
+            Some(is_news)
         });
-        let (tools, is_news) = found.unwrap_or((0, false));
-        self.metrics.source_failing(&mount.name, tools);
-        if is_news {
+        if found == Some(true) {
             let Message { public, developer } = message;
             tracing::warn!(source = mount.name, developer, "source failed: {public}");
         }

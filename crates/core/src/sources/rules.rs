@@ -83,7 +83,7 @@ pub(crate) struct SourceRules {
 }
 
 impl SourceRules {
-    /// What stands under the name of a tool, and what patterns say beside that.
+    /// What stands under the name of a tool, and what patterns say in addition.
     pub(super) fn of_tool(&self, id: &ToolId, own: &str) -> ToolSettings {
         self.fitting(id, own).map(|(_, settings)| settings).fold(ToolSettings::default(), ToolSettings::or)
     }

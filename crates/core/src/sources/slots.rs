@@ -19,7 +19,6 @@ use super::starting::StartProgress;
 use crate::background::Background;
 use crate::catalog::{Catalog, SourceTools, Unserved, UnservedCause};
 use crate::message::Message;
-use crate::metrics::Metrics;
 use crate::ports::source::Listing;
 use crate::ports::store::Store;
 use crate::tool::Passthrough;
@@ -94,18 +93,12 @@ pub struct Sources {
     pub(super) reread: OnceLock<Reread>,
     pub(super) reconnects: Semaphore,
     pub(super) store: Arc<dyn Store>,
-    pub(super) metrics: Arc<Metrics>,
     pub(super) background: Background,
 }
 
 impl Sources {
     /// Without any source yet.
-    pub(crate) fn new(
-        rules: SourceRules,
-        store: Arc<dyn Store>,
-        metrics: Arc<Metrics>,
-        background: Background,
-    ) -> Arc<Self> {
+    pub(crate) fn new(rules: SourceRules, store: Arc<dyn Store>, background: Background) -> Arc<Self> {
         Arc::new(Sources {
             catalog: ArcSwap::default(),
             names_of: ArcSwap::default(),
@@ -116,7 +109,6 @@ impl Sources {
             reread: OnceLock::new(),
             reconnects: Semaphore::new(1),
             store,
-            metrics,
             background,
         })
     }

@@ -21,6 +21,13 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// would look through the whole backlog for each.
 const GATHER: Duration = Duration::from_millis(10);
 
+/// Whether there was room for more tasks than waited.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Room {
+    Left,
+    Used,
+}
+
 impl Tasks {
     /// Begins to run the tasks that wait in the store, whoever accepted them. Submitting does this too.
     pub fn run(&self) {
@@ -38,6 +45,7 @@ impl Tasks {
         self.gateway.background().spawn(async move {
             match started {
                 Ok(true) => {
+                    tasks.gateway.metrics().task_began(Duration::ZERO);
                     tasks.local().take_held(&task_call.id);
                     tasks.run_task(&task_call, &mut place.notifier).await;
                 }
@@ -62,9 +70,14 @@ impl Tasks {
         self.gateway.sources().settled(self.gateway.limits().list_timeout).await;
         let mut notifier = self.store().work_notifier();
         loop {
-            self.claim().await;
+            let room = self.claim().await;
+            // A slot that was given back while the store was asked is in nobody's notification.
+            if room == Room::Used && self.local().has_free_slot() {
+                continue;
+            }
             tokio::select! {
-                () = notifier.changed() => {}
+                // Where there is no room a new task is for another server, which must get the notification.
+                () = notifier.changed(), if room == Room::Left => {}
                 () = self.local().freed() => {}
                 // A notification can get lost with the connection to a database.
                 () = sleep(LOOK_AGAIN) => {}
@@ -75,16 +88,17 @@ impl Tasks {
     }
 
     /// Claims a task for each slot that is free.
-    async fn claim(&self) {
+    async fn claim(&self) -> Room {
         if self.local().has_few_free_slots() {
             sleep(GATHER).await;
         }
         let slots = self.local().free_slots();
         if slots.is_empty() {
-            return;
+            return Room::Used;
         }
         match self.store().task_claim(slots.len()).await {
             Ok(claimed) => {
+                let room = if claimed.len() >= slots.len() { Room::Used } else { Room::Left };
                 // As many as there were slots: more may wait. Should a task have gone into the store since the claim,
                 // `no_task_waits` is wrong for a moment: the store notifies of that task, and it is claimed next.
                 if claimed.len() >= slots.len() {
@@ -94,9 +108,11 @@ impl Tasks {
                 }
                 let slots = slots.into_iter().map(Some).chain(std::iter::repeat_with(|| None));
                 claimed.into_iter().zip(slots).for_each(|(task, slot)| self.begin_claimed(task, slot));
+                room
             }
             Err(error) => {
                 tracing::debug!(developer = error.message.developer, "waiting tasks cannot be claimed");
+                Room::Left
             }
         }
     }
@@ -112,7 +128,10 @@ impl Tasks {
             };
             let Some(slot) = slot else { return };
             match tasks.task_call(&task).await {
-                Ok(task_call) => tasks.run_claimed(&task_call).await,
+                Ok(task_call) => {
+                    tasks.gateway.metrics().task_began(task.waited);
+                    tasks.run_claimed(&task_call).await;
+                }
                 Err(refusal) => tasks.put_off(&task, &refusal).await,
             }
             tasks.local().free(slot);

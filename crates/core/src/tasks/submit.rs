@@ -40,13 +40,15 @@ pub(super) type Started = Result<bool, StoreError>;
 
 impl Tasks {
     /// Takes a request through every check and keeps it as a task. When this ends well, the task is
-    /// durable and will come to an end, whatever happens to this process.
+    /// durable and will come to an end, whatever happens to this process. It is kept for `keep` after its end, or for as
+    /// long as the configuration says.
     pub async fn submit(
         &self,
         caller: &Caller,
         mut request: Request,
-        keep: Duration,
+        keep: Option<Duration>,
     ) -> Result<TaskId, Refusal> {
+        let keep = keep.unwrap_or_else(|| self.gateway.limits().task_ttl);
         self.gateway.trace(&mut request);
         let mut receipt = self.gateway.receipts().begin(ReceiptKind::Task, caller).of_request(&request);
         let submitted = self.accept(caller, request, keep, &mut receipt).await;

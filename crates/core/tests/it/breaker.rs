@@ -12,7 +12,7 @@ use toolmux_core::ports::source::FailureScope;
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::Refusal;
 use toolmux_core::sources::ToolSettings;
-use toolmux_core::task::{KEPT, TaskChange};
+use toolmux_core::task::TaskChange;
 use toolmux_core::tool::Hints;
 use toolmux_core::toolset::Pattern;
 
@@ -157,7 +157,7 @@ async fn a_task_waits_for_an_open_circuit_breaker() {
     source.broken.store(true, Ordering::SeqCst);
     calls(&gateway, 1, "Kit_flaky").await;
     let caller = anyone(&gateway);
-    let id = gateway.tasks().submit(&caller, request("Kit_flaky", json!({})), KEPT).await.expect("accepted");
+    let id = gateway.tasks().submit(&caller, request("Kit_flaky", json!({})), None).await.expect("accepted");
     source.broken.store(false, Ordering::SeqCst);
     let mut follow = gateway.tasks().follow(&caller, &id, 0).await.expect("store").expect("known");
     let end = async {

@@ -9,6 +9,7 @@ use tokio::time::timeout;
 use toolmux_core::gateway::{Gateway, ReceiptKeeping, ReceiptSigner, Settings};
 use toolmux_core::memory::MemoryStore;
 use toolmux_core::message::Message;
+use toolmux_core::metrics::MetricsFormat;
 use toolmux_core::ports::store::{
     ReceiptHead, ReceiptLink, ReceiptReader, ReceiptStore, StoreError, StoreFuture,
 };
@@ -18,7 +19,7 @@ use toolmux_core::receipt::{
     ReceiptOutcome, ReceiptSettings, Verification, list_kept, verify,
 };
 use toolmux_core::sources::{Mount, Naming};
-use toolmux_core::task::{KEPT, TaskId};
+use toolmux_core::task::TaskId;
 
 use crate::fixture::{Fixture, LONG, anyone, call, gateway, request, tool};
 
@@ -114,7 +115,7 @@ async fn until_receipts(gateway: &Gateway, count: usize) -> Vec<Receipt> {
 }
 
 async fn submit(gateway: &Arc<Gateway>, tool: &str) -> TaskId {
-    gateway.tasks().submit(&anyone(gateway), request(tool, json!({})), KEPT).await.expect("accepted")
+    gateway.tasks().submit(&anyone(gateway), request(tool, json!({})), None).await.expect("accepted")
 }
 
 #[tokio::test]
@@ -127,7 +128,7 @@ async fn a_task_has_one_receipt_when_it_ends() {
     gateway.tasks().cancel(&anyone(&gateway), &id).await.expect("a store").expect("a task");
     let ended = until_receipts(&gateway, 2).await;
     assert_eq!((ended[0].task.as_deref(), ended[0].outcome), (Some(id.as_str()), ReceiptOutcome::Cancelled));
-    let refused = gateway.tasks().submit(&anyone(&gateway), request("Kit.none", json!({})), KEPT).await;
+    let refused = gateway.tasks().submit(&anyone(&gateway), request("Kit.none", json!({})), None).await;
     assert!(refused.is_err());
     let ended = until_receipts(&gateway, 3).await;
     assert_eq!((&*ended[0].verdict, ended[0].outcome), ("unknown_tool", ReceiptOutcome::Refused));
@@ -173,17 +174,18 @@ async fn what_the_store_did_not_take_is_noted_in_the_chain() {
         call(&gateway, "Kit.none", json!({})).await;
     }
     gateway.receipts().position();
-    gateway.keep_receipts(keeping("here"));
+    gateway.stored_receipts().keep(keeping("here"));
     call(&gateway, "Kit.run", json!({})).await;
     gateway.close(LONG).await;
-    let lost = gateway.receipt_backlog().lost;
+    let lost = gateway.stored_receipts().backlog().lost;
     let reports = verified(&store).await;
     let kept = list_kept(&*store, &ReceiptFilter::default(), 20_000).await.expect("a store");
     assert_eq!(kept.receipts.len() as u64 + lost, 12_001);
     assert!(lost > 1_000 && reports[0].lost == lost, "{lost}");
     assert_eq!(heads(&store).await[0].unaccounted(), 0);
     let metric = format!("toolmux_receipts_lost_total {lost}");
-    assert!(gateway.metrics().text().contains(&metric), "{metric}");
+    let text = gateway.metrics_text(MetricsFormat::Prometheus);
+    assert!(text.contains(&metric), "{metric}");
 }
 
 struct NoSignature;
@@ -221,14 +223,14 @@ async fn what_ended_before_a_stop_is_in_the_chain() {
         let source = Fixture::with(TOOLS.map(tool).into());
         gateway.sources().mount(Mount::new("Kit", "Kit", Naming::Prefixed, source));
         gateway.sources().settled(LONG).await;
-        gateway.keep_receipts(keeping("here"));
+        gateway.stored_receipts().keep(keeping("here"));
         for _ in 0..700 {
             call(&gateway, "Kit.run", json!({})).await;
         }
         gateway.close(LONG).await;
         let kept = list_kept(&*store, &ReceiptFilter::default(), 10_000).await.expect("a store");
         assert_eq!(kept.receipts.len(), round * 700);
-        assert_eq!(gateway.receipt_backlog().waiting, 0);
+        assert_eq!(gateway.stored_receipts().backlog().waiting, 0);
     }
     let heads = heads(&store).await;
     assert!(heads.iter().all(|head| head.stopped && head.unaccounted() == 0), "{heads:?}");
@@ -339,7 +341,7 @@ async fn a_write_whose_answer_was_lost_is_made_again_as_it_was() {
     let lossy =
         Arc::new(LostAnswers { kept: Arc::clone(&store), writes: std::sync::atomic::AtomicUsize::default() });
     let gateway = mounted(&store).await;
-    gateway.keep_receipts_in(keeping("here"), lossy);
+    gateway.stored_receipts().keep_in(keeping("here"), lossy);
     for _ in 0..200 {
         call(&gateway, "Kit.run", json!({})).await;
         tokio::time::sleep(Duration::from_millis(70)).await;
@@ -355,14 +357,14 @@ async fn a_write_whose_answer_was_lost_is_made_again_as_it_was() {
 /// What the head of a server of this process says.
 async fn heads_of_a_stopped_server(store: &Arc<MemoryStore>) -> ChainHead {
     let gateway = mounted(store).await;
-    gateway.keep_receipts(keeping("here"));
+    gateway.stored_receipts().keep(keeping("here"));
     gateway.close(LONG).await;
     heads(store).await.remove(0)
 }
 
-async fn until_written(gateway: &Gateway) {
+async fn until_written(gateway: &Arc<Gateway>) {
     let written = async {
-        while gateway.receipt_backlog().waiting > 0 {
+        while gateway.stored_receipts().backlog().waiting > 0 {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
@@ -379,7 +381,7 @@ async fn a_server_elsewhere_is_killed_when_it_is_silent_and_not_before() {
     let store = Arc::new(MemoryStore::default());
     killed_server(&store, ProcessMark { space: "another".to_owned(), started: 1 }).await;
     let gateway = mounted(&store).await;
-    gateway.keep_receipts(keeping("here"));
+    gateway.stored_receipts().keep(keeping("here"));
     let events = async || list_kept(&*store, &ReceiptFilter::default(), 1).await.expect("a store").events;
     tokio::time::sleep(Duration::from_secs(25)).await;
     assert_eq!(killed(&events().await), 0);
@@ -393,8 +395,8 @@ async fn a_server_elsewhere_is_killed_when_it_is_silent_and_not_before() {
 async fn a_rollback_of_one_chain_shows_in_another() {
     let store = Arc::new(MemoryStore::default());
     let (one, other) = (mounted(&store).await, mounted(&store).await);
-    one.keep_receipts(keeping("here"));
-    other.keep_receipts(keeping("here"));
+    one.stored_receipts().keep(keeping("here"));
+    other.stored_receipts().keep(keeping("here"));
     call(&one, "Kit.run", json!({})).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     let early = store.receipt_heads().await.expect("a store");

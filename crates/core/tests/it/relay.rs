@@ -12,6 +12,7 @@ use toolmux_core::gateway::{Admission, ApiKey, Credential, Gateway, Settings};
 use toolmux_core::json_text::raw_of;
 use toolmux_core::limits::Limits;
 use toolmux_core::memory::MemoryStore;
+use toolmux_core::metrics::MetricsFormat;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::ports::source::{Listing, Relay, Relayed, Source, SourceError};
 use toolmux_core::ports::store::AuditStore;
@@ -126,7 +127,7 @@ impl Server {
     }
 
     fn counts(&self, line: &str) -> bool {
-        self.gateway.metrics().text().lines().any(|counted| counted == line)
+        self.gateway.metrics_text(MetricsFormat::Prometheus).lines().any(|counted| counted == line)
     }
 }
 
@@ -153,7 +154,7 @@ async fn what_a_toolset_holds_is_answered_and_counted() {
     assert_eq!(name(server.relay("bob", "hidden").await), "answered");
     assert_eq!(name(server.listen("alice", "open").await), "answered");
     assert_eq!(server.asked(), 3);
-    assert!(server.counts("toolmux_calls_total{result=\"returned\",tool=\"Lib.pages/read\"} 3"));
+    assert!(server.counts("toolmux_calls_total{tool=\"lib.pages/read\",result=\"returned\"} 3"));
 }
 
 #[tokio::test]

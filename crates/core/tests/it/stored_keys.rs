@@ -42,7 +42,7 @@ async fn until(gateway: &Gateway, key: &str, expect: Option<&str>) {
 async fn a_key_of_the_store_holds_until_it_is_revoked() {
     let store = Arc::new(MemoryStore::default());
     let gateway = Gateway::new(Settings::default(), store.clone());
-    gateway.follow_keys().await.expect("the keys are read");
+    gateway.keys().follow().await.expect("the keys are read");
     assert_eq!(caller(&gateway, None).as_deref(), Some("anonymous"));
     store.key_add(&stored("ops", "secret")).await.expect("a store");
     until(&gateway, "secret", Some("ops")).await;
@@ -55,7 +55,7 @@ async fn a_key_of_the_store_holds_until_it_is_revoked() {
     gateway.configure(Settings::default());
     assert_eq!(caller(&gateway, None), None, "nor does a reload");
     let again = Gateway::new(Settings::default(), store);
-    again.follow_keys().await.expect("the keys are read");
+    again.keys().follow().await.expect("the keys are read");
     assert_eq!(caller(&again, None), None, "nor a restart");
 }
 
@@ -69,7 +69,7 @@ async fn a_key_of_the_configuration_wins_over_one_of_its_name() {
     let settings =
         || Settings { admission: Admission { keys: vec![own.clone()], jwt: None }, ..Settings::default() };
     let gateway = Gateway::new(settings(), store);
-    gateway.follow_keys().await.expect("the keys are read");
+    gateway.keys().follow().await.expect("the keys are read");
     for _ in 0..2 {
         let callers = ["own", "stored", "bobs"].map(|key| caller(&gateway, Some(key)));
         assert_eq!(callers, [Some("alice".to_owned()), None, Some("bob".to_owned())]);

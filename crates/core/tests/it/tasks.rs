@@ -1,6 +1,7 @@
 //! Tasks: accepted, run, followed, cancelled, bounded.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 use tokio::time::timeout;
@@ -9,7 +10,7 @@ use toolmux_core::json_text::raw_of;
 use toolmux_core::limits::Limits;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::secret::Secret;
-use toolmux_core::task::{KEPT, TaskChange, TaskId};
+use toolmux_core::task::{TaskChange, TaskId};
 use toolmux_core::tool::Passthrough;
 
 use crate::fixture::{Fixture, LONG, anyone, gateway, line, request, tool};
@@ -23,7 +24,7 @@ async fn fixture(limits: Limits) -> (Arc<Fixture>, Arc<Gateway>) {
 
 async fn submit(gateway: &Arc<Gateway>, tool: &str) -> TaskId {
     let request = request(tool, json!({ "a": 1 }));
-    gateway.tasks().submit(&anyone(gateway), request, KEPT).await.expect("the task is accepted")
+    gateway.tasks().submit(&anyone(gateway), request, None).await.expect("the task is accepted")
 }
 
 /// All that happens to a task after an event, in words.
@@ -65,6 +66,19 @@ async fn a_task_whose_tool_was_not_reached_fails() {
 }
 
 #[tokio::test]
+async fn a_task_is_kept_for_as_long_as_its_request_or_else_the_limits_say() {
+    let limits = Limits { task_ttl: Duration::from_secs(7), ..Limits::default() };
+    let (_, gateway) = fixture(limits).await;
+    let caller = anyone(&gateway);
+    for (asked, expect) in [(None, 7), (Some(Duration::from_mins(1)), 60)] {
+        let request = request("Kit_run", json!({ "a": 1 }));
+        let id = gateway.tasks().submit(&caller, request, asked).await.expect("accepted");
+        let task = gateway.tasks().find(&caller, &id).await.expect("store").expect("known");
+        assert_eq!(task.keep.as_secs(), expect);
+    }
+}
+
+#[tokio::test]
 async fn a_follower_that_comes_back_sees_what_it_missed() {
     let (_, gateway) = fixture(Limits::default()).await;
     let id = submit(&gateway, "Kit_run").await;
@@ -77,7 +91,7 @@ async fn a_follower_that_comes_back_sees_what_it_missed() {
 async fn what_is_wrong_with_a_request_is_said_before_it_becomes_a_task() {
     let (_, gateway) = fixture(Limits::default()).await;
     let refused =
-        gateway.tasks().submit(&anyone(&gateway), request("Kit_run", json!({ "b": 1 })), KEPT).await;
+        gateway.tasks().submit(&anyone(&gateway), request("Kit_run", json!({ "b": 1 })), None).await;
     assert_eq!(refused.expect_err("refused").name(), "invalid");
 }
 
@@ -107,11 +121,11 @@ async fn the_same_id_is_the_same_task() {
         request
     };
     let caller = anyone(&gateway);
-    let first = gateway.tasks().submit(&caller, keyed(1), KEPT).await.expect("accepted");
+    let first = gateway.tasks().submit(&caller, keyed(1), None).await.expect("accepted");
     follow(&gateway, &first, 0).await;
-    assert_eq!(gateway.tasks().submit(&caller, keyed(1), KEPT).await.expect("known"), first);
+    assert_eq!(gateway.tasks().submit(&caller, keyed(1), None).await.expect("known"), first);
     assert_eq!(
-        gateway.tasks().submit(&caller, keyed(2), KEPT).await.expect_err("refused").name(),
+        gateway.tasks().submit(&caller, keyed(2), None).await.expect_err("refused").name(),
         "conflict"
     );
     assert_eq!(source.ran(), 1);
@@ -139,7 +153,7 @@ async fn too_many_waiting_tasks_are_busy() {
     for _ in 0..2 {
         submit(&gateway, "Kit_forever").await;
     }
-    let refused = gateway.tasks().submit(&anyone(&gateway), request("Kit_run", json!({})), KEPT).await;
+    let refused = gateway.tasks().submit(&anyone(&gateway), request("Kit_run", json!({})), None).await;
     assert_eq!(refused.expect_err("refused").name(), "busy");
 }
 
@@ -164,7 +178,7 @@ async fn credentials_of_a_waiting_task_stay_with_it() {
     let first = submit(&gateway, "Kit_wait").await;
     let mut request = request("Kit_run", json!({}));
     request.grants.secrets.push(("key".into(), Secret::new("hunter2")));
-    let second = gateway.tasks().submit(&anyone(&gateway), request, KEPT).await.expect("accepted");
+    let second = gateway.tasks().submit(&anyone(&gateway), request, None).await.expect("accepted");
     while source.ran() == 0 {
         tokio::task::yield_now().await;
     }
@@ -179,7 +193,7 @@ async fn what_only_the_protocol_of_a_caller_says_stays_with_a_waiting_task() {
     let first = submit(&gateway, "Kit_wait").await;
     let mut request = request("Kit_said", json!({}));
     request.extra = Passthrough::of("fixture", raw_of(&json!({ "word": "hello" })));
-    let second = gateway.tasks().submit(&anyone(&gateway), request, KEPT).await.expect("accepted");
+    let second = gateway.tasks().submit(&anyone(&gateway), request, None).await.expect("accepted");
     while source.ran() == 0 {
         tokio::task::yield_now().await;
     }
@@ -197,7 +211,7 @@ async fn a_task_is_known_to_its_caller_only() {
     let gateway = gateway(Settings { admission, ..Settings::default() }, &source).await;
     let [alice, bob] =
         ["alice", "bob"].map(|key| gateway.admit(Credential::Key(key), None).expect("a known key"));
-    let id = gateway.tasks().submit(&alice, request("Kit_forever", json!({})), KEPT).await.expect("accepted");
+    let id = gateway.tasks().submit(&alice, request("Kit_forever", json!({})), None).await.expect("accepted");
     assert!(gateway.tasks().find(&bob, &id).await.expect("store").is_none());
     assert!(gateway.tasks().follow(&bob, &id, 0).await.expect("store").is_none());
     assert!(gateway.tasks().cancel(&bob, &id).await.expect("store").is_none());

@@ -6,7 +6,6 @@ use serde_json::json;
 use toolmux_core::gateway::{Gateway, Settings};
 use toolmux_core::progress::Progress;
 use toolmux_core::receipt::Receipt;
-use toolmux_core::task::KEPT;
 use toolmux_core::trace_context::{TraceContext, TraceSettings};
 
 use crate::fixture::{Fixture, anyone, gateway, request, tool};
@@ -70,7 +69,7 @@ async fn a_task_that_runs_again_keeps_its_span() {
     let (gateway, source) = traced(on(true)).await;
     let mut request = request("Kit.busy_once", json!({}));
     request.trace = Some(GIVEN.into());
-    gateway.tasks().submit(&anyone(&gateway), request, KEPT).await.expect("accepted");
+    gateway.tasks().submit(&anyone(&gateway), request, None).await.expect("accepted");
     while gateway.receipts().position() == 0 {
         tokio::time::advance(std::time::Duration::from_millis(100)).await;
         tokio::task::yield_now().await;

@@ -2,7 +2,7 @@
 //! call is made here, so that a refused call has no effect.
 
 use super::arena::Arena;
-use super::function::{Function, Returned, Step};
+use super::function::{Function, Step};
 use super::handles::Handles;
 use super::rows;
 use crate::fault::{CallError, CallFault};
@@ -24,14 +24,20 @@ pub(super) struct Arguments {
     pub(super) bounds: [Option<u64>; MAX_PARAMETERS],
     /// The same for the return value.
     pub(super) return_bound: Option<u64>,
-    given: [Option<Span>; MAX_PARAMETERS],
+    pub(super) given: [Option<Span>; MAX_PARAMETERS],
+    /// What the pointers of structures lead to, by parameter, in their order.
+    pub(super) targets: Vec<(usize, Option<Span>)>,
+    /// Copies that outlive the call, by parameter.
+    pub(super) copies: Vec<(usize, usize)>,
+    /// Callbacks that end with the call, by parameter: their slots.
+    pub(super) callbacks: Vec<(usize, usize)>,
 }
 
 /// Where the content of an input lies in the payload of CALL.
 #[derive(Debug, Clone, Copy)]
-struct Span {
-    start: usize,
-    length: usize,
+pub(super) struct Span {
+    pub(super) start: usize,
+    pub(super) length: usize,
 }
 
 impl Arguments {
@@ -43,6 +49,7 @@ impl Arguments {
         payload: &[u8],
     ) -> Result<(), CallError> {
         self.placed = 0;
+        self.targets.clear();
         let mut reader = Reader::new(payload);
         for (index, step) in function.steps.iter().enumerate() {
             match step {
@@ -60,17 +67,20 @@ impl Arguments {
                     }
                     self.given[index] = bytes.map(|bytes| Span::inside(payload, bytes));
                 }
+                Step::Structures(_) | Step::StructureValue(_) | Step::Texts { .. } | Step::Kept { .. } => {
+                    self.read_more(function, index, (&mut reader, payload))?;
+                }
                 Step::Buffer(Buffer { direction: Direction::Out, .. })
                 | Step::Length { .. }
                 | Step::Indirect(_)
+                | Step::IndirectTexts(_)
                 | Step::NewHandle { .. }
+                | Step::Callback(_)
                 | Step::Rows => {}
             }
         }
         reader.end().map_err(malformed)?;
-        if let Returned::Pointer(pointee) = &function.returns {
-            self.return_bound = self.size(function, None, pointee.size, payload)?;
-        }
+        self.return_bound = self.size(function, None, function.return_size(), payload)?;
         Ok(())
     }
 
@@ -90,11 +100,16 @@ impl Arguments {
                     let size = self.size(function, index, buffer.size, payload)?;
                     let room = self.room_for(function, index, buffer, size)?;
                     outputs += if buffer.direction == Direction::In { 0 } else { room as u64 };
-                    if outputs > limits.outputs {
-                        let what = format!("makes the outputs larger than {} bytes", limits.outputs);
-                        return Err(function.about(CallFault::OutOfRange, index, &what));
-                    }
+                    check_outputs(function, index, (outputs, limits))?;
                     self.place_buffer(function, arena, (index, buffer, room), payload)?;
+                }
+                Step::Structures(_)
+                | Step::StructureValue(_)
+                | Step::Texts { .. }
+                | Step::Kept { .. }
+                | Step::Callback(_) => {
+                    outputs += self.place_more(function, arena, (index, limits), payload)?;
+                    check_outputs(function, index, (outputs, limits))?;
                 }
                 Step::Indirect(pointee) => {
                     self.bounds[index] = self.size(function, index, pointee.size, payload)?;
@@ -104,7 +119,7 @@ impl Arguments {
                     rows::start(limits.outputs);
                     self.words[index] = rows::address();
                 }
-                Step::NewHandle { .. } => {
+                Step::NewHandle { .. } | Step::IndirectTexts(_) => {
                     self.place_bytes(function, arena, index, &0_usize.to_ne_bytes())?;
                 }
             }
@@ -119,6 +134,9 @@ impl Arguments {
                 self.given_count(index, *element)
             }
             Step::Buffer(buffer) => (self.room[index] / buffer.element.size()) as u64,
+            Step::Structures(structures) => (self.room[index] / structures.one.size) as u64,
+            Step::Texts { .. } => (self.room[index] / size_of::<usize>()) as u64,
+            Step::Kept { element, .. } => self.given_count(index, *element),
             _ => 0,
         }
     }
@@ -140,24 +158,35 @@ impl Arguments {
             Direction::Out => 0,
         };
         let terminator = u64::from(buffer.terminated && buffer.direction != Direction::Out);
-        let elements = match (buffer.direction, size) {
+        let elements = self.elements(function, index, buffer.direction, (content, terminator, size))?;
+        Ok((elements as usize).saturating_mul(buffer.element.size()))
+    }
+
+    /// How many elements are placed, once the content fits a size.
+    pub(super) fn elements(
+        &self,
+        function: &Function,
+        index: usize,
+        direction: Direction,
+        (content, terminator, size): (u64, u64, Option<u64>),
+    ) -> Result<u64, CallError> {
+        match (direction, size) {
             (Direction::In, Some(exact)) if exact != content && self.given[index].is_some() => {
                 let what = format!("must have exactly {exact} elements, it has {content}");
-                return Err(function.about(CallFault::OutOfRange, index, &what));
+                Err(function.about(CallFault::OutOfRange, index, &what))
             }
             (Direction::InOut, Some(capacity)) if capacity < content + terminator => {
                 let what =
                     format!("has room for {capacity} elements, its content needs {}", content + terminator);
-                return Err(function.about(CallFault::OutOfRange, index, &what));
+                Err(function.about(CallFault::OutOfRange, index, &what))
             }
-            (Direction::In, _) | (_, None) => content + terminator,
-            (_, Some(capacity)) => capacity,
-        };
-        Ok((elements as usize).saturating_mul(buffer.element.size()))
+            (Direction::In, _) | (_, None) => Ok(content + terminator),
+            (_, Some(capacity)) => Ok(capacity),
+        }
     }
 
     /// A size expression, with the values of this call.
-    fn size(
+    pub(super) fn size(
         &self,
         function: &Function,
         index: impl Into<Option<usize>>,
@@ -189,6 +218,9 @@ impl Arguments {
                 buffer.element.integer(buffer.element.read(given)).unwrap_or(0)
             }
             (Measure::Count(_), Step::Buffer(buffer)) => i128::from(self.given_count(index, buffer.element)),
+            (Measure::Count(_), Step::Structures(structures)) => {
+                self.given[index].map_or(0, |given| (given.length / structures.one.size) as i128)
+            }
             // Compiling refuses every other measure.
             _ => 0,
         }
@@ -232,6 +264,11 @@ impl Arguments {
             }
             match by {
                 By::Value => self.words[index] = count,
+                By::Start => self.words[index] = self.words[*of],
+                By::End => {
+                    let room = self.given[*of].map_or(self.room[*of], |given| given.length);
+                    self.words[index] = if self.words[*of] == 0 { 0 } else { self.words[*of] + room as u64 };
+                }
                 By::Pointer => {
                     self.place_bytes(function, arena, index, &count.to_le_bytes()[..scalar.size()])?;
                 }
@@ -253,7 +290,7 @@ impl Arguments {
         Ok(())
     }
 
-    fn reserve(
+    pub(super) fn reserve(
         &mut self,
         function: &Function,
         arena: &mut Arena,
@@ -271,9 +308,22 @@ impl Arguments {
 }
 
 impl Span {
-    fn inside(payload: &[u8], bytes: &[u8]) -> Self {
+    pub(super) fn inside(payload: &[u8], bytes: &[u8]) -> Self {
         Self { start: bytes.as_ptr() as usize - payload.as_ptr() as usize, length: bytes.len() }
     }
+}
+
+/// Fails where outputs are larger than they may be.
+pub(super) fn check_outputs(
+    function: &Function,
+    index: usize,
+    (outputs, limits): (u64, &WorkerLimits),
+) -> Result<(), CallError> {
+    if outputs <= limits.outputs {
+        return Ok(());
+    }
+    let what = format!("makes the outputs larger than {} bytes", limits.outputs);
+    Err(function.about(CallFault::OutOfRange, index, &what))
 }
 
 fn malformed(error: ValueError) -> CallError {

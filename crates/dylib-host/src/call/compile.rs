@@ -1,18 +1,21 @@
 //! From a plan to a function that can be called: everything a call need not check again is checked here.
 
 use std::ffi::c_void;
+use std::sync::Arc;
 
 use libffi::low::CodePtr;
 use libffi::middle::{Cif, Type};
 
+use super::callbacks;
+use super::check::check;
 use super::explanation::Explanation;
-use super::function::{Free, Function, Pointee, Returned, Step};
+use super::function::{Free, Function, Pointee, Returned, Step, StructurePointee, TextList};
 use super::handles::Handles;
+use super::members;
 use crate::hello::Readiness;
-use crate::plan::{
-    self, Buffer, By, CReturn, Direction, ExplanationOf, Length, MAX_PARAMETERS, Measure, Pass, Size,
-};
+use crate::plan::{self, By, CReturn, Pass};
 use crate::scalar::{Class, Scalar};
+use crate::structure::{self, MemberType};
 
 /// Finds the code of a function that the library file exports itself.
 pub(super) trait Symbols {
@@ -36,11 +39,24 @@ pub(super) fn compile(
         CReturn::Value(scalar) => Returned::Value(*scalar),
         CReturn::Pointer(pointee) => Returned::Pointer(resolve(pointee, symbols)?),
         CReturn::Handle { tag } => Returned::Handle(handles.tag(tag)),
+        CReturn::Structure(one) => Returned::Structure(Box::new(one.clone())),
+        CReturn::Structures(pointee) => Returned::Structures(Box::new(StructurePointee {
+            one: pointee.one.clone(),
+            size: pointee.size,
+            length: pointee.length,
+            free: pointee.free.as_deref().map(|name| find_free(symbols, name)).transpose()?,
+        })),
+        CReturn::Texts(list) => Returned::Texts(text_list(list, symbols)?),
     };
+    let is_value = |step: &Step| matches!(step, Step::StructureValue(_));
+    let by_value = steps.iter().enumerate().filter(|(_, step)| is_value(step));
     let new_handles = steps.iter().filter(|step| matches!(step, Step::NewHandle { .. })).count();
     Ok(Function {
         cif: prepare(function)?,
         code: CodePtr::from_ptr(code),
+        variable: function.variable,
+        stores: code == members::store as *mut c_void,
+        by_value: by_value.fold(0, |bits, (index, _)| bits | 1 << index),
         places: steps.iter().any(|step| !matches!(step, Step::Value(_) | Step::Handle { .. })),
         closes: steps.iter().any(|step| matches!(step, Step::Handle { closes: true, .. })),
         opens: new_handles + usize::from(matches!(returns, Returned::Handle(_))),
@@ -65,6 +81,12 @@ fn step(pass: &Pass, symbols: &impl Symbols, handles: &mut Handles) -> Result<St
         Pass::Handle { tag, closes } => Step::Handle { tag: handles.tag(tag), closes: *closes },
         Pass::NewHandle { tag } => Step::NewHandle { tag: handles.tag(tag) },
         Pass::Rows => Step::Rows,
+        Pass::Structures(structures) => Step::Structures(Box::new(structures.clone())),
+        Pass::StructureValue(one) => Step::StructureValue(Box::new(one.clone())),
+        &Pass::Texts { terminated } => Step::Texts { terminated },
+        Pass::IndirectTexts(list) => Step::IndirectTexts(text_list(list, symbols)?),
+        Pass::Callback(callback) => Step::Callback(Arc::new(callback.clone())),
+        &Pass::Kept { element, terminated, of } => Step::Kept { element, terminated, of },
     })
 }
 
@@ -79,6 +101,8 @@ fn of_c_library(name: &str) -> Option<*mut c_void> {
         "calloc" => Some(libc::calloc as *mut c_void),
         "free" => Some(libc::free as *mut c_void),
         "memcpy" => Some(libc::memcpy as *mut c_void),
+        "collected" => Some(callbacks::collected as *mut c_void),
+        "store" => Some(members::store as *mut c_void),
         _ => None,
     }
 }
@@ -86,6 +110,11 @@ fn of_c_library(name: &str) -> Option<*mut c_void> {
 fn resolve(pointee: &plan::Pointee, symbols: &impl Symbols) -> Result<Pointee, Readiness> {
     let free = pointee.free.as_deref().map(|name| find_free(symbols, name)).transpose()?;
     Ok(Pointee { element: pointee.element, size: pointee.size, length: pointee.length, free })
+}
+
+fn text_list(list: &structure::TextList, symbols: &impl Symbols) -> Result<TextList, Readiness> {
+    let free = list.free.as_deref().map(|name| find_free(symbols, name)).transpose()?;
+    Ok(TextList { length: list.length, free })
 }
 
 fn find_free(symbols: &impl Symbols, name: &str) -> Result<Free, Readiness> {
@@ -97,25 +126,61 @@ fn find_free(symbols: &impl Symbols, name: &str) -> Result<Free, Readiness> {
 }
 
 fn prepare(function: &plan::CFunction) -> Result<Cif, Readiness> {
-    let arguments = function.parameters.iter().map(|parameter| match parameter.pass {
-        Pass::Value(scalar) | Pass::Length { scalar, by: By::Value, .. } => ffi_type(scalar),
+    let arguments = function.parameters.iter().map(|parameter| match &parameter.pass {
+        Pass::Value(scalar) | Pass::Length { scalar, by: By::Value, .. } => ffi_type(*scalar),
+        Pass::StructureValue(one) => structure_type(&one.members),
         Pass::Buffer(_)
-        | Pass::Length { by: By::Pointer, .. }
+        | Pass::Length { by: By::Pointer | By::Start | By::End, .. }
         | Pass::Indirect(_)
         | Pass::Handle { .. }
         | Pass::NewHandle { .. }
-        | Pass::Rows => Type::pointer(),
+        | Pass::Rows
+        | Pass::Structures(_)
+        | Pass::Texts { .. }
+        | Pass::IndirectTexts(_)
+        | Pass::Callback(_)
+        | Pass::Kept { .. } => Type::pointer(),
     });
-    let result = match function.returns {
+    let result = match &function.returns {
         CReturn::Void => Type::void(),
-        CReturn::Value(scalar) => ffi_type(scalar),
-        CReturn::Pointer(_) | CReturn::Handle { .. } => Type::pointer(),
+        CReturn::Value(scalar) => ffi_type(*scalar),
+        CReturn::Structure(one) => structure_type(&one.members),
+        CReturn::Pointer(_) | CReturn::Handle { .. } | CReturn::Structures(_) | CReturn::Texts(_) => {
+            Type::pointer()
+        }
     };
     let prepared = match function.fixed_parameters {
         Some(fixed) => Cif::try_new_variadic(arguments, fixed, result),
         None => Cif::try_new(arguments, result),
     };
-    prepared.map_err(|error| Readiness::BadPlan(format!("libffi cannot call it: {error:?}")))
+    let cif = prepared.map_err(|error| Readiness::BadPlan(format!("libffi cannot call it: {error:?}")))?;
+    if has_sizes_of_plan(&cif, function) {
+        return Ok(cif);
+    }
+    Err(Readiness::BadPlan("a structure that it passes by value is not laid out as described".to_owned()))
+}
+
+/// Whether structures by value are as large as the plan says: it could describe a layout that C does not make.
+fn has_sizes_of_plan(cif: &Cif, function: &plan::CFunction) -> bool {
+    // SAFETY: a prepared Cif has as many argument types as the function has parameters, and a return type.
+    let size_of_argument = |index: usize| unsafe { (**(*cif.as_raw_ptr()).arg_types.add(index)).size };
+    // SAFETY: as above.
+    let size_of_return = || unsafe { (*(*cif.as_raw_ptr()).rtype).size };
+    let mut parameters = function.parameters.iter().enumerate();
+    parameters.all(|(index, parameter)| match &parameter.pass {
+        Pass::StructureValue(one) => size_of_argument(index) == one.size,
+        _ => true,
+    }) && match &function.returns {
+        CReturn::Structure(one) => size_of_return() == one.size,
+        _ => true,
+    }
+}
+
+fn structure_type(members: &[MemberType]) -> Type {
+    Type::structure(members.iter().map(|member| match member {
+        MemberType::Scalar(scalar) => ffi_type(*scalar),
+        MemberType::Structure(members) => structure_type(members),
+    }))
 }
 
 fn ffi_type(scalar: Scalar) -> Type {
@@ -131,117 +196,4 @@ fn ffi_type(scalar: Scalar) -> Type {
         (Class::Bool | Class::Unsigned, 4) => Type::u32(),
         (Class::Bool | Class::Unsigned, _) => Type::u64(),
     }
-}
-
-fn check(function: &plan::CFunction) -> Result<(), String> {
-    if function.parameters.len() > MAX_PARAMETERS {
-        return Err(format!("it has more than {MAX_PARAMETERS} parameters"));
-    }
-    for parameter in &function.parameters {
-        check_pass(function, &parameter.pass).map_err(|what| format!("`{}` {what}", parameter.name))?;
-    }
-    check_variadic(function)?;
-    check_explanation(function)?;
-    match &function.returns {
-        CReturn::Pointer(pointee) => {
-            check_pointee(function, pointee).map_err(|what| format!("the return {what}"))
-        }
-        CReturn::Void | CReturn::Value(_) | CReturn::Handle { .. } => Ok(()),
-    }
-}
-
-fn check_pass(function: &plan::CFunction, pass: &Pass) -> Result<(), String> {
-    match pass {
-        Pass::Value(_) | Pass::Handle { .. } | Pass::NewHandle { .. } | Pass::Rows => Ok(()),
-        Pass::Buffer(buffer) => check_buffer(function, buffer),
-        Pass::Indirect(pointee) => check_pointee(function, pointee),
-        Pass::Length { of, scalar, .. } => match function.parameters.get(*of).map(|of| &of.pass) {
-            Some(Pass::Buffer(_)) if is_count(*scalar) => Ok(()),
-            Some(Pass::Buffer(_)) => Err("is a length but no integer".to_owned()),
-            _ => Err("is the length of something that is not a buffer".to_owned()),
-        },
-    }
-}
-
-fn check_buffer(function: &plan::CFunction, buffer: &Buffer) -> Result<(), String> {
-    match buffer.direction {
-        Direction::In => {}
-        Direction::Out if buffer.size.is_none() => return Err("is an output without a size".to_owned()),
-        Direction::Out | Direction::InOut => check_length(function, buffer.element, buffer.length)?,
-    }
-    if buffer.terminated && buffer.element.size() != 1 {
-        return Err("ends with a NUL but is not made of bytes".to_owned());
-    }
-    check_size(function, buffer.size)
-}
-
-fn check_pointee(function: &plan::CFunction, pointee: &plan::Pointee) -> Result<(), String> {
-    if pointee.length == Length::All && pointee.size.is_none() {
-        return Err("points to memory of unknown size".to_owned());
-    }
-    check_length(function, pointee.element, pointee.length)?;
-    check_size(function, pointee.size)
-}
-
-fn check_size(function: &plan::CFunction, size: Option<Size>) -> Result<(), String> {
-    let Some(Size::Of { measure, times, .. }) = size else { return Ok(()) };
-    if !times.is_finite() {
-        return Err("has a size that is not finite".to_owned());
-    }
-    let (Measure::Value(parameter) | Measure::Count(parameter)) = measure;
-    let known = match (measure, function.parameters.get(parameter).map(|parameter| &parameter.pass)) {
-        (Measure::Value(_), Some(Pass::Value(scalar))) => is_count(*scalar),
-        (Measure::Value(_), Some(Pass::Buffer(buffer))) => {
-            is_count(buffer.element) && buffer.direction != Direction::Out
-        }
-        (Measure::Count(_), Some(Pass::Buffer(buffer))) => buffer.direction != Direction::Out,
-        _ => false,
-    };
-    if known { Ok(()) } else { Err("takes its size from what is neither an integer nor an input".to_owned()) }
-}
-
-fn check_length(function: &plan::CFunction, element: Scalar, length: Length) -> Result<(), String> {
-    let counted = match length {
-        Length::All => true,
-        Length::Nul => element.size() == 1,
-        Length::Return | Length::ReturnIfFits => {
-            matches!(function.returns, CReturn::Value(scalar) if is_count(scalar))
-        }
-        Length::Parameter(index) => match function.parameters.get(index).map(|parameter| &parameter.pass) {
-            Some(Pass::Value(scalar) | Pass::Length { scalar, .. }) => is_count(*scalar),
-            Some(Pass::Buffer(buffer)) => is_count(buffer.element),
-            _ => false,
-        },
-    };
-    if counted { Ok(()) } else { Err("takes its length from what is not an integer".to_owned()) }
-}
-
-fn check_explanation(function: &plan::CFunction) -> Result<(), String> {
-    let Some(ExplanationOf::Parameter(index)) = function.explanation.as_ref().map(|one| one.of) else {
-        return Ok(());
-    };
-    match function.parameters.get(index).map(|parameter| &parameter.pass) {
-        Some(Pass::Handle { closes: false, .. } | Pass::NewHandle { .. } | Pass::Value(_)) => Ok(()),
-        _ => Err("its failures are explained by what is neither a number nor an open object".to_owned()),
-    }
-}
-
-/// C promotes what follows `...`, so smaller types cannot arrive there.
-fn check_variadic(function: &plan::CFunction) -> Result<(), String> {
-    let Some(fixed) = function.fixed_parameters else { return Ok(()) };
-    let Some(variable) = function.parameters.get(fixed..) else {
-        return Err("it has fewer parameters than are fixed".to_owned());
-    };
-    for parameter in variable {
-        if let Pass::Value(scalar) | Pass::Length { scalar, by: By::Value, .. } = parameter.pass
-            && (scalar == Scalar::Float || scalar.size() < Scalar::Int.size())
-        {
-            return Err(format!("`{}` follows `...` and must be an int, a double or larger", parameter.name));
-        }
-    }
-    Ok(())
-}
-
-fn is_count(scalar: Scalar) -> bool {
-    matches!(scalar.class(), Class::Signed | Class::Unsigned)
 }

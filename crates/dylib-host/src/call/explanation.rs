@@ -69,9 +69,17 @@ impl Results<'_> {
             ExplanationOf::Parameter(index) => match &self.function.steps[index] {
                 Step::NewHandle { .. } => Some(self.pointer(index) as u64).filter(|address| *address != 0),
                 Step::Handle { .. } => Some(self.arguments.words[index]).filter(|address| *address != 0),
-                Step::Value(_) | Step::Buffer(_) | Step::Length { .. } | Step::Indirect(_) | Step::Rows => {
-                    Some(self.arguments.words[index])
-                }
+                Step::Value(_)
+                | Step::Buffer(_)
+                | Step::Length { .. }
+                | Step::Indirect(_)
+                | Step::Rows
+                | Step::Structures(_)
+                | Step::StructureValue(_)
+                | Step::Texts { .. }
+                | Step::IndirectTexts(_)
+                | Step::Callback(_)
+                | Step::Kept { .. } => Some(self.arguments.words[index]),
             },
         }
     }
@@ -79,8 +87,10 @@ impl Results<'_> {
     fn is_met(&self, success: &Condition) -> bool {
         let value = match &self.function.returns {
             Returned::Value(scalar) => scalar.integer(scalar.normalise(self.returned)).unwrap_or(0),
-            Returned::Pointer(_) | Returned::Handle(_) => i128::from(self.returned),
-            Returned::Void => return true,
+            Returned::Pointer(_) | Returned::Handle(_) | Returned::Structures(_) | Returned::Texts(_) => {
+                i128::from(self.returned)
+            }
+            Returned::Void | Returned::Structure(_) => return true,
         };
         match success {
             Condition::OneOf(good) => good.iter().any(|good| i128::from(*good) == value),

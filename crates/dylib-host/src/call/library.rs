@@ -1,8 +1,9 @@
 //! A loaded library and the path of one call through it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{CString, c_void};
 use std::path::Path;
+use std::slice;
 use std::sync::Arc;
 
 use libffi::raw::ffi_call;
@@ -10,15 +11,17 @@ use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};
 
 use super::arena::{Arena, Ranges};
 use super::arguments::Arguments;
+use super::callbacks::object_closed;
 use super::compile::{Symbols, compile};
-use super::function::{Function, Step};
+use super::function::{Function, Returned, Step};
 use super::handles::Handles;
+use super::members::store_members;
 use super::results::Results;
 use crate::fault::{CallError, CallFault};
 use crate::hello::Readiness;
 use crate::limits::WorkerLimits;
 use crate::load::{LibraryError, exported, locate};
-use crate::plan::{MAX_PARAMETERS, Plan};
+use crate::plan::{KeptFor, MAX_PARAMETERS, Plan, VariableIs};
 
 /// A library in this process. It is never unloaded: its threads and exit handlers may outlive us.
 #[derive(Debug)]
@@ -28,6 +31,10 @@ pub struct Library {
     handles: Handles,
     arena: Arena,
     arguments: Arguments,
+    /// What functions keep pointers to, by the address of the object with which it ends.
+    kept: HashMap<usize, Vec<usize>>,
+    /// A structure that was returned by value.
+    returned: Vec<u64>,
     _loaded: Loaded,
 }
 
@@ -45,7 +52,7 @@ impl Library {
 
     pub(crate) fn open_file(path: &Path, plan: &Plan) -> Result<Self, LibraryError> {
         let wanted = plan.symbols();
-        let own = exported(path, &wanted)?;
+        let own = exported(path, &wanted, &plan.variables())?;
         let flags = RTLD_NOW | RTLD_LOCAL | libc::RTLD_NODELETE;
         // SAFETY: loading runs foreign code; whoever opens a library accepts that, see above.
         let loaded = unsafe { Loaded::open(Some(path), flags) }
@@ -60,6 +67,8 @@ impl Library {
             handles,
             arena: Arena::default(),
             arguments: Arguments::default(),
+            kept: HashMap::new(),
+            returned: Vec::new(),
             _loaded: loaded,
         })
     }
@@ -78,14 +87,19 @@ impl Library {
         };
         self.arguments.read(function, &self.handles, input)?;
         self.handles.make_room(function.opens)?;
-        if function.places {
-            self.arguments.place(function, &mut self.arena, &self.limits, input)?;
+        if function.places
+            && let Err(error) = self.arguments.place(function, &mut self.arena, &self.limits, input)
+        {
+            self.arguments.free_copies();
+            self.arguments.end_callbacks();
+            return Err(error);
         }
         if function.closes {
             close(function, &self.arguments, &mut self.handles);
         }
         self.arena.set_live(self.arguments.placed);
-        let (returned, errno) = invoke(function, &mut self.arguments.words);
+        let (returned, errno) = invoke(function, &mut self.arguments.words, &mut self.returned);
+        keep(function, &mut self.arguments, &mut self.kept, returned);
         let (start, mark) = (output.len(), self.handles.mark());
         let (arguments, limits) = (&self.arguments, &self.limits);
         let results = Results { function, arguments, limits, returned, errno };
@@ -94,6 +108,10 @@ impl Library {
         if written.is_err() {
             output.truncate(start);
             self.handles.forget_since(mark);
+        }
+        self.arguments.end_callbacks();
+        if function.closes {
+            release(function, &self.arguments, &mut self.kept);
         }
         self.arena.give_back(self.arguments.placed);
         written
@@ -104,24 +122,97 @@ impl Library {
     }
 }
 
-fn invoke(function: &Function, words: &mut [u64; MAX_PARAMETERS]) -> (u64, i32) {
+fn invoke(function: &Function, words: &mut [u64; MAX_PARAMETERS], room: &mut Vec<u64>) -> (u64, i32) {
+    if let Some(variable) = function.variable {
+        return (value_of(function, variable), 0);
+    }
+    if function.stores {
+        // SAFETY: the plan says where the members are; values were placed with the size of their types.
+        unsafe { store_members(&words[..function.steps.len()]) };
+        return (0, 0);
+    }
     let mut pointers = [std::ptr::null_mut::<c_void>(); MAX_PARAMETERS];
     for (pointer, word) in pointers.iter_mut().zip(&mut words[..function.steps.len()]) {
         *pointer = std::ptr::from_mut(word).cast();
     }
+    let mut by_value = function.by_value;
+    while by_value != 0 {
+        let index = by_value.trailing_zeros() as usize;
+        pointers[index] = words[index] as *mut c_void;
+        by_value &= by_value - 1;
+    }
     let mut returned = 0_u64;
+    let is_structure = matches!(function.returns, Returned::Structure(_));
+    let place = if is_structure {
+        room.clear();
+        room.resize(function.return_words(), 0);
+        room.as_mut_ptr().cast::<c_void>()
+    } else {
+        (&raw mut returned).cast()
+    };
     // SAFETY: the Cif was prepared for exactly these parameters; every word holds the argument in its
-    // low bytes, addresses among them point to memory placed for this call; the return slot has the 8
-    // bytes that libffi may write. What the code behind the pointer does is the library's affair.
+    // low bytes, addresses among them point to memory placed for this call; structures by value are at theirs; the
+    // return slot has the 8 bytes that libffi may write, or room for the structure. What the code behind the pointer does is the library's affair.
     unsafe {
         *libc::__errno_location() = 0;
-        ffi_call(
-            function.cif.as_raw_ptr(),
-            Some(*function.code.as_fun()),
-            (&raw mut returned).cast(),
-            pointers.as_mut_ptr(),
-        );
-        (returned, *libc::__errno_location())
+        ffi_call(function.cif.as_raw_ptr(), Some(*function.code.as_fun()), place, pointers.as_mut_ptr());
+        let errno = *libc::__errno_location();
+        (if is_structure { place as u64 } else { returned }, errno)
+    }
+}
+
+/// What a variable holds: a number, a pointer, or the address of a structure.
+fn value_of(function: &Function, variable: VariableIs) -> u64 {
+    let address = function.code.as_ptr() as usize;
+    if variable == VariableIs::Address {
+        return address as u64;
+    }
+    match &function.returns {
+        Returned::Structure(_) => address as u64,
+        Returned::Value(scalar) => {
+            // SAFETY: the plan says that the symbol is a variable of this type.
+            scalar.read(unsafe { slice::from_raw_parts(address as *const u8, scalar.size()) })
+        }
+        Returned::Void
+        | Returned::Pointer(_)
+        | Returned::Handle(_)
+        | Returned::Structures(_)
+        | Returned::Texts(_) => {
+            // SAFETY: the plan says that the symbol is a variable that holds a pointer.
+            unsafe { (address as *const u64).read_unaligned() }
+        }
+    }
+}
+
+/// Hands copies that outlive the call to the objects they belong to; without an object nobody could free them later.
+fn keep(
+    function: &Function,
+    arguments: &mut Arguments,
+    kept: &mut HashMap<usize, Vec<usize>>,
+    returned: u64,
+) {
+    for (index, copy) in arguments.copies.drain(..) {
+        let object = match function.steps[index] {
+            Step::Kept { of: KeptFor::Parameter(object), .. } => arguments.words[object],
+            _ => returned,
+        };
+        match object {
+            // SAFETY: the copy was made by `malloc`; the call has returned and there is no object that has it.
+            0 => unsafe { libc::free(copy as *mut c_void) },
+            object => kept.entry(object as usize).or_default().push(copy),
+        }
+    }
+}
+
+/// Frees what closed objects had: copies and listeners.
+fn release(function: &Function, arguments: &Arguments, kept: &mut HashMap<usize, Vec<usize>>) {
+    for (step, word) in function.steps.iter().zip(arguments.words) {
+        let Step::Handle { closes: true, .. } = step else { continue };
+        object_closed(word as usize);
+        for copy in kept.remove(&(word as usize)).into_iter().flatten() {
+            // SAFETY: the copy was made by `malloc`, and the object that had it is closed.
+            unsafe { libc::free(copy as *mut c_void) };
+        }
     }
 }
 

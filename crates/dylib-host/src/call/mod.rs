@@ -3,13 +3,20 @@
 
 mod arena;
 mod arguments;
+mod callbacks;
+mod check;
 mod compile;
 mod explanation;
 mod function;
 mod handles;
+mod items;
 mod library;
+mod members;
 mod results;
 mod rows;
+mod structures;
+mod texts;
+mod trampolines;
 
 pub(crate) use arena::Ranges;
 pub use library::Library;

@@ -6,7 +6,8 @@ use std::slice;
 
 use super::arena::Arena;
 use super::arguments::Arguments;
-use super::function::{Function, Pointee, Returned, Step};
+use super::callbacks;
+use super::function::{Free, Function, Pointee, Returned, Step, StructurePointee, TextList};
 use super::handles::Handles;
 use super::rows;
 use crate::fault::{CallError, CallFault};
@@ -50,6 +51,15 @@ impl Results<'_> {
             Returned::Pointer(pointee) => {
                 self.write_pointee(pointee, self.returned as usize, None, output)?;
             }
+            Returned::Structure(one) => {
+                // SAFETY: the return value is this structure, at this address until the next call.
+                let bytes = unsafe { slice::from_raw_parts(self.returned as *const u8, one.size) };
+                self.write_structures(one, (bytes, None), output)?;
+            }
+            Returned::Structures(pointee) => self.write_structure_pointee(pointee, output)?,
+            Returned::Texts(list) => {
+                self.write_text_list(*list, self.returned as usize, None, output)?;
+            }
         }
         if self.function.places {
             for index in 0..self.function.steps.len() {
@@ -75,10 +85,35 @@ impl Results<'_> {
         match &self.function.steps[index] {
             Step::Value(_)
             | Step::Handle { .. }
-            | Step::Length { by: By::Value, .. }
+            | Step::StructureValue(_)
+            | Step::Texts { .. }
+            | Step::Kept { .. }
+            | Step::Length { by: By::Value | By::Start | By::End, .. }
             | Step::Buffer(Buffer { direction: Direction::In, .. }) => Ok(()),
+            Step::Structures(structures) if structures.direction == Direction::In => Ok(()),
+            Step::Structures(_) | Step::Buffer(_) if self.arguments.words[index] == 0 => put(output, None),
+            Step::Structures(structures) => {
+                let memory = self.memory(index);
+                let capacity = (memory.len() / structures.one.size) as u64;
+                let count = self.length(structures.length).unwrap_or(capacity);
+                match (count <= capacity, structures.length) {
+                    (true, _) => {
+                        let bytes = &memory[..count as usize * structures.one.size];
+                        self.write_structures(&structures.one, (bytes, Some(index)), output)
+                    }
+                    (false, Length::ReturnIfFits) => put(output, None),
+                    (false, _) => Err(self.lie(Some(index), count, capacity)),
+                }
+            }
+            Step::IndirectTexts(list) => {
+                self.write_text_list(*list, self.pointer(index), Some(index), output)
+            }
+            Step::Callback(callback) if callback.listener.is_some() => Ok(()),
+            Step::Callback(_) => {
+                let slot = self.arguments.callbacks.iter().find(|(own, _)| *own == index);
+                put(output, slot.map(|(_, slot)| callbacks::take(*slot)).as_deref())
+            }
             Step::Length { by: By::Pointer, .. } => put(output, Some(self.memory(index))),
-            Step::Buffer(_) if self.arguments.words[index] == 0 => put(output, None),
             Step::Buffer(buffer) => put(output, self.valid(index, buffer)?),
             Step::Indirect(pointee) => self.write_pointee(pointee, self.pointer(index), Some(index), output),
             Step::Rows => put(output, Some(&rows::take())),
@@ -124,11 +159,46 @@ impl Results<'_> {
             // worker dies in the call that lied.
             put(output, Some(unsafe { slice::from_raw_parts(address as *const u8, length) }))
         });
-        if let Some(free) = pointee.free {
-            // SAFETY: the plan says that the caller owns the memory and that this function releases it.
-            unsafe { free(address as *mut c_void) };
-        }
+        give_back(pointee.free, address);
         copied
+    }
+
+    /// Copies structures of the library and gives them back.
+    fn write_structure_pointee(
+        &self,
+        pointee: &StructurePointee,
+        output: &mut Vec<u8>,
+    ) -> Result<(), CallError> {
+        let address = self.returned as usize;
+        if address == 0 {
+            return put(output, None);
+        }
+        let count = self.length(pointee.length).or(self.arguments.return_bound).unwrap_or(1);
+        let bytes = count.saturating_mul(pointee.one.size as u64);
+        let copied = if bytes > self.limits.outputs {
+            let what = format!("has {bytes} bytes, more than {}", self.limits.outputs);
+            Err(self.function.about(CallFault::TooLong, None, &what))
+        } else {
+            // SAFETY: the library returned this address for as many structures as the plan and it say.
+            let bytes = unsafe { slice::from_raw_parts(address as *const u8, bytes as usize) };
+            self.write_structures(&pointee.one, (bytes, None), output)
+        };
+        give_back(pointee.free, address);
+        copied
+    }
+
+    fn write_text_list(
+        &self,
+        list: TextList,
+        address: usize,
+        index: Option<usize>,
+        output: &mut Vec<u8>,
+    ) -> Result<(), CallError> {
+        let written = self.write_texts(address, self.length(list.length), index, output);
+        if address != 0 {
+            give_back(list.free, address);
+        }
+        written
     }
 
     fn pointee_bytes(
@@ -156,6 +226,11 @@ impl Results<'_> {
         Ok(bytes as usize)
     }
 
+    /// The length of a text that a list or a structure leads to.
+    pub(super) fn text_length(&self, address: usize, index: Option<usize>) -> Result<usize, CallError> {
+        self.scan(address, index, None)
+    }
+
     /// The length of a string, never looking further than the limit.
     fn scan(&self, address: usize, index: Option<usize>, size: Option<u64>) -> Result<usize, CallError> {
         let limit = self.limits.text;
@@ -178,7 +253,12 @@ impl Results<'_> {
             Length::Nul | Length::All => return None,
             Length::Return | Length::ReturnIfFits => match self.function.returns {
                 Returned::Value(scalar) => scalar.integer(scalar.normalise(self.returned)),
-                Returned::Void | Returned::Pointer(_) | Returned::Handle(_) => None,
+                Returned::Void
+                | Returned::Pointer(_)
+                | Returned::Handle(_)
+                | Returned::Structure(_)
+                | Returned::Structures(_)
+                | Returned::Texts(_) => None,
             },
             Length::Parameter(index) => self.integer(index),
         };
@@ -194,7 +274,17 @@ impl Results<'_> {
             }
             Step::Length { scalar, by: By::Pointer, .. } => pointed(*scalar),
             Step::Buffer(buffer) => pointed(buffer.element),
-            Step::Indirect(_) | Step::Handle { .. } | Step::NewHandle { .. } | Step::Rows => None,
+            Step::Length { by: By::Start | By::End, .. }
+            | Step::Indirect(_)
+            | Step::Handle { .. }
+            | Step::NewHandle { .. }
+            | Step::Rows
+            | Step::Structures(_)
+            | Step::StructureValue(_)
+            | Step::Texts { .. }
+            | Step::IndirectTexts(_)
+            | Step::Callback(_)
+            | Step::Kept { .. } => None,
         }
     }
 
@@ -215,6 +305,14 @@ impl Results<'_> {
     fn lie(&self, index: Option<usize>, reported: u64, capacity: u64) -> CallError {
         let what = format!("holds {capacity} elements, the library reported {reported}");
         self.function.about(CallFault::BadLength, index, &what)
+    }
+}
+
+/// Gives memory back to the library that it came from.
+fn give_back(free: Option<Free>, address: usize) {
+    if let Some(free) = free {
+        // SAFETY: the plan says that the caller owns the memory and that this function releases it.
+        unsafe { free(address as *mut c_void) };
     }
 }
 

@@ -10,8 +10,12 @@ use object::{Architecture, Object, ObjectKind, ObjectSymbol, ReadCache, SymbolKi
 
 use super::error::LibraryError;
 
-/// Those of the `wanted` functions that the file defines. Fails on files that this machine cannot load.
-pub(crate) fn exported<'a>(path: &Path, wanted: &HashSet<&'a str>) -> Result<HashSet<&'a str>, LibraryError> {
+/// Those of the `wanted` functions and variables that the file defines. Fails on files that this machine cannot load.
+pub(crate) fn exported<'a>(
+    path: &Path,
+    wanted: &HashSet<&'a str>,
+    variables: &HashSet<&str>,
+) -> Result<HashSet<&'a str>, LibraryError> {
     let unreadable = |source| LibraryError::Unreadable { path: path.to_owned(), source };
     let cache = ReadCache::new(File::open(path).map_err(unreadable)?);
     let Ok(object) = object::File::parse(&cache) else { return Err(not_a_library(path)) };
@@ -19,10 +23,18 @@ pub(crate) fn exported<'a>(path: &Path, wanted: &HashSet<&'a str>) -> Result<Has
         return Err(LibraryError::NotALibrary(path.to_owned()));
     }
     check_architecture(path, object.architecture())?;
+    let is_meant = |kind: SymbolKind, name: &str| match kind {
+        SymbolKind::Text => !variables.contains(name),
+        SymbolKind::Data => variables.contains(name),
+        _ => false,
+    };
     Ok(object
         .dynamic_symbols()
-        .filter(|symbol| !symbol.is_undefined() && !symbol.is_local() && symbol.kind() == SymbolKind::Text)
-        .filter_map(|symbol| wanted.get(symbol.name().ok()?).copied())
+        .filter(|symbol| !symbol.is_undefined() && !symbol.is_local())
+        .filter_map(|symbol| {
+            let name = symbol.name().ok()?;
+            wanted.get(name).copied().filter(|_| is_meant(symbol.kind(), name))
+        })
         .collect())
 }
 

@@ -16,6 +16,7 @@ pub(crate) fn function(symbol: &str, parameters: &[(&str, Pass)], returns: CRetu
     let parameter = |(name, pass): &(&str, Pass)| CParameter { name: (*name).to_owned(), pass: pass.clone() };
     CFunction {
         symbol: symbol.to_owned(),
+        variable: None,
         parameters: parameters.iter().map(parameter).collect(),
         returns,
         fixed_parameters: None,

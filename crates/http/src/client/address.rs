@@ -1,4 +1,4 @@
-//! What an address says beside where to go, and headers that carry secrets.
+//! What an address says besides where to go, and headers that carry secrets.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

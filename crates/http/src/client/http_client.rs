@@ -9,6 +9,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, Uri, header};
 use http_body_util::Full;
 use hyper_util::client::proxy::matcher::Matcher;
 use tokio::time::timeout;
+use toolmux_core::ports::figures::{ConnectionCounters, ConnectionFigures};
 use toolmux_core::trace_context;
 use tower::{Service, service_fn};
 use tower_http::decompression::Decompression;
@@ -55,13 +56,24 @@ impl HttpClient {
     /// The same client with TLS of its own, and no connection yet.
     pub fn with_tls(self, tls: Option<ClientTls>) -> Self {
         let Some(tls) = tls else { return self };
-        HttpClient { pool: Pool::default(), connector: self.connector.with_tls(tls), ..self }
+        let pool = Pool::counted_by(Arc::clone(self.pool.counters()));
+        HttpClient { pool, connector: self.connector.with_tls(tls), ..self }
     }
 
     /// The same client with other bounds, and no connection yet.
     pub fn with_limits(self, limits: HttpLimits) -> Self {
         let connector = self.connector.within(limits.connect_timeout);
-        HttpClient { pool: Pool::default(), connector, limits }
+        HttpClient { pool: Pool::counted_by(Arc::clone(self.pool.counters())), connector, limits }
+    }
+
+    /// The same client with connections that these count, and none yet: for a source that has several clients.
+    pub fn counted_by(self, counters: &Arc<ConnectionCounters>) -> Self {
+        HttpClient { pool: Pool::counted_by(Arc::clone(counters)), ..self }
+    }
+
+    /// What was counted of its connections.
+    pub fn connections(&self) -> ConnectionFigures {
+        self.pool.counters().figures()
     }
 
     /// Refuses an address that the client would not connect to, for those that are handed on to a browser.

@@ -12,6 +12,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
+use toolmux_core::ports::figures::ConnectionCounters;
 use url::Url;
 
 use super::connect::Connector;
@@ -38,12 +39,24 @@ pub(super) enum Unanswered {
 /// The map is locked for a look-up alone. Requests lock their origin only, for a push or a pop, never while they connect
 /// or wait for an answer.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pool(Arc<Mutex<HashMap<String, Arc<Origin>>>>);
+pub(super) struct Pool {
+    origins: Arc<Mutex<HashMap<String, Arc<Origin>>>>,
+    counters: Arc<ConnectionCounters>,
+}
 
 impl Pool {
+    /// A pool whose connections are counted by these.
+    pub(super) fn counted_by(counters: Arc<ConnectionCounters>) -> Self {
+        Pool { origins: Arc::default(), counters }
+    }
+
+    pub(super) fn counters(&self) -> &Arc<ConnectionCounters> {
+        &self.counters
+    }
+
     /// The origin of an address.
     pub(super) fn origin(&self, url: &Url, uri: &Uri, connector: &Connector) -> Arc<Origin> {
-        let mut origins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut origins = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
         // An origin that somebody else holds is in use; forgetting it would make a second pool for the same address. Nobody
         // begins to hold one meanwhile: that takes this lock. A task that puts a connection back may, for a moment; its
         // connection is then closed together with the origin.
@@ -51,7 +64,12 @@ impl Pool {
             origins.retain(|_, origin| Arc::strong_count(origin) > 1 || !origin.idle().waiting.is_empty());
         }
         let name = url.origin().ascii_serialization();
-        let new = || Origin { uri: uri.clone(), connector: connector.clone(), idle: Mutex::default() };
+        let new = || Origin {
+            uri: uri.clone(),
+            connector: connector.clone(),
+            counters: Arc::clone(&self.counters),
+            idle: Mutex::default(),
+        };
         Arc::clone(origins.entry(name).or_insert_with(|| Arc::new(new())))
     }
 }
@@ -61,6 +79,7 @@ impl Pool {
 pub(super) struct Origin {
     uri: Uri,
     connector: Connector,
+    counters: Arc<ConnectionCounters>,
     idle: Mutex<IdleConnections>,
 }
 
@@ -122,11 +141,16 @@ impl Origin {
     }
 
     async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, BoxError> {
-        let stream = self.connector.connect(self.uri.clone()).await?;
+        let stream = self.connector.connect(self.uri.clone()).await;
+        let stream = stream.inspect_err(|_| self.counters.failed())?;
         // Nobody else waits for this: two requests that find no connection make two, and both are kept.
         let (sender, connection) = http1::handshake(stream).await?;
+        let open = self.counters.made();
         // It ends when nobody can send by it any more. An error of it reaches whoever waits for an answer.
-        self.idle().spawn(async move { connection.await.unwrap_or_default() });
+        self.idle().spawn(async move {
+            connection.await.unwrap_or_default();
+            drop(open);
+        });
         Ok(sender)
     }
 

@@ -1,6 +1,7 @@
 //! The bounded body of a request: its bytes, its JSON values, the time it takes, and the memory of all requests.
 
 use std::ops::Deref;
+use std::pin::pin;
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -12,6 +13,7 @@ use toolmux_core::call::Caller;
 use toolmux_core::json_text::at_most_values;
 use toolmux_core::memory_budget::{COUNTED, Reservation};
 use toolmux_core::refusal::Refusal;
+use toolmux_core::time_limit;
 
 use super::request::{check_idempotency_key, malformed};
 use super::web::Web;
@@ -62,7 +64,7 @@ impl Web {
         if length.is_some_and(|length: usize| length > most) {
             return Err(self.too_large());
         }
-        let reading = async {
+        let reading = pin!(async {
             match length {
                 Some(length) if length < COUNTED => {
                     let bytes = axum::body::to_bytes(body, most).await.map_err(|_| self.too_large())?;
@@ -71,11 +73,11 @@ impl Web {
                 // Rare, so it is kept out of the future of every request.
                 _ => Box::pin(self.counted_body(length, body, most)).await,
             }
-        };
-        match tokio::time::timeout(self.limits.body_timeout, reading).await {
-            Ok(Ok(read)) => self.check_values(&read.bytes).map(|()| read),
-            Ok(refused) => refused,
-            Err(_) => Err(malformed("The body did not arrive in time".to_owned())),
+        });
+        match time_limit::within(self.limits.body_timeout, reading).await {
+            Some(Ok(read)) => self.check_values(&read.bytes).map(|()| read),
+            Some(refused) => refused,
+            None => Err(malformed("The body did not arrive in time".to_owned())),
         }
     }
 

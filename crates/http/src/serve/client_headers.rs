@@ -5,7 +5,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// Headers that clients of one protocol use at every address.
 pub struct ClientHeaders {
-    /// The header in which they send a key, beside `Authorization`.
+    /// The header in which they send a key, besides `Authorization`.
     pub key: &'static str,
     /// The header, and its value, that they expect on every error and on answers that no protocol gives alone, such as
     /// that of `/health`.

@@ -18,7 +18,8 @@ pub use self::client_headers::{ClientHeaders, SharedHeaders};
 pub use self::etag::{tag_of, tagged};
 pub use self::open_stream::ShownCredential;
 pub use self::request::{
-    FETCH_SITE, LONGEST_CALL_ID, PathPart, idempotency_key, may_change, trace, trace_state,
+    FETCH_SITE, LONGEST_CALL_ID, PathPart, ask_kept_until, idempotency_key, may_change, tell_kept_until,
+    trace, trace_state,
 };
 pub use self::routes::{Access, Route, Routes};
 pub use self::served::{Served, ShowTool, router, shared_headers};

@@ -1,12 +1,13 @@
-//! What every protocol reads of a request beside its body: the idempotency key, the trace, a part of the address, and
+//! What every protocol reads of a request besides its body: the idempotency key, the trace, a part of the address, and
 //! whether it may change something.
 
 use std::convert::Infallible;
 
 use axum::extract::{FromRequestParts, Path};
+use axum::response::Response;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use toolmux_core::call::CallId;
+use toolmux_core::call::{CallId, KeptUntil, Request};
 use toolmux_core::message::Message;
 use toolmux_core::refusal::Refusal;
 
@@ -16,12 +17,30 @@ static TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");
 pub static FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// The header that makes the same call again the same call.
 static IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// Until when that holds, at the latest.
+static IDEMPOTENCY_KEY_EXPIRES: HeaderName = HeaderName::from_static("idempotency-key-expires");
 /// The longest id that a caller may give a call.
 pub const LONGEST_CALL_ID: usize = 256;
 
 /// The key of a call that was opened, when it has one.
 pub fn idempotency_key(headers: &HeaderMap) -> Option<CallId> {
     headers.get(&IDEMPOTENCY_KEY).and_then(|key| key.to_str().ok()).map(CallId::from)
+}
+
+/// Asks to be told until when a call with an id is kept.
+pub fn ask_kept_until(request: &mut Request) -> Option<KeptUntil> {
+    let kept_until = request.id.is_some().then(KeptUntil::default);
+    request.kept_until.clone_from(&kept_until);
+    kept_until
+}
+
+/// Tells until when the call that was answered is kept under its idempotency key, when it is.
+pub fn tell_kept_until(mut response: Response, kept_until: Option<&KeptUntil>) -> Response {
+    let until = kept_until.and_then(KeptUntil::get).map(httpdate::fmt_http_date);
+    if let Some(until) = until.and_then(|until| HeaderValue::try_from(until).ok()) {
+        response.headers_mut().insert(&IDEMPOTENCY_KEY_EXPIRES, until);
+    }
+    response
 }
 
 /// The caller's trace, when it has one.

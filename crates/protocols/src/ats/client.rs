@@ -6,6 +6,7 @@ use std::time::Duration;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use toolmux_core::ports::figures::ConnectionFigures;
 use toolmux_core::secret::Secret;
 use toolmux_http::client::{
     Answer, ClientTls, HttpClient, HttpError, HttpLimits, base_of, retry_after, sensitive,
@@ -36,7 +37,7 @@ pub enum AtsError {
     #[error("the key has characters that a header cannot carry")]
     Key,
     /// The exchange failed.
-    #[error("the exchange with the server failed")]
+    #[error("the request to the server failed")]
     Http(#[from] HttpError),
     /// The server says no.
     #[error("the server answered {status}: {detail}")]
@@ -84,6 +85,11 @@ pub struct AtsClient {
 }
 
 impl AtsClient {
+    /// What was counted of the connections to the server.
+    pub(crate) fn connections(&self) -> ConnectionFigures {
+        self.http.connections()
+    }
+
     /// A client of the server at `url`.
     pub fn new(url: &str) -> Result<Self, AtsError> {
         let base = base_of(url).ok_or_else(|| AtsError::Address(url.to_owned()))?;

@@ -7,7 +7,7 @@ use axum::response::Response;
 use http::{StatusCode, header};
 use toolmux_core::call::Caller;
 use toolmux_core::refusal::Refusal;
-use toolmux_core::task::{KEPT, TaskId};
+use toolmux_core::task::TaskId;
 use toolmux_http::serve::curl::quoted;
 use toolmux_http::serve::{
     Access, AskedToolset, PathPart, Routes, Served, Web, idempotency_key, json, may_change, trace,
@@ -75,7 +75,7 @@ async fn tools_of(State(web): State<Arc<Web>>, PathPart(agent): PathPart, reques
         return list(&web, &all);
     }
     if parts.extensions.get::<AskedToolset>().is_some() {
-        // A caller has room for one toolset beside its own, which the address has taken.
+        // A caller has room for one toolset besides its own, which the address has taken.
         return json(StatusCode::OK, wire::list(catalog.newest_in(&agent, &all)));
     }
     parts.extensions.insert(AskedToolset(agent.into()));
@@ -103,7 +103,7 @@ async fn submit(web: &Web, tool: &str, request: Request) -> Result<TaskId, Refus
     body.free();
     request.id = idempotency_key(&parts.headers);
     (request.trace, request.trace_state) = (trace(&parts.headers), trace_state(&parts.headers));
-    web.gateway.tasks().submit(&caller, request, KEPT).await
+    web.gateway.tasks().submit(&caller, request, None).await
 }
 
 /// Events as they happen for who asks for them, else one document at the end.

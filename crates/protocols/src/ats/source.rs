@@ -11,6 +11,7 @@ use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
 use toolmux_core::message::Message;
 use toolmux_core::outcome::Outcome;
+use toolmux_core::ports::figures::SourceFigures;
 use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::{Challenge, ParameterError, Refusal};
@@ -80,6 +81,10 @@ fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
 }
 
 impl Source for AtsSource {
+    fn figures(&self) -> SourceFigures {
+        SourceFigures::of_connections(self.client.connections())
+    }
+
     fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
         Box::pin(async {
             let listed = self.client.tools(self.agent.as_deref()).await;

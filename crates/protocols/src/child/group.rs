@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
+use toolmux_core::ports::figures::{ProcessCounters, RunningProcess};
 
 use super::family;
 use super::sandbox::{ChildSandbox, Sandboxed};
@@ -31,6 +33,8 @@ pub(crate) struct ChildGroup {
     sandboxed: Option<Sandboxed>,
     /// Taken back after the group was killed.
     _watched: Watched,
+    /// Taken back when the group was killed.
+    counted: Option<RunningProcess>,
 }
 
 /// Who is looked for outside a group.
@@ -44,7 +48,7 @@ enum Search {
 pub(crate) struct Program<'a> {
     /// The program and its arguments.
     pub(crate) argv: &'a [String],
-    /// Its environment, beside what is inherited.
+    /// Its environment, besides what is inherited.
     pub(crate) env: &'a BTreeMap<String, String>,
     /// Where it runs.
     pub(crate) folder: &'a Path,
@@ -123,7 +127,13 @@ impl ChildGroup {
 
     fn of(child: Child, search: Search, sandboxed: Option<Sandboxed>) -> Self {
         let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-        ChildGroup { child, group, search, sandboxed, _watched: Watched::new(group) }
+        ChildGroup { child, group, search, sandboxed, _watched: Watched::new(group), counted: None }
+    }
+
+    /// Has the process counted as running until the group is killed.
+    pub(crate) fn counted_by(mut self, counters: &Arc<ProcessCounters>) -> Self {
+        self.counted = Some(counters.started());
+        self
     }
 
     /// Asks the whole group to end.
@@ -144,6 +154,7 @@ fn plain(argv: &[String]) -> Command {
 impl Drop for ChildGroup {
     fn drop(&mut self) {
         self.signal(Signal::KILL);
+        drop(self.counted.take());
         let Search::Family(mark) = &self.search else { return };
         for _ in 0..SEARCHES {
             if family::kill_those(|value| value == mark.as_bytes()) == 0 {

@@ -144,7 +144,7 @@ impl CommandTool {
         Ok(())
     }
 
-    /// `required = true` or `false` beside the schema of a parameter, where JSON Schema has a list of names instead.
+    /// `required = true` or `false` next to the schema of a parameter, where JSON Schema has a list of names instead.
     fn take_required(&mut self) {
         for (name, schema) in &mut self.parameters {
             let Some(members) = schema.as_object_mut() else { continue };

@@ -12,6 +12,7 @@ use toolmux_core::call::Call;
 use toolmux_core::json_text::to_raw;
 use toolmux_core::message::Message;
 use toolmux_core::outcome::{Outcome, ToolError};
+use toolmux_core::ports::figures::{ProcessCounters, SourceFigures};
 use toolmux_core::ports::source::{FailureScope, Listing, Source, SourceError};
 use toolmux_core::progress::{Progress, Update};
 use toolmux_core::refusal::{ParameterError, Refusal};
@@ -37,16 +38,21 @@ const READ_AT_ONCE: usize = 8 << 10;
 struct Commands {
     settings: CommandSettings,
     sandbox: Option<ChildSandbox>,
+    processes: Arc<ProcessCounters>,
 }
 
 fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
     let settings: CommandSettings = opening.settings()?;
     let settings = settings.checked(opening.folder)?;
     let sandbox = settings.sandbox.open(opening.folder)?;
-    Ok(Arc::new(Commands { settings, sandbox }))
+    Ok(Arc::new(Commands { settings, sandbox, processes: Arc::default() }))
 }
 
 impl Source for Commands {
+    fn figures(&self) -> SourceFigures {
+        SourceFigures::of_processes(self.processes.figures())
+    }
+
     fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
         Box::pin(async {
             if let Some(sandbox) = &self.sandbox {
@@ -91,7 +97,8 @@ impl Commands {
         }
         let (folder, sandbox) = (tool.folder(), self.sandbox.as_ref());
         let program = Program { argv: &argv, env: &env, folder, sandbox };
-        let mut group = ChildGroup::start(&program).map_err(|error| not_started(&error))?;
+        let group = ChildGroup::start(&program).inspect_err(|_| self.processes.failed());
+        let mut group = group.map_err(|error| not_started(&error))?.counted_by(&self.processes);
         let input = (tool.input == Input::Json).then(|| arguments.text().get().as_bytes());
         let ended = self.finish(&mut group, input.unwrap_or_default()).await;
         // Descendants that outlive the command do not outlive the call.

@@ -10,13 +10,13 @@ use serde_json::{Map, Value, json};
 
 /// How many bytes one schema may grow to.
 const MOST_SCHEMA_BYTES: usize = 1 << 20;
-/// How many bytes the schemas of one source may grow to in one list, beside `GROWTH` for each byte that it listed.
+/// How many bytes the schemas of one source may grow to in one list, besides `GROWTH` for each byte that it listed.
 const MOST_SOURCE_BYTES: usize = 1 << 20;
 /// How often longer than what a source listed its schemas may become.
 const GROWTH: usize = 4;
 /// How deep a schema may become. Readers of JSON take little more.
 const MOST_DEPTH: usize = 100;
-/// What a value takes in a text beside its own characters.
+/// What a value takes in a text besides its own characters.
 const PUNCTUATION: usize = 4;
 /// Where definitions live that nothing refers to any more.
 const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
@@ -150,7 +150,7 @@ impl<'a> Inliner<'a> {
             Value::Object(target) if !beside.keys().any(|key| target.contains_key(key)) => {
                 Value::Object(target.into_iter().chain(beside).collect())
             }
-            // An annotation beside a reference is nearer to the reader than the one in the definition.
+            // An annotation next to a reference is nearer to the reader than the one in the definition.
             Value::Object(target) if beside.keys().all(|key| is_annotation(key)) => {
                 let others = target.into_iter().filter(|(key, _)| !beside.contains_key(key));
                 Value::Object(others.chain(beside.clone()).collect())

@@ -10,6 +10,7 @@ use http::{HeaderMap, StatusCode, header};
 use toolmux_core::call::Call;
 use toolmux_core::message::Message;
 use toolmux_core::outcome::Outcome;
+use toolmux_core::ports::figures::ConnectionFigures;
 use toolmux_core::ports::source::SourceError;
 use toolmux_core::refusal::Refusal;
 use toolmux_core::requirements::Authorization;
@@ -58,10 +59,16 @@ struct OutgoingRequest {
 impl OperationSet {
     /// No operations yet. `tls` is for servers that the configuration names: a certificate is shown to no other.
     pub(crate) fn new(limits: HttpLimits, files: FileAccess, tls: Option<&ClientTls>) -> Self {
-        let configured = HttpClient::new(limits).with_tls(tls.cloned());
-        let named =
-            [Reach::Public, Reach::Anywhere].map(|reach| (reach, HttpClient::reaching(reach, limits)));
+        let counters = Arc::default();
+        let configured = HttpClient::new(limits).with_tls(tls.cloned()).counted_by(&counters);
+        let named = [Reach::Public, Reach::Anywhere]
+            .map(|reach| (reach, HttpClient::reaching(reach, limits).counted_by(&counters)));
         OperationSet { configured, named, files, operations: ArcSwap::default() }
+    }
+
+    /// What was counted of the connections to all servers.
+    pub(crate) fn connections(&self) -> ConnectionFigures {
+        self.configured.connections()
     }
 
     /// Which files of this machine calls may send.

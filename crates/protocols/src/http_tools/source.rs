@@ -6,6 +6,7 @@ use http::HeaderMap;
 use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
 use toolmux_core::outcome::Outcome;
+use toolmux_core::ports::figures::SourceFigures;
 use toolmux_core::ports::source::{FailureScope, Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_http::client::{HttpLimits, web_address};
@@ -66,6 +67,10 @@ fn with_own(shared: &Arc<HeaderMap>, own: HeaderMap) -> Arc<HeaderMap> {
 }
 
 impl Source for HttpTools {
+    fn figures(&self) -> SourceFigures {
+        SourceFigures::of_connections(self.operations.connections())
+    }
+
     fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
         Box::pin(std::future::ready(Ok(self.listing.clone())))
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use toolmux_core::json_text::{RawJson, to_raw};
 
@@ -67,9 +67,9 @@ impl<'a> Members<'a> {
         self.0.is_empty()
     }
 
-    /// The object as JSON, its unchanged members as they came.
+    /// The object as JSON, its unchanged members as they came. What was read once is not read again to see that it is JSON.
     pub(super) fn write(&self) -> RawJson {
-        RawValue::from_string(self.text_with(&[])).expect("members are texts")
+        to_raw(self).expect("members are texts")
     }
 
     /// The object as text, with other values of some members, in their places or at the end, or without them.
@@ -103,6 +103,12 @@ fn append(text: &mut String, key: &Cow<'_, str>, value: &str) {
         Cow::Owned(key) => text.extend([&serde_json::to_string(key).expect("a text is writable"), ":"]),
     }
     text.push_str(value);
+}
+
+impl Serialize for Members<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
+    }
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {

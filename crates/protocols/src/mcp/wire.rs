@@ -8,7 +8,7 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
-use toolmux_core::json_text::{RawJson, raw_of, read_object, to_raw};
+use toolmux_core::json_text::{RawJson, optional_text, raw_of, read_object, to_raw};
 
 use super::members::Members;
 use crate::jsonrpc;
@@ -47,21 +47,21 @@ pub(super) const ROOTS: &str = "roots/list";
 #[derive(Debug, Default, Deserialize)]
 #[serde(expecting = "an object")]
 pub(super) struct Params<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "optional_text")]
     pub(super) name: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "optional_text")]
     pub(super) uri: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     pub(super) arguments: Option<&'a RawValue>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "optional_text")]
     pub(super) cursor: Option<Cow<'a, str>>,
     #[serde(borrow, default, rename = "inputResponses")]
     pub(super) input_responses: Option<&'a RawValue>,
-    #[serde(borrow, default, rename = "requestState")]
+    #[serde(borrow, default, deserialize_with = "optional_text", rename = "requestState")]
     pub(super) request_state: Option<Cow<'a, str>>,
     #[serde(default)]
     pub(super) task: Option<TaskAsked>,
-    #[serde(borrow, default, rename = "taskId")]
+    #[serde(borrow, default, deserialize_with = "optional_text", rename = "taskId")]
     pub(super) task_id: Option<Cow<'a, str>>,
     #[serde(borrow, default, rename = "_meta")]
     pub(super) meta: Option<Meta<'a>>,
@@ -80,17 +80,27 @@ pub(super) struct TaskAsked {
 #[derive(Debug, Default, Deserialize)]
 #[serde(expecting = "an object")]
 pub(super) struct Meta<'a> {
-    #[serde(borrow, default, rename = "io.modelcontextprotocol/protocolVersion")]
+    #[serde(
+        borrow,
+        default,
+        deserialize_with = "optional_text",
+        rename = "io.modelcontextprotocol/protocolVersion"
+    )]
     pub(super) version: Option<Cow<'a, str>>,
     #[serde(borrow, default, rename = "io.modelcontextprotocol/clientCapabilities")]
     pub(super) capabilities: Option<&'a RawValue>,
-    #[serde(borrow, default, rename = "io.modelcontextprotocol/logLevel")]
+    #[serde(
+        borrow,
+        default,
+        deserialize_with = "optional_text",
+        rename = "io.modelcontextprotocol/logLevel"
+    )]
     pub(super) log_level: Option<Cow<'a, str>>,
     #[serde(borrow, default, rename = "progressToken")]
     pub(super) progress_token: Option<&'a RawValue>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "optional_text")]
     pub(super) traceparent: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "optional_text")]
     pub(super) tracestate: Option<Cow<'a, str>>,
 }
 

@@ -24,7 +24,7 @@ pub enum ModelError {
     #[error("`{0}` is not the address of a model")]
     Address(String),
     /// The exchange failed.
-    #[error("the exchange with the model failed")]
+    #[error("the request to the model failed")]
     Http(#[from] HttpError),
     /// The model's server says no.
     #[error("the model's server answered {0}: {1}")]

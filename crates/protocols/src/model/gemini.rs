@@ -99,7 +99,7 @@ fn result(result: &ToolResult) -> Value {
     json!({ "functionResponse": part })
 }
 
-/// The value, unless it may hold the bytes of an image or a sound: then the texts beside them.
+/// The value, unless it may hold the bytes of an image or a sound: then the texts around them.
 fn response(result: &ToolResult) -> Value {
     let only_text = result.content.iter().all(|block| block.as_text().is_some());
     match &result.value {

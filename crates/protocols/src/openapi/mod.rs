@@ -16,6 +16,7 @@ mod operation_names;
 mod operation_tool;
 mod parameters;
 mod path_items;
+mod patterns;
 mod reading;
 mod request_path;
 mod responses;

@@ -90,8 +90,9 @@ fn placed<'d>(
     let path = RequestPath::of(found.path);
     let mut placed: Vec<Placed<'d>> = Vec::new();
     for parameter in declared {
+        // Forms of documentation tools leave rows without a name behind. Nothing could be sent for them.
         let Some(name) = parameter.get("name").and_then(Value::as_str).filter(|name| !name.is_empty()) else {
-            return Err("a parameter has no `name`".to_owned());
+            continue;
         };
         if let Some((place, name)) = place_of(&path, parameter, name)? {
             placed.push((place, name, Some(*parameter)));
@@ -136,6 +137,8 @@ fn place_of<'d>(
         Some("cookie") => ParameterPlace::Cookie,
         // Of 2.0: they are the body.
         Some("body" | "formData") => return Ok(None),
+        // What cannot be sent need not be, unless the document requires it.
+        _ if parameter.get("required") != Some(&Value::Bool(true)) => return Ok(None),
         other => {
             let place = other.map_or_else(|| "nowhere".to_owned(), |place| format!("in `{}`", shown(place)));
             return Err(format!("the parameter `{}` is {place}, which is not known", shown(name)));

@@ -9,6 +9,7 @@ use super::choices::write_choice;
 use super::definitions::Definitions;
 use super::document::{ApiDocument, Edition};
 use super::keywords::{Keyword, keyword, modernize};
+use super::patterns::ecma_pattern;
 
 /// How many schemas are looked into for what one builds on.
 const MOST_LOOKS: usize = 64;
@@ -96,6 +97,12 @@ impl<'d> SchemaWriter<'d> {
         let mut written = Map::new();
         for (name, value) in map {
             let value = match (keyword(name), value) {
+                (_, Value::String(pattern)) if name == "pattern" && !is_unchanged => {
+                    match ecma_pattern(pattern) {
+                        Some(pattern) => pattern.into(),
+                        None => continue,
+                    }
+                }
                 (Keyword::Copied, _) => value.clone(),
                 (Keyword::Dropped, _) if is_unchanged => value.clone(),
                 (Keyword::List, Value::Array(items)) if name == "allOf" => {

@@ -10,6 +10,7 @@ use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
 use toolmux_core::message::Message;
 use toolmux_core::outcome::Outcome;
+use toolmux_core::ports::figures::SourceFigures;
 use toolmux_core::ports::source::{FailureScope, Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::tool::Passthrough;
@@ -76,6 +77,10 @@ fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
 }
 
 impl Source for OpenApi {
+    fn figures(&self) -> SourceFigures {
+        SourceFigures::of_connections(self.operations.connections())
+    }
+
     fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
         Box::pin(async move {
             match &self.fetcher {

@@ -72,6 +72,13 @@ fn settle(part: &mut Value, answer: &Value) {
         }
     }
     merge(part, answer);
+    // What is fixed is given, whatever it was taken for before: a callback that is never there.
+    if part["schema"].as_object().is_some_and(|schema| schema.contains_key("const")) {
+        part["isIn"] = true.into();
+        if let Some(c) = part["schema"]["cType"].as_object_mut() {
+            c.remove("callback");
+        }
+    }
 }
 
 /// Members over members; `null` is a value like any other.

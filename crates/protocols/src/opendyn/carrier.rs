@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use toolmux_dylib_host::scalar::{Class, Scalar};
 
-use super::document::{Encoding, Form, Kind, StructField};
+use super::document::{Encoding, Form, Kind};
 use super::handles::Slot;
+use super::layout::Layout;
 
 /// What stands for a value among the bytes.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,8 +23,14 @@ pub(super) enum Carrier {
     Bytes(Encoding),
     /// An object of the library, which the JSON side knows as `tag#…`, with random bits.
     Handle(String),
-    /// A structure, by its members.
-    Fields(Arc<[StructField]>),
+    /// A structure, by value or by pointer.
+    Structure(Arc<Layout>),
+    /// A pointer to many structures.
+    Structures(Arc<Layout>),
+    /// Pointers to texts.
+    Texts,
+    /// A text that is JSON.
+    Json,
     /// Rows that a callback collected, each an object by the names of its columns.
     Rows,
 }
@@ -64,7 +71,11 @@ impl Carrier {
             | Carrier::Text
             | Carrier::Bytes(_)
             | Carrier::Rows
-            | Carrier::Fields(_) => Slot::Bytes,
+            | Carrier::Texts
+            | Carrier::Json => Slot::Bytes,
+            Carrier::Structure(layout) | Carrier::Structures(layout) => {
+                Slot::Structures(layout.size, layout.pointer_count())
+            }
         }
     }
 }

@@ -10,8 +10,9 @@ use toolmux_dylib_host::denial::Denial;
 use toolmux_dylib_host::scalar::{Class, Scalar};
 use toolmux_dylib_host::value::{Reader, ValueError};
 
-use super::carrier::{Carrier, Element, JsonForm, Range, is_letter};
-use super::document::{Encoding, StructField};
+use super::carrier::{Carrier, Element, JsonForm};
+use super::decode_structure::{Several, write_known_json, write_structures, write_texts};
+use super::document::Encoding;
 use super::handles::Opened;
 use super::plan::{ERROR_MESSAGE, Output, Planned, Role};
 use super::returned::{Returned, float};
@@ -40,8 +41,8 @@ pub(super) enum DecodeError {
     Elements(usize, usize),
     #[error("the result has an object that is not of this worker")]
     Object,
-    #[error("what the sandbox refused is not readable: {0}")]
-    Denials(#[from] serde_json::Error),
+    #[error("what it says in JSON is not readable: {0}")]
+    Json(#[from] serde_json::Error),
 }
 
 impl Planned {
@@ -157,12 +158,15 @@ fn write_output(
             }
             return Ok(if word == 0 { Returned::Null } else { Returned::Pointer });
         }
+        Carrier::Structure(layout) => return write_structures(out, layout, Several::No, reader),
+        Carrier::Structures(layout) => return write_structures(out, layout, Several::Yes, reader),
         carrier @ (Carrier::One(_)
         | Carrier::Many(_)
         | Carrier::Text
         | Carrier::Bytes(_)
         | Carrier::Rows
-        | Carrier::Fields(_)) => {
+        | Carrier::Texts
+        | Carrier::Json) => {
             let Some(bytes) = reader.bytes()? else {
                 out.extend_from_slice(b"null");
                 return Ok(Returned::Null);
@@ -173,7 +177,7 @@ fn write_output(
     Ok(Returned::Pointer)
 }
 
-fn member(json: &mut Vec<u8>, name: &str) {
+pub(super) fn member(json: &mut Vec<u8>, name: &str) {
     if json.last() != Some(&b'{') {
         json.push(b',');
     }
@@ -181,7 +185,7 @@ fn member(json: &mut Vec<u8>, name: &str) {
     json.push(b':');
 }
 
-fn write_buffer(out: &mut Vec<u8>, carrier: &Carrier, bytes: &[u8]) -> Result<(), DecodeError> {
+pub(super) fn write_buffer(out: &mut Vec<u8>, carrier: &Carrier, bytes: &[u8]) -> Result<(), DecodeError> {
     match carrier {
         Carrier::One(element) => {
             let size = element.scalar.size();
@@ -213,42 +217,21 @@ fn write_buffer(out: &mut Vec<u8>, carrier: &Carrier, bytes: &[u8]) -> Result<()
         }
         Carrier::Bytes(Encoding::Base64) => write_text(out, &STANDARD.encode(bytes)),
         Carrier::Rows => write_rows(out, bytes)?,
-        Carrier::Fields(fields) => write_fields(out, fields, bytes)?,
-        Carrier::Text | Carrier::Bytes(Encoding::Utf8) | Carrier::Word(_) | Carrier::Handle(_) => {
-            match str::from_utf8(bytes) {
-                Ok(text) => write_text(out, text),
-                Err(_) => {
-                    out.extend_from_slice(b"{\"base64\":");
-                    write_text(out, &STANDARD.encode(bytes));
-                    out.extend_from_slice(b",\"reason\":\"not UTF-8\"}");
-                }
+        Carrier::Json => write_known_json(out, bytes)?,
+        Carrier::Texts => write_texts(out, bytes)?,
+        Carrier::Structure(_) | Carrier::Structures(_) => {}
+        Carrier::Text
+        | Carrier::Bytes(Encoding::Utf8 | Encoding::Json)
+        | Carrier::Word(_)
+        | Carrier::Handle(_) => match str::from_utf8(bytes) {
+            Ok(text) => write_text(out, text),
+            Err(_) => {
+                out.extend_from_slice(b"{\"base64\":");
+                write_text(out, &STANDARD.encode(bytes));
+                out.extend_from_slice(b",\"reason\":\"not UTF-8\"}");
             }
-        }
+        },
     }
-    Ok(())
-}
-
-/// The members of a structure as an object.
-fn write_fields(out: &mut Vec<u8>, fields: &[StructField], bytes: &[u8]) -> Result<(), DecodeError> {
-    out.push(b'{');
-    for field in fields {
-        let size = field.scalar.size();
-        let length = size.saturating_mul(field.count.unwrap_or(1));
-        let end = field.offset.saturating_add(length);
-        let content = bytes.get(field.offset..end).ok_or(DecodeError::Elements(bytes.len(), end))?;
-        let form = if field.scalar == Scalar::Bool { JsonForm::Boolean } else { JsonForm::Number };
-        let element = Element { scalar: field.scalar, form, range: Range::Integer(0, 0) };
-        member(out, &field.name);
-        match field.count {
-            None => write_element(out, element, field.scalar.read(content)),
-            Some(_) if is_letter(field.scalar) => {
-                let end = content.iter().position(|byte| *byte == 0).unwrap_or(content.len());
-                write_buffer(out, &Carrier::Text, &content[..end])?;
-            }
-            Some(_) => write_buffer(out, &Carrier::Many(element), content)?,
-        }
-    }
-    out.push(b'}');
     Ok(())
 }
 
@@ -281,7 +264,7 @@ fn write_rows(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), DecodeError> {
     Ok(())
 }
 
-fn write_element(out: &mut Vec<u8>, element: Element, word: u64) {
+pub(super) fn write_element(out: &mut Vec<u8>, element: Element, word: u64) {
     match (element.form, element.scalar.integer(word)) {
         (JsonForm::Boolean, _) => out.extend_from_slice(if word == 0 { b"false" } else { b"true" }),
         (JsonForm::Letter, _) => write_letter(out, word as u8),
@@ -328,7 +311,7 @@ fn write_errno(out: &mut Vec<u8>, errno: i32) {
     out.push(b'}');
 }
 
-fn write_text(out: &mut Vec<u8>, text: &str) {
+pub(super) fn write_text(out: &mut Vec<u8>, text: &str) {
     write_json(out, text);
 }
 

@@ -4,7 +4,9 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, SeqAccess, Visitor};
+use serde_json::Value;
 use toolmux_core::hex::from_hex;
 use toolmux_dylib_host::scalar::Scalar;
 use toolmux_dylib_host::value::{put_bytes, put_word};
@@ -13,6 +15,7 @@ use super::carrier::{Carrier, Element, JsonForm, Range};
 use super::document::{Encoding, ValueNames, c_word};
 use super::encode_bytes::AnyBytes;
 use super::encode_names::NamedSeed;
+use super::encode_structure::{put_structures, put_texts};
 use super::handles::UsedHandles;
 
 /// How much of a given text is quoted in a message.
@@ -61,7 +64,14 @@ impl CarrierSeed<'_, '_> {
             }
             Carrier::Many(element) => deserializer.deserialize_seq(Many { element: *element, out: self.out }),
             Carrier::Bytes(Encoding::Utf8) => deserializer.deserialize_any(AnyBytes { out: self.out }),
-            Carrier::Text | Carrier::Bytes(_) | Carrier::Handle(_) | Carrier::Rows | Carrier::Fields(_) => {
+            Carrier::Structure(layout) => {
+                put_structures(self.out, layout, &[Value::deserialize(deserializer)?])
+            }
+            Carrier::Structures(layout) => {
+                put_structures(self.out, layout, &Vec::<Value>::deserialize(deserializer)?)
+            }
+            Carrier::Texts => put_texts(self.out, &Vec::<Option<String>>::deserialize(deserializer)?),
+            Carrier::Text | Carrier::Bytes(_) | Carrier::Handle(_) | Carrier::Rows | Carrier::Json => {
                 let text = Text { carrier: self.carrier, handles: self.handles, out: self.out };
                 deserializer.deserialize_str(text)
             }
@@ -85,7 +95,10 @@ impl<'de> Visitor<'de> for CarrierSeed<'_, '_> {
             | Carrier::Text
             | Carrier::Bytes(_)
             | Carrier::Rows
-            | Carrier::Fields(_) => {
+            | Carrier::Structure(_)
+            | Carrier::Structures(_)
+            | Carrier::Texts
+            | Carrier::Json => {
                 put_bytes(self.out, None).map_err(E::custom)?;
             }
         }
@@ -159,13 +172,16 @@ impl Visitor<'_> for Text<'_, '_> {
             Carrier::Handle(tag) => write!(f, "a handle such as `{tag}#…`"),
             Carrier::Bytes(Encoding::Hex) => f.write_str("a text of hexadecimal digits"),
             Carrier::Bytes(Encoding::Base64) => f.write_str("a text in base64"),
-            Carrier::Bytes(Encoding::Utf8)
+            Carrier::Bytes(Encoding::Utf8 | Encoding::Json)
             | Carrier::Text
             | Carrier::Word(_)
             | Carrier::One(_)
             | Carrier::Many(_)
             | Carrier::Rows
-            | Carrier::Fields(_) => f.write_str("a text"),
+            | Carrier::Structure(_)
+            | Carrier::Structures(_)
+            | Carrier::Texts
+            | Carrier::Json => f.write_str("a text"),
         }
     }
 
@@ -189,13 +205,16 @@ impl Visitor<'_> for Text<'_, '_> {
                 decoded = STANDARD.decode(text).map_err(|_| E::custom("is not base64"))?;
                 &decoded
             }
-            Carrier::Bytes(Encoding::Utf8)
+            Carrier::Bytes(Encoding::Utf8 | Encoding::Json)
             | Carrier::Text
             | Carrier::Word(_)
             | Carrier::One(_)
             | Carrier::Many(_)
             | Carrier::Rows
-            | Carrier::Fields(_) => text.as_bytes(),
+            | Carrier::Structure(_)
+            | Carrier::Structures(_)
+            | Carrier::Texts
+            | Carrier::Json => text.as_bytes(),
         };
         put_bytes(self.out, Some(bytes)).map_err(E::custom)
     }

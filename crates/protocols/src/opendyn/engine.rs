@@ -1,7 +1,9 @@
 //! Where the functions of a library run: in workers, or in this process.
 
+use toolmux_core::ports::figures::ProcessFigures;
 use toolmux_dylib_host::hello::Readiness;
 
+use super::handles::Owner;
 use super::in_process::InProcess;
 use super::supervise::{Answered, Job, Pool, Rejected};
 
@@ -13,9 +15,14 @@ pub(super) enum Engine {
 impl Engine {
     /// Runs a call; one with objects goes to the worker that made them. Dropping the future gives up the answer, not
     /// the call.
-    pub(super) async fn run(&self, job: Job, generation: Option<u32>) -> Result<Answered, Rejected> {
+    pub(super) async fn run(
+        &self,
+        job: Job,
+        generation: Option<u32>,
+        owner: Option<&Owner<'_>>,
+    ) -> Result<Answered, Rejected> {
         match self {
-            Engine::Workers(pool) => pool.run(job, generation).await,
+            Engine::Workers(pool) => pool.run(job, generation, owner).await,
             Engine::InProcess(library) => library.call(job),
         }
     }
@@ -25,6 +32,14 @@ impl Engine {
         match self {
             Engine::Workers(pool) => pool.ready().await.map(|ready| ready.functions.clone()),
             Engine::InProcess(library) => library.readiness(),
+        }
+    }
+
+    /// What was counted of the workers.
+    pub(super) fn figures(&self) -> Option<ProcessFigures> {
+        match self {
+            Engine::Workers(pool) => Some(pool.figures()),
+            Engine::InProcess(_) => None,
         }
     }
 

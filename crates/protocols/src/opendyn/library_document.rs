@@ -81,7 +81,9 @@ async fn retain_present(
     let all: Vec<Value> = functions.ready.iter().cloned().chain(bare).collect();
     let mut missed = Vec::new();
     for some in all.chunks(LOOKED_FOR) {
-        let whole = document_of(request, some).to_string();
+        let mut whole = document_of(request, some);
+        whole["structures"] = json!(functions.structures);
+        let whole = whole.to_string();
         missed.extend(missing(&whole, library, worker.clone()).await.map_err(|error| {
             OpenError::new(error.message().public)
                 .hint("name the file that the loader finds, such as `libz.so.1`, not `libz.so`")
@@ -97,8 +99,9 @@ async fn retain_present(
 
 /// Structures are allocated only for functions that are there.
 fn retain_used_allocations(ready: &mut Vec<Value>) {
-    let is_allocation =
-        |function: &Value| matches!(function["symbol"].as_str(), Some("calloc" | "free" | "memcpy"));
+    let is_allocation = |function: &Value| {
+        matches!(function["symbol"].as_str(), Some("calloc" | "free" | "memcpy" | "store" | "collected"))
+    };
     let kind_of = |part: &Value| part["schema"]["cType"]["handle"].as_str().map(str::to_owned);
     let parameters = |function: &Value| function["parameters"].as_array().cloned().unwrap_or_default();
     let taken: HashSet<String> = ready
@@ -125,7 +128,7 @@ fn check_count(functions: &Described, missing: &[(String, String)], library: &Pa
     let reason = |list: &[(String, String)]| {
         list.first().map(|(name, why)| format!("`{name}`: {why}")).unwrap_or_default()
     };
-    Err(if functions.impossible.is_empty() {
+    Err(if missing.len() >= functions.impossible.len() {
         let count = counted(missing.len(), "declared function");
         OpenError::new(format!("`{library}` has none of the {count} ({})", reason(missing)))
             .hint("name the library that belongs to the header with --library")
@@ -137,6 +140,9 @@ fn check_count(functions: &Described, missing: &[(String, String)], library: &Pa
 
 fn document(request: &HeaderRequest, functions: &Described) -> Value {
     let mut document = document_of(request, &functions.ready);
+    if !functions.structures.is_empty() {
+        document["structures"] = json!(functions.structures);
+    }
     if !functions.undecided.is_empty() {
         document["undecided"] = json!(functions.undecided);
     }

@@ -6,18 +6,30 @@ use toolmux_core::tool::{Returns, Tool};
 use toolmux_core::version::Version;
 use toolmux_dylib_host::scalar::Scalar;
 
-use super::carrier::{Carrier, Element, FLOAT_END, JsonForm, Range, is_letter};
-use super::document::{Encoding, StructField, ValueNames};
+use super::carrier::{Carrier, Element, FLOAT_END, JsonForm, Range};
+use super::document::{Encoding, ValueNames};
 use super::plan::{ERROR_MESSAGE, Input, Output, Planned};
+use super::schema_structure::structure;
 
 /// Floats that JSON has no numbers for.
 const NOT_JSON: [(&str, f64); 3] =
     [("NaN", f64::NAN), ("Infinity", f64::INFINITY), ("-Infinity", f64::NEG_INFINITY)];
 
+/// How much of what is said about a library stands at each of its functions.
+const MOST_ABOUT: usize = 300;
+
 impl Planned {
-    /// The function as a tool of the catalogue.
-    pub(super) fn tool(&self, version: Version) -> Tool {
-        let mut tool = Tool::new(self.name.as_str(), self.description.as_str(), Schema::new(self.input()));
+    /// The function as a tool of the catalogue. What the library is for stands behind what the function does: most
+    /// protocols have no other place for it.
+    pub(super) fn tool(&self, version: Version, about: Option<&str>) -> Tool {
+        let description = match about {
+            Some(about) => {
+                let about: String = about.chars().take(MOST_ABOUT).collect();
+                format!("{}\n\nThe library: {about}", self.description)
+            }
+            None => self.description.clone(),
+        };
+        let mut tool = Tool::new(self.name.as_str(), description.as_str(), Schema::new(self.input()));
         tool.version = version;
         tool.returns = Returns::Matching(Schema::new(self.output()));
         tool
@@ -84,7 +96,7 @@ fn taken(input: &Input) -> Value {
 }
 
 /// A number that may also be given by its name; flags as a list of names.
-fn named(number: Value, names: &ValueNames) -> Value {
+pub(super) fn named(number: Value, names: &ValueNames) -> Value {
     let words: Vec<&str> = names.values.iter().map(|(name, _)| name.as_str()).collect();
     let one = json!({ "type": "string", "enum": words });
     let mut alternatives = match number.get("anyOf") {
@@ -128,7 +140,7 @@ fn nullable(schema: &mut Value) {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+pub(super) enum Side {
     Taken,
     Given,
 }
@@ -139,7 +151,7 @@ fn carried(carrier: &Carrier, side: Side) -> Value {
         Carrier::Many(element) => json!({ "type": "array", "items": number(*element, side) }),
         // Text that is not UTF-8 is given as an object.
         // The same as results have them, so that what one function gives another takes.
-        Carrier::Bytes(Encoding::Utf8) => json!({ "type": ["string", "object"] }),
+        Carrier::Bytes(Encoding::Utf8 | Encoding::Json) => json!({ "type": ["string", "object"] }),
         Carrier::Text => match side {
             Side::Taken => json!({ "type": "string" }),
             Side::Given => json!({ "type": ["string", "object"] }),
@@ -150,24 +162,13 @@ fn carried(carrier: &Carrier, side: Side) -> Value {
         Carrier::Bytes(Encoding::Base64) => {
             json!({ "type": "string", "contentEncoding": "base64", "description": "base64" })
         }
-        Carrier::Fields(fields) => {
-            let listed = |field: &StructField| {
-                let one = match field.scalar.range() {
-                    _ if field.scalar == Scalar::Bool => json!({ "type": "boolean" }),
-                    Some(_) => json!({ "type": "integer" }),
-                    // NaN and the infinities are texts.
-                    None => json!({ "type": ["number", "string"] }),
-                };
-                let schema = match field.count {
-                    None => one,
-                    Some(_) if is_letter(field.scalar) => json!({ "type": ["string", "object"] }),
-                    Some(_) => json!({ "type": "array", "items": one }),
-                };
-                (field.name.clone(), schema)
-            };
-            let members: Map<String, Value> = fields.iter().map(listed).collect();
-            json!({ "type": "object", "properties": members })
-        }
+        Carrier::Structure(layout) => structure(layout, side),
+        Carrier::Structures(layout) => json!({ "type": "array", "items": structure(layout, side) }),
+        Carrier::Texts => match side {
+            Side::Taken => json!({ "type": "array", "items": { "type": ["string", "null"] } }),
+            Side::Given => json!({ "type": "array", "items": { "type": ["string", "object", "null"] } }),
+        },
+        Carrier::Json => json!({ "type": "array", "items": { "type": "object" } }),
         Carrier::Rows => {
             let cell = json!({ "type": ["string", "object", "null"] });
             json!({ "type": "array", "items": { "type": "object", "additionalProperties": cell } })
@@ -179,7 +180,7 @@ fn carried(carrier: &Carrier, side: Side) -> Value {
 }
 
 /// What is listed for a number is what is read: see `encode_element.rs`.
-fn number(element: Element, side: Side) -> Value {
+pub(super) fn number(element: Element, side: Side) -> Value {
     match (element.form, element.range, side) {
         (JsonForm::Boolean, ..) => json!({ "type": "boolean" }),
         // One byte, which text beyond ASCII is not.

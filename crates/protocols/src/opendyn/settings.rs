@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use toolmux_dylib_host::hello::{Profile, Sandbox};
 use toolmux_dylib_host::limits::WorkerLimits;
 
+use super::supervise::WorkerSharing;
 use crate::documents::document_setting::DocumentSetting;
 use crate::registry::OpenError;
 
@@ -22,6 +23,10 @@ const SHARE_OF_HANDLES: usize = 4;
 const LEAST_HANDLES: usize = 8;
 /// Crashes within a minute after which the library pauses.
 const CRASHES: usize = 5;
+/// Percentage of calls that must have crashed for that.
+const CRASH_SHARE: u64 = 10;
+/// Callers with workers of their own.
+const CALLERS: usize = 32;
 /// Calls that may wait for one worker.
 const QUEUE: usize = 64;
 /// The checking allocator of the C library, and where it is installed.
@@ -35,9 +40,10 @@ pub(super) struct OpenDynSettings {
     pub(super) document: DocumentSetting,
     /// The library: a path, or a name that the system's loader finds, such as `libm.so.6`.
     library: PathBuf,
-    /// Number of processes that load the library. More than one only for libraries without state.
+    /// Number of processes that load the library. More than one only for libraries without state. `per-caller` or
+    /// `per-session`: each has its own, for libraries with global state.
     #[serde(default = "one")]
-    pub(super) workers: usize,
+    workers: WorkerCount,
     /// Loads the library into the server's own process: fast, but a crash takes the server down.
     #[serde(default)]
     pub(super) in_process: bool,
@@ -69,6 +75,21 @@ pub(super) struct OpenDynSettings {
     handle_idle: Option<String>,
 }
 
+/// How many workers there are, or who has one of its own.
+#[derive(Clone, Copy, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+enum WorkerCount {
+    Shared(usize),
+    Own(WorkerOwner),
+}
+
+#[derive(Clone, Copy, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum WorkerOwner {
+    PerCaller,
+    PerSession,
+}
+
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum SandboxWord {
@@ -98,10 +119,14 @@ struct LimitSettings {
     handles_per_caller: Option<usize>,
     /// Crashes within a minute after which the library pauses for 30 seconds; 0: it never pauses. Default 5.
     crashes: Option<usize>,
+    /// Percentage of the calls since the first of these crashes that must have crashed for the pause. Default 10.
+    crash_share: Option<u64>,
+    /// Callers or sessions with a process of their own at a time, where `workers` says so. Default 32.
+    callers: Option<usize>,
 }
 
-fn one() -> usize {
-    1
+fn one() -> WorkerCount {
+    WorkerCount::Shared(1)
 }
 
 impl OpenDynSettings {
@@ -148,6 +173,23 @@ impl OpenDynSettings {
 
     pub(super) fn crashes(&self) -> usize {
         self.limits.crashes.unwrap_or(CRASHES)
+    }
+
+    pub(super) fn crash_share(&self) -> u64 {
+        self.limits.crash_share.unwrap_or(CRASH_SHARE).min(100)
+    }
+
+    pub(super) fn callers(&self) -> usize {
+        self.limits.callers.unwrap_or(CALLERS).max(1)
+    }
+
+    /// How many workers all share, and whether callers have their own beside them.
+    pub(super) fn workers(&self) -> (usize, WorkerSharing) {
+        match self.workers {
+            WorkerCount::Shared(count) => (count, WorkerSharing::Everybody),
+            WorkerCount::Own(WorkerOwner::PerCaller) => (1, WorkerSharing::PerCaller),
+            WorkerCount::Own(WorkerOwner::PerSession) => (1, WorkerSharing::PerSession),
+        }
     }
 
     pub(super) fn idle(&self) -> Result<Duration, OpenError> {

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
 use toolmux_core::message::Message;
 use toolmux_core::outcome::{Content, Outcome, Output, Retry, ToolError};
+use toolmux_core::ports::figures::SourceFigures;
 use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::version::Version;
@@ -93,8 +93,13 @@ pub(super) async fn missing(
 pub async fn enforced_here(worker: PathBuf) -> Result<Enforced, SourceError> {
     let not_reached = |error: OpenError| SourceError::NotReached(Message::public(error.to_string()));
     let settings = OpenDynSettings::of_library(Path::new("libc.so.6")).map_err(not_reached)?;
-    let book =
-        Book { version: String::new(), functions: Vec::new(), unusable: Vec::new(), codes: HashMap::new() };
+    let book = Book {
+        version: String::new(),
+        about: None,
+        functions: Vec::new(),
+        unusable: Vec::new(),
+        codes: HashMap::new(),
+    };
     let source = build(&settings, book, Path::new("."), worker).map_err(not_reached)?;
     let Engine::Workers(pool) = &*source.engine else {
         return Err(not_reached(OpenError::new("the library is not in a worker")));
@@ -129,16 +134,8 @@ fn build(
     let engine = if settings.in_process {
         Engine::InProcess(Box::new(InProcess::new(plan)))
     } else {
-        let handles = Arc::clone(&handles);
-        let (workers, queue, idle) = (settings.workers, settings.queue(), settings.idle()?);
-        let mut env = settings.env();
-        for (name, value) in [(MARK, "1"), ALLOCATOR_KEEPS] {
-            env.insert(name.to_owned(), value.to_owned());
-        }
         let hello = Hello { plan, sandbox: sandbox.clone() };
-        let launch = Launch { executable: worker, env, hello, generations: AtomicU32::new(0) };
-        let most_deaths = settings.crashes();
-        Engine::Workers(Pool::new(launch, PoolSettings { workers, queue, idle, most_deaths, handles }))
+        Engine::Workers(pool(settings, worker, hello, Arc::clone(&handles))?)
     };
     let by_name = book.functions.iter().enumerate().map(|(at, planned)| (planned.name.clone(), at)).collect();
     Ok(OpenDyn {
@@ -151,6 +148,31 @@ fn build(
         releasing: OnceLock::new(),
         tasks: TaskTracker::new(),
     })
+}
+
+fn pool(
+    settings: &OpenDynSettings,
+    worker: PathBuf,
+    hello: Hello,
+    handles: Arc<HandleTable>,
+) -> Result<Pool, OpenError> {
+    let (workers, sharing) = settings.workers();
+    let mut env = settings.env();
+    for (name, value) in [(MARK, "1"), ALLOCATOR_KEEPS] {
+        env.insert(name.to_owned(), value.to_owned());
+    }
+    let launch = Launch::new(worker, env, hello);
+    let pool_settings = PoolSettings {
+        workers,
+        queue: settings.queue(),
+        idle: settings.idle()?,
+        sharing,
+        most_deaths: settings.crashes(),
+        least_share: settings.crash_share(),
+        most_own: settings.callers(),
+        handles,
+    };
+    Ok(Pool::new(launch, pool_settings))
 }
 
 fn load(document: &DocumentSetting, folder: &Path) -> Result<Book, OpenError> {
@@ -170,6 +192,10 @@ fn load(document: &DocumentSetting, folder: &Path) -> Result<Book, OpenError> {
 }
 
 impl Source for OpenDyn {
+    fn figures(&self) -> SourceFigures {
+        SourceFigures { connections: None, processes: self.engine.figures() }
+    }
+
     fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
         Box::pin(self.listing())
     }
@@ -207,7 +233,7 @@ impl OpenDyn {
         let mut listing = Listing { tools: Vec::new(), unusable: self.book.unusable.clone() };
         for (planned, readiness) in self.book.functions.iter().zip(readiness) {
             match readiness {
-                Readiness::Callable => listing.tools.push(planned.tool(version)),
+                Readiness::Callable => listing.tools.push(planned.tool(version, self.book.about.as_deref())),
                 Readiness::SymbolMissing(reason) | Readiness::BadPlan(reason) => {
                     listing.unusable.push((planned.name.clone(), reason));
                 }
@@ -236,7 +262,12 @@ impl OpenDyn {
         };
         let limit = time_limit(planned, call);
         let job = Job { function: index as u16, values, limit, ticket };
-        match self.engine.run(job, generation).await.map_err(|rejected| rejected.into_error(planned))? {
+        match self
+            .engine
+            .run(job, generation, Some(&owner))
+            .await
+            .map_err(|rejected| rejected.into_error(planned))?
+        {
             Answered::Values(values, opened) => Ok(self.outcome(planned, call, &values, opened)),
             Answered::Fault(CallFault::TooManyHandles, _) => Ok(Outcome::Failed(self.worker_full(planned))),
             Answered::Fault(fault, text) => faulted(planned, fault, text),

@@ -9,6 +9,7 @@ use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
 use toolmux_core::message::Message;
 use toolmux_core::outcome::{Outcome, Output};
+use toolmux_core::ports::figures::{ConnectionCounters, SourceFigures};
 use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::Refusal;
@@ -44,6 +45,8 @@ struct OpenRpcServer {
     methods: ArcSwap<HashMap<Arc<str>, Arc<PreparedMethod>>>,
     /// The file as it was when it was listed last.
     modified: ArcSwapOption<SystemTime>,
+    /// Over all lists: each makes a client of its own.
+    connections: Arc<ConnectionCounters>,
 }
 
 struct PreparedMethod {
@@ -61,10 +64,19 @@ fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
     if let DocumentPlace::File(file) = &settings.document {
         read_file(file).map_err(OpenError::new)?;
     }
-    Ok(Arc::new(OpenRpcServer { settings, methods: ArcSwap::default(), modified: ArcSwapOption::empty() }))
+    Ok(Arc::new(OpenRpcServer {
+        settings,
+        methods: ArcSwap::default(),
+        modified: ArcSwapOption::empty(),
+        connections: Arc::default(),
+    }))
 }
 
 impl Source for OpenRpcServer {
+    fn figures(&self) -> SourceFigures {
+        SourceFigures::of_connections(self.connections.figures())
+    }
+
     fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
         Box::pin(self.list())
     }
@@ -117,6 +129,7 @@ impl OpenRpcServer {
             }
             ServerAddress::Named(url) => (url, HttpClient::reaching(self.settings.reach, limits)),
         };
+        let client = client.counted_by(&self.connections);
         Ok(RpcServer::new(client, url, self.settings.headers.clone())?)
     }
 

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use toolmux_core::answer_memory::answer_takes;
 use toolmux_core::json_text::{RawJson, to_raw};
+use toolmux_core::ports::figures::ConnectionFigures;
 use toolmux_core::secret::Secret;
 use toolmux_http::client::{Answer, ClientTls, HttpClient, HttpError, HttpLimits, StatusAnswer, sensitive};
 use toolmux_http::sse::{Decoder, EVENT_STREAM};
@@ -50,6 +51,11 @@ pub(super) enum Loaded {
 }
 
 impl Client {
+    /// What was counted of the connections to the server.
+    pub(crate) fn connections(&self) -> ConnectionFigures {
+        self.http.connections()
+    }
+
     /// A client of the server at an address, to which `/opentool` is added where it is missing.
     pub fn new(url: &str) -> Result<Self, ClientError> {
         let unusable = |why: &dyn std::fmt::Display| ClientError::Unusable(format!("`{url}`: {why}"));

@@ -12,8 +12,8 @@ use toolmux_core::catalog::Catalog;
 use toolmux_core::example::example_arguments;
 use toolmux_core::progress::Progress;
 use toolmux_http::serve::{
-    Access, Routes, Served, ServerVersion, Web, curl, idempotency_key, json, tag_of, tagged, trace,
-    trace_state,
+    Access, Routes, Served, ServerVersion, Web, ask_kept_until, curl, idempotency_key, json, tag_of, tagged,
+    tell_kept_until, trace, trace_state,
 };
 
 use super::document::OpenTool;
@@ -64,10 +64,11 @@ async fn call(State(web): State<Arc<Web>>, request: Request) -> Response {
     match wire::decode(&body) {
         Ok(mut asked) => {
             identify(&mut asked.request, &parts.headers);
-            let (id, request) = (RawValue::to_owned(asked.id), asked.request);
+            let (id, mut request) = (RawValue::to_owned(asked.id), asked.request);
             body.free();
+            let kept_until = ask_kept_until(&mut request);
             let answer = web.gateway.call(&caller, request, &Progress::unheard()).await;
-            wire::encode(Some(&id), answer)
+            tell_kept_until(wire::encode(Some(&id), answer), kept_until.as_ref())
         }
         Err(refused) => wire::encode(refused.id, Err(refused.refusal)),
     }
@@ -120,7 +121,9 @@ async fn stop(State(web): State<Arc<Web>>, request: Request) -> Response {
 /// JSON-RPC ids are not idempotency keys: public clients begin at the same one again and again.
 fn identify(request: &mut toolmux_core::call::Request, headers: &HeaderMap) {
     request.id = idempotency_key(headers);
-    (request.trace, request.trace_state) = (trace(headers), trace_state(headers));
+    request.trace = trace(headers);
+    // It means nothing without the other.
+    request.trace_state = request.trace.as_ref().and_then(|_| trace_state(headers));
 }
 
 /// Every tool of the caller in one document; an empty object when there is none.

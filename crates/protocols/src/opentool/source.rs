@@ -13,6 +13,7 @@ use toolmux_core::BoxFuture;
 use toolmux_core::call::Call;
 use toolmux_core::message::Message;
 use toolmux_core::outcome::{Outcome, Output};
+use toolmux_core::ports::figures::SourceFigures;
 use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::Refusal;
@@ -118,6 +119,10 @@ fn listing((document, unusable): Described) -> Listing {
 }
 
 impl Source for OpenToolServer {
+    fn figures(&self) -> SourceFigures {
+        SourceFigures::of_connections(self.client.connections())
+    }
+
     fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
         Box::pin(async move {
             match &self.document {

@@ -2,7 +2,6 @@
 //! answers that all of them read.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
 
 use axum::response::Response;
 use bytes::Bytes;
@@ -119,7 +118,7 @@ pub(super) fn update_event(id: &RawValue, update: Update) -> Bytes {
         Log { level: String, data: RawJson },
     }
     match update {
-        Update::Data(part) => data_event(id, &object(&part)),
+        Update::Data(part) => data_event(id, &part),
         Update::Progress { done, total, message } => {
             data_event(id, &to_json(&StreamEvent::Progress { done, total, message }))
         }
@@ -153,8 +152,8 @@ pub(super) fn end_events(
         Ok(Outcome::Returned(output)) => {
             let mut events = match streamed(&output) {
                 Some(_) if heard == Heard::Something => Vec::new(),
-                Some(parts) => parts.iter().map(|part| data_event(id, &object(part))).collect(),
-                None => vec![data_event(id, &result(&output))],
+                Some(parts) => parts.iter().map(|part| data_event(id, part)).collect(),
+                None => vec![data_event(id, blocks(&output).as_deref().unwrap_or(&output.value))],
             };
             events.push(done_event(method));
             events
@@ -176,17 +175,19 @@ fn streamed(output: &Output) -> Option<Vec<RawJson>> {
     }
 }
 
-fn data_event(id: &RawValue, result: &RawValue) -> Bytes {
-    let bytes = jsonrpc::Response::result(Some(id), result).to_bytes();
+fn data_event(id: &RawValue, value: &RawValue) -> Bytes {
+    let bytes = jsonrpc::Response::result_in_parts(Some(id), object(value)).to_bytes();
     sse::encode_json(Some("data"), None, &String::from_utf8_lossy(&bytes))
 }
 
-/// The one shape of every answer: `error` is null beside a result, `result` is empty beside an error.
+/// The one shape of every answer: `error` is null next to a result, `result` is empty next to an error.
 fn envelope(id: Option<&RawValue>, answer: Result<Outcome, Refusal>) -> Vec<u8> {
     let bytes = |error: Error<'_>| jsonrpc::Response::error(id, error).with_both_members().to_bytes();
     match answer {
         Ok(Outcome::Returned(output)) => {
-            jsonrpc::Response::result(id, &result(&output)).with_both_members().to_bytes()
+            let blocks = blocks(&output);
+            let parts = object(blocks.as_deref().unwrap_or(&output.value));
+            jsonrpc::Response::result_in_parts(id, parts).with_both_members().to_bytes()
         }
         Ok(Outcome::Failed(error)) => {
             // An error that came by OpenTool goes on as it came.
@@ -227,38 +228,27 @@ fn code(refusal: &Refusal) -> (StatusCode, i64) {
     }
 }
 
-/// What a tool gave; blocks of content when it gave nothing else.
-fn result(output: &Output) -> Cow<'_, RawValue> {
+/// The blocks of content of a tool that gave nothing else.
+fn blocks(output: &Output) -> Option<RawJson> {
     #[derive(Serialize)]
     struct Blocks<'a> {
         content: Vec<&'a RawValue>,
     }
-    if output.value.get() == "null" && !output.content.is_empty() {
+    (output.value.get() == "null" && !output.content.is_empty()).then(|| {
         let content = output.content.iter().map(toolmux_core::outcome::Content::json).collect();
-        return Cow::Owned(to_json(&Blocks { content }));
-    }
-    object(&output.value)
+        to_json(&Blocks { content })
+    })
 }
 
 /// A result is always an object: anything else is wrapped.
-fn object(value: &RawValue) -> Cow<'_, RawValue> {
-    #[derive(Serialize)]
-    struct Wrapped<'a> {
-        result: &'a RawValue,
-    }
+fn object(value: &RawValue) -> [&str; 3] {
     match value.get() {
-        text if text.starts_with('{') => Cow::Borrowed(value),
-        "null" => Cow::Borrowed(empty()),
-        _ => Cow::Owned(to_json(&Wrapped { result: value })),
+        text if text.starts_with('{') => ["", text, ""],
+        "null" => ["", "{}", ""],
+        text => [r#"{"result":"#, text, "}"],
     }
 }
 
 fn to_json<T: Serialize>(value: &T) -> RawJson {
     to_raw(value).expect("structs around raw JSON are always writable")
-}
-
-fn empty() -> &'static RawValue {
-    static EMPTY: LazyLock<&'static RawValue> =
-        LazyLock::new(|| serde_json::from_str("{}").expect("an empty object is JSON"));
-    *EMPTY
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use serde::Deserialize;
 use toolmux_core::outcome::{Outcome, Retry};
+use toolmux_core::ports::figures::ConnectionFigures;
 use toolmux_core::refusal::{Challenge, Refusal};
 use toolmux_core::secret::Secret;
 use toolmux_http::client::{
@@ -54,7 +55,7 @@ pub enum OxpError {
     #[error("the key has characters that a header cannot carry")]
     Key,
     /// The exchange failed.
-    #[error("the exchange with the server failed")]
+    #[error("the request to the server failed")]
     Http(#[from] HttpError),
     /// The server says that the tool did not run.
     #[error("the server refused the call ({})", .0.name())]
@@ -104,6 +105,11 @@ pub struct OxpClient {
 }
 
 impl OxpClient {
+    /// What was counted of the connections to the server.
+    pub(crate) fn connections(&self) -> ConnectionFigures {
+        self.http.connections()
+    }
+
     /// A client of the server at `url`; `/tools` and the others are appended to it.
     pub fn new(url: &str) -> Result<Self, OxpError> {
         let base = base_of(url).ok_or_else(|| OxpError::Address(url.to_owned()))?;

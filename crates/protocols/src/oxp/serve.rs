@@ -12,7 +12,10 @@ use toolmux_core::message::Message;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::Refusal;
-use toolmux_http::serve::{Access, Routes, Served, Web, curl, idempotency_key, json, trace, trace_state};
+use toolmux_http::serve::{
+    Access, Routes, Served, Web, ask_kept_until, curl, idempotency_key, json, tell_kept_until, trace,
+    trace_state,
+};
 use uuid::Uuid;
 
 use super::list::{list, one};
@@ -84,7 +87,8 @@ async fn call(State(web): State<Arc<Web>>, request: Request) -> Response {
     }
     // An id that we make up is nobody's idempotency key, so it is not recorded.
     let call_id = request.id.clone().unwrap_or_else(|| Uuid::new_v4().to_string().into());
-    match web.gateway.call(&caller, request, &Progress::unheard()).await {
+    let kept_until = ask_kept_until(&mut request);
+    let response = match web.gateway.call(&caller, request, &Progress::unheard()).await {
         Ok(outcome) => {
             // What a tool returned has no developer half.
             let returned = matches!(outcome, Outcome::Returned(_));
@@ -92,7 +96,8 @@ async fn call(State(web): State<Arc<Web>>, request: Request) -> Response {
             wire::encode(form, half, &call_id, started.elapsed(), &outcome)
         }
         Err(refusal) => wire::refuse(form, developer_half(&web, &caller), &refusal),
-    }
+    };
+    tell_kept_until(response, kept_until.as_ref())
 }
 
 async fn openapi(State(web): State<Arc<Web>>, request: Request) -> Response {

@@ -14,6 +14,7 @@ use toolmux_core::hex::to_hex;
 use toolmux_core::json_text::raw_of;
 use toolmux_core::message::Message;
 use toolmux_core::outcome::Outcome;
+use toolmux_core::ports::figures::SourceFigures;
 use toolmux_core::ports::source::{Listing, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::refusal::Refusal;
@@ -86,6 +87,10 @@ fn open(opening: &Opening<'_>) -> Result<Arc<dyn Source>, OpenError> {
 }
 
 impl Source for OxpSource {
+    fn figures(&self) -> SourceFigures {
+        SourceFigures::of_connections(self.client.connections())
+    }
+
     fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
         Box::pin(async {
             let list = self.client.tools().await.map_err(|error| self.source_error(error))?;

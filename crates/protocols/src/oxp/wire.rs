@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use toolmux_core::arguments::{Arguments, ArgumentsError};
 use toolmux_core::call::Request;
-use toolmux_core::json_text::read_object;
+use toolmux_core::json_text::{optional_text, read_object};
 use toolmux_core::message::Message;
 use toolmux_core::millis::millis;
 use toolmux_core::names::ToolRef;
@@ -44,7 +44,7 @@ pub(super) struct Decoded {
 #[serde(expecting = "an object")]
 #[serde(deny_unknown_fields)]
 struct CallToolRequest<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "optional_text")]
     tool_id: Option<Cow<'a, str>>,
     #[serde(default)]
     call_id: Option<Box<str>>,
@@ -57,17 +57,17 @@ struct CallToolRequest<'a> {
     inputs: Option<&'a RawValue>,
     #[serde(borrow, default)]
     context: Option<&'a RawValue>,
-    #[serde(borrow, default, rename = "$schema")]
+    #[serde(borrow, default, deserialize_with = "optional_text", rename = "$schema")]
     schema: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     request: Option<&'a RawValue>,
 }
 
-/// The older form read on its own, for bodies with members beside the request that we do not know.
+/// The older form read on its own, for bodies with members besides the request that we do not know.
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct Envelope<'a> {
-    #[serde(borrow, default, rename = "$schema")]
+    #[serde(borrow, default, deserialize_with = "optional_text", rename = "$schema")]
     schema: Option<Cow<'a, str>>,
     #[serde(borrow)]
     request: &'a RawValue,

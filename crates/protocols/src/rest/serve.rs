@@ -14,8 +14,8 @@ use toolmux_core::progress::Progress;
 use toolmux_core::refusal::Refusal;
 use toolmux_http::serve::page::show;
 use toolmux_http::serve::{
-    Access, AskedToolset, PathPart, Routes, Served, ServerVersion, Web, curl, idempotency_key, tag_of,
-    tagged, trace, trace_state,
+    Access, AskedToolset, PathPart, Routes, Served, ServerVersion, Web, ask_kept_until, curl,
+    idempotency_key, tag_of, tagged, tell_kept_until, trace, trace_state,
 };
 
 use super::api_document::{ApiInfo, document, one_operation};
@@ -53,10 +53,12 @@ async fn call(State(web): State<Arc<Web>>, PathPart(tool): PathPart, request: Re
     body.free();
     request.id = idempotency_key(&parts.headers);
     (request.trace, request.trace_state) = (trace(&parts.headers), trace_state(&parts.headers));
-    match web.gateway.call(&caller, request, &Progress::unheard()).await {
+    let kept_until = ask_kept_until(&mut request);
+    let response = match web.gateway.call(&caller, request, &Progress::unheard()).await {
         Ok(outcome) => wire::encode(&outcome),
         Err(refusal) => wire::refuse(&refusal),
-    }
+    };
+    tell_kept_until(response, kept_until.as_ref())
 }
 
 async fn openapi(State(web): State<Arc<Web>>, request: Request) -> Response {

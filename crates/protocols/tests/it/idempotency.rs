@@ -1,10 +1,12 @@
 //! One key of a call means the same over every protocol, and one that is none is refused by all.
 
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use toolmux_core::gateway::Settings;
+use toolmux_core::ports::store::Retention;
 
 use crate::oxp::Server;
 use crate::scripted_source::Scripted;
@@ -22,6 +24,9 @@ fn calls() -> Vec<(&'static str, Value)> {
         ("/model/plain/run", json!({ "content": [] })),
     ]
 }
+
+/// Those whose answers come with headers of their own.
+const KEEPS: [&str; 3] = ["/tools/call", "/opentool/call", "/rest/Kit_Add"];
 
 async fn check(key: &str) {
     let source = Scripted::new();
@@ -89,4 +94,30 @@ async fn a_call_of_one_protocol_is_the_task_of_another() {
     let (_, task) = submit(&server, &arguments).await;
     assert_eq!(end(&server, &task).await["value"], json!(3.0));
     assert_eq!(source.runs(), 1);
+}
+
+/// Until when a call is kept under its key, by the header of its answer.
+async fn kept_until(server: &Server, (path, body): &(&str, Value), key: Option<&str>) -> Option<SystemTime> {
+    let key = key.map(|key| ("idempotency-key", key));
+    let headers: Vec<_> = key.into_iter().collect();
+    let (status, told, answer) = server.ask(Method::POST, path, &headers, &body.to_string()).await;
+    assert_eq!(status, StatusCode::OK, "{path} {answer}");
+    let told = told.get("idempotency-key-expires")?;
+    Some(httpdate::parse_http_date(told.to_str().expect("text")).expect("a date"))
+}
+
+#[tokio::test]
+async fn an_answer_tells_until_when_its_key_holds() {
+    let (source, server) = server().await;
+    let window = Retention::default().calls_for;
+    for (run, call) in calls().into_iter().filter(|(path, _)| KEEPS.contains(path)).enumerate() {
+        let before = SystemTime::now();
+        assert_eq!(kept_until(&server, &call, None).await, None, "{} keeps nothing without a key", call.0);
+        let first = kept_until(&server, &call, Some(call.0)).await.expect("a date");
+        // A date has whole seconds.
+        let earliest = before + window - Duration::from_secs(1);
+        assert!((earliest..=SystemTime::now() + window).contains(&first), "{} {first:?}", call.0);
+        assert_eq!(kept_until(&server, &call, Some(call.0)).await, Some(first), "the same again");
+        assert_eq!(source.runs(), 2 * (run + 1));
+    }
 }

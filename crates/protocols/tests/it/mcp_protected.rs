@@ -243,14 +243,20 @@ fn private_requests() -> [(&'static str, Value, &'static str); 3] {
     ]
 }
 
-#[tokio::test]
-async fn what_stands_beside_tools_is_asked_for_under_the_callers_own_token() {
+/// A protected server whose tools Alice has allowed.
+async fn allowed_to_alice() -> (Provider, Protected, Served) {
     let provider = Provider::start().await;
     let protected = Protected::start(&provider.base).await;
     let served = behind(&protected, &provider).await;
     allow(&alice_calls(&served, "Up_authorize").await).await;
     alice_calls(&served, "Up_authorize").await;
     until_said("Up_read", async || alice(&served, "tools/list", json!({})).await).await;
+    (provider, protected, served)
+}
+
+#[tokio::test]
+async fn prompts_and_resources_are_asked_for_under_the_callers_own_token() {
+    let (_provider, _protected, served) = allowed_to_alice().await;
     assert!(alice_calls(&served, "Up_read").await.contains("did read"));
     for (method, params, private) in private_requests() {
         let own = alice(&served, method, params.clone()).await;
@@ -274,12 +280,7 @@ async fn what_stands_beside_tools_is_asked_for_under_the_callers_own_token() {
 
 #[tokio::test]
 async fn a_token_that_the_server_no_longer_takes_is_renewed_for_a_resource_too() {
-    let provider = Provider::start().await;
-    let protected = Protected::start(&provider.base).await;
-    let served = behind(&protected, &provider).await;
-    allow(&alice_calls(&served, "Up_authorize").await).await;
-    alice_calls(&served, "Up_authorize").await;
-    until_said("Up_read", async || alice(&served, "tools/list", json!({})).await).await;
+    let (provider, protected, served) = allowed_to_alice().await;
     protected.seen(|seen| seen.rejects.push("Bearer access1".to_owned()));
     let read = alice(&served, "resources/read", json!({ "uri": "diary://mine" })).await;
     assert!(read.contains("private diary of Bearer access2"), "{read}");
@@ -288,12 +289,7 @@ async fn a_token_that_the_server_no_longer_takes_is_renewed_for_a_resource_too()
 
 #[tokio::test]
 async fn the_token_that_lists_are_read_with_is_used_for_nothing_else() {
-    let provider = Provider::start().await;
-    let protected = Protected::start(&provider.base).await;
-    let served = behind(&protected, &provider).await;
-    allow(&alice_calls(&served, "Up_authorize").await).await;
-    alice_calls(&served, "Up_authorize").await;
-    until_said("Up_read", async || alice(&served, "tools/list", json!({})).await).await;
+    let (_provider, protected, served) = allowed_to_alice().await;
     bob(&served, "resources/list", json!({})).await;
     bob(&served, "resources/read", json!({ "uri": "diary://mine" })).await;
     let asked = protected.seen(|seen| seen.asked.clone());

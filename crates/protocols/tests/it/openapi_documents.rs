@@ -150,9 +150,8 @@ async fn an_operation_that_cannot_be_called_costs_only_itself() {
     for (bad, expect) in [
         (operation(json!({ "parameters": [{ "$ref": "#/nowhere" }] })), "`#/nowhere` leads nowhere"),
         (operation(json!({ "parameters": [{ "$ref": "other.yaml#/a" }] })), "bundle them into one"),
-        (operation(json!({ "parameters": [{ "in": "query" }] })), "a parameter has no `name`"),
         (
-            operation(json!({ "parameters": [{ "name": "q", "in": "dreams" }] })),
+            operation(json!({ "parameters": [{ "name": "q", "in": "dreams", "required": true }] })),
             "in `dreams`, which is not known",
         ),
         (operation(json!({ "requestBody": { "$ref": "#/nowhere" } })), "the body of the request"),
@@ -165,6 +164,27 @@ async fn an_operation_that_cannot_be_called_costs_only_itself() {
         assert_eq!(name, "bad");
         assert!(reason.contains(expect), "{reason}");
     }
+}
+
+#[tokio::test]
+async fn a_parameter_that_cannot_be_sent_is_left_out_where_nothing_requires_it() {
+    let document = json!({ "openapi": "3.0.0", "info": {}, "paths": { "/a": { "get": { "operationId": "a", "parameters": [
+        { "in": "query", "name": "", "schema": { "type": "string" } }, { "in": "query" }, { "name": "q", "in": "dreams" },
+        { "name": "good", "in": "query", "schema": { "type": "string" } }] } } } });
+    let tools = tools(&document).await;
+    assert_eq!(input(&tools[0])["properties"], json!({ "good": { "type": "string" } }));
+}
+
+#[tokio::test]
+async fn patterns_are_those_that_clients_read() {
+    let text = |pattern: &str| json!({ "type": "string", "pattern": pattern });
+    let query = |name: &str, pattern: &str| json!({ "name": name, "in": "query", "schema": text(pattern) });
+    let document = json!({ "openapi": "3.0.0", "info": {}, "paths": { "/a": { "get": { "operationId": "a", "parameters": [
+        query("same", "^[a-z]{2}$"), query("escaped", r"^\_\@[\.\-]$"), query("java", r"\A[\p{Print}]+\z")] } } } });
+    let tools = tools(&document).await;
+    let expect =
+        json!({ "same": text("^[a-z]{2}$"), "escaped": text(r"^_@[\.\-]$"), "java": { "type": "string" } });
+    assert_eq!(input(&tools[0])["properties"], expect);
 }
 
 #[tokio::test]

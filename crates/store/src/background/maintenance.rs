@@ -1,5 +1,6 @@
 //! What goes on in the background: our heartbeat, the tasks of dead servers, and what has grown too old.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use sqlx::Row;
@@ -29,6 +30,8 @@ pub(crate) async fn maintain(database: Arc<Database>) {
                 if std::mem::take(&mut away) {
                     // What happened meanwhile was not notified here: all who wait look again.
                     database.notifiers.notify_all();
+                    // Our row may be a new one, which says nothing of us yet.
+                    database.idle.store(false, Ordering::SeqCst);
                 }
             }
             Err(error) => {

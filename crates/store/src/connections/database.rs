@@ -1,12 +1,12 @@
 //! The database of either kind: its connections, its clock, its notifiers, and who we are in it.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use arc_swap::ArcSwap;
+use sqlx::Row;
 use sqlx::any::install_default_drivers;
-use sqlx::{AnyConnection, Row};
 use toolmux_core::message::Message;
 use toolmux_core::ports::store::{Notifiers, StoreError};
 
@@ -18,14 +18,11 @@ use crate::connections::outage::Outage;
 use crate::connections::pools::{Pools, options};
 use crate::engines::engine::Engine;
 use crate::engines::file::{FileLost, OpenFile};
-use crate::engines::migrations::migrator;
+use crate::engines::migrations;
 use crate::engines::presence::Presence;
 use crate::open::StoreOpenError;
 use crate::settings::StoreSettings;
 use crate::sql::sql;
-
-/// The longest notification; PostgreSQL allows 8,000 bytes.
-const MOST_ANNOUNCED: usize = 7_000;
 
 /// The number of one claim of this server, the column `turn`. Ids of tasks stand among those of calls with 0, which is no
 /// claim.
@@ -46,6 +43,8 @@ pub(crate) struct Database {
     pub(crate) file: Option<OpenFile>,
     pub(crate) calls_written: WriteCounter,
     pub(crate) tasks_written: WriteCounter,
+    /// Whether the database says of us that we have room for tasks.
+    pub(crate) idle: AtomicBool,
     claim_statement: String,
     next_claim: AtomicI64,
     /// How far the shared clock is ahead of our own, in milliseconds.
@@ -68,8 +67,7 @@ impl Database {
         for statement in engine.prepare {
             sqlx::query(*statement).execute(&write).await.map_err(StoreOpenError::Connect)?;
         }
-        // Servers that start at once on PostgreSQL take turns: its migrator holds an advisory lock.
-        migrator(engine).run(&write).await.map_err(StoreOpenError::Migrate)?;
+        migrations::run(engine, &write).await.map_err(StoreOpenError::Migrate)?;
         let read = connect(engine.readers).await?;
         // From here on a connection never makes a file: one that appears where ours was removed would be empty, and
         // whatever it does not know would run again.
@@ -113,6 +111,7 @@ impl Database {
             file: None,
             calls_written: WriteCounter::default(),
             tasks_written: WriteCounter::default(),
+            idle: AtomicBool::new(false),
             claim_statement: sql!("task_claim").replace("/* skip locked */", engine.skip_locked),
             next_claim: AtomicI64::new(1),
             offset: AtomicI64::new(0),
@@ -151,42 +150,6 @@ impl Database {
             let rows = self.fetch(sqlx::query(clock)).await?;
             let theirs: i64 = rows.first().ok_or(sqlx::Error::RowNotFound)?.try_get("now")?;
             self.offset.store(theirs - millis(SystemTime::now()), Ordering::Relaxed);
-        }
-        Ok(())
-    }
-
-    /// Tells other servers whom to notify. In a transaction they hear it when that is committed, and never before: whoever
-    /// is notified finds what it is notified of.
-    pub(crate) async fn announce(
-        &self,
-        connection: &mut AnyConnection,
-        notifiers: &[String],
-    ) -> Result<(), sqlx::Error> {
-        let Some(announce) = self.engine.announce else { return Ok(()) };
-        let mut rest = notifiers;
-        while !rest.is_empty() {
-            let mut length = 0;
-            let fits = rest.iter().take_while(|notifier| {
-                length += notifier.len() + 1;
-                length <= MOST_ANNOUNCED
-            });
-            let (now, later) = rest.split_at(fits.count().max(1));
-            sqlx::query(announce).bind(now.join(",")).execute(&mut *connection).await?;
-            rest = later;
-        }
-        Ok(())
-    }
-
-    /// Notifies everybody, ourselves included, of what is already committed. When it fails others learn of it late, by
-    /// looking again from time to time.
-    pub(crate) async fn notify(&self, notifiers: &[String]) -> Result<(), sqlx::Error> {
-        if self.engine.announce.is_some() && !notifiers.is_empty() {
-            let mut connection = self.writer().await?;
-            self.answered(self.announce(&mut connection, notifiers)).await?;
-            connection.release();
-        }
-        for notifier in notifiers {
-            self.notifiers.notify(notifier);
         }
         Ok(())
     }

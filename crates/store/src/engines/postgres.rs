@@ -1,30 +1,35 @@
 //! What is PostgreSQL's own.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use sqlx::postgres::PgListener;
 use tokio::time::{sleep, timeout};
 use toolmux_core::BoxFuture;
 
+use crate::connections::announcements::{EVERYONE, channel};
 use crate::connections::database::Database;
 use crate::engines::engine::Engine;
+use crate::group_commit::write::WORK;
 
-const CHANNEL: &str = "toolmux";
 /// The pause before we listen again after the connection was lost.
 const LISTEN_AGAIN: Duration = Duration::from_millis(500);
 
 pub(crate) const POSTGRES: Engine = Engine {
     name: "postgres",
     prepare: &[],
+    // Its migrator holds an advisory lock.
+    migrates_in: None,
     setup: &[],
     bytes_type: "BYTEA",
+    layout: include_str!("../../migrations/8_layout.sql"),
     writers: 8,
     readers: 8,
     remote: true,
     idle_transaction: Some("idle_in_transaction_session_timeout"),
     skip_locked: "FOR UPDATE SKIP LOCKED",
-    announce: Some("SELECT pg_notify('toolmux', $1)::text"),
+    announce: Some("SELECT pg_notify($1, $2)::text"),
     clock: Some("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now"),
     read_only_setup: &["SET default_transaction_read_only = on"],
     // Its own autovacuum does this.
@@ -64,7 +69,7 @@ async fn listen(database: &Database) -> Result<(), sqlx::Error> {
     let mut used = database.hosts.used();
     let connect = async {
         let mut listener = PgListener::connect(database.hosts.url()).await?;
-        listener.listen(CHANNEL).await?;
+        listener.listen_all([EVERYONE, &channel(&database.holder)]).await?;
         Ok(listener)
     };
     let mut listener = database.answered(connect).await?;
@@ -84,7 +89,11 @@ async fn listen(database: &Database) -> Result<(), sqlx::Error> {
         };
         let Some(told) = told else { return Ok(()) };
         for notifier in told.payload().split(',') {
-            database.notifiers.notify(notifier);
+            if notifier == WORK {
+                // Whoever told us of a task has taken the mark away.
+                database.idle.store(false, Ordering::SeqCst);
+            }
+            database.notify_here(notifier);
         }
     }
 }

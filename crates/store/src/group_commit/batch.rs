@@ -6,9 +6,10 @@ use sqlx::AnyConnection;
 use toolmux_core::ports::store::{Durable, StoreError};
 
 use crate::background::maintenance::beat;
+use crate::connections::announcements::Announcements;
 use crate::connections::connection::WriteConnection;
 use crate::connections::database::{Database, failed};
-use crate::group_commit::batch_sql::{begin_calls, finish_calls};
+use crate::group_commit::batch_sql::{begin_calls, finish_calls, is_one_statement};
 use crate::group_commit::job::{Applied, Job};
 use crate::group_commit::write::Write;
 
@@ -148,27 +149,24 @@ async fn commit(
     connection: &mut WriteConnection,
     batch: &[Job],
 ) -> Result<Vec<Applied>, sqlx::Error> {
-    // Whether anybody waits for a call is known when it has ended; of all else others are always told.
-    let is_told = |job: &&Job| database.engine.announce.is_some() && !job.write.ends_call();
-    let mut notifiers: Vec<String> =
-        batch.iter().filter(is_told).filter_map(|job| job.write.notifier()).collect();
-    // A statement by itself is its own transaction, which saves two round trips. With an announcement it is two statements.
-    if let [job] = batch
-        && job.write.is_one_statement()
-        && notifiers.is_empty()
-    {
+    let mut announcements = Announcements::default();
+    // A statement by itself is its own transaction, which saves two round trips.
+    let is_one = match batch {
+        [job] => job.write.is_one_statement(),
+        several => is_one_statement(database, several),
+    };
+    if is_one {
         connection.expect_autocommit()?;
-        let applied = apply_all(database, connection, batch, &mut notifiers).await?;
+        let applied = apply_all(database, connection, batch, &mut announcements).await?;
         // It is committed already. When this fails, the write is taken for one whose answer was lost, and made again.
-        database.announce(connection, &notifiers).await?;
+        database.announce(connection, announcements).await?;
         database.file_is_ours()?;
         return Ok(applied);
     }
     let mut transaction = connection.begin().await?;
-    let applied = apply_all(database, &mut transaction, batch, &mut notifiers).await?;
-    notifiers.dedup();
+    let applied = apply_all(database, &mut transaction, batch, &mut announcements).await?;
     // Inside the transaction: the database delivers it with the commit, and not at all when that fails.
-    database.announce(&mut transaction, &notifiers).await?;
+    database.announce(&mut transaction, announcements).await?;
     transaction.commit().await?;
     // After the commit: a file that was removed before it has the commit, but nobody will find it there.
     database.file_is_ours()?;
@@ -176,12 +174,12 @@ async fn commit(
 }
 
 /// Calls that begin or end one after the other are written together, all else alone; the answers are in the order of the
-/// batch. Whom to notify of calls that have ended is added to `awaited`.
+/// batch. What other servers are to be told is added to `announcements`.
 async fn apply_all(
     database: &Database,
     connection: &mut AnyConnection,
     batch: &[Job],
-    awaited: &mut Vec<String>,
+    announcements: &mut Announcements,
 ) -> Result<Vec<Applied>, sqlx::Error> {
     let mut applied = Vec::with_capacity(batch.len());
     let mut rest = batch;
@@ -193,10 +191,10 @@ async fn apply_all(
             }
             Write::CallFinish(_) => {
                 let run: Vec<_> = rest.iter().map_while(|job| job.write.as_finish()).collect();
-                finish_calls(database, connection, &run, awaited).await?
+                finish_calls(database, connection, &run, announcements).await?
             }
             Write::Single(single) => {
-                applied.push(job.apply(single, database, connection, awaited).await?);
+                applied.push(job.apply(single, database, connection, announcements).await?);
                 rest = &rest[1..];
                 continue;
             }

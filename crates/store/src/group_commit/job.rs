@@ -5,6 +5,7 @@ use tokio::sync::oneshot;
 use toolmux_core::ports::store::StoreError;
 use toolmux_core::task::TaskId;
 
+use crate::connections::announcements::Announcements;
 use crate::connections::database::{ClaimNumber, Database};
 use crate::group_commit::write::{SingleWrite, Write};
 
@@ -44,14 +45,14 @@ impl Job {
         single: &SingleWrite,
         database: &Database,
         connection: &mut AnyConnection,
-        awaited: &mut Vec<String>,
+        announcements: &mut Announcements,
     ) -> Result<Applied, sqlx::Error> {
-        let write = single.apply(database, connection, awaited).await?;
+        let write = single.apply(database, connection, announcements).await?;
         let start = match (&self.start, self.submits()) {
             // The task is there already: it was submitted by a write whose answer was lost, and is still to be started.
             (Some(Start { claim, .. }), Some(id)) if !write => {
                 let start = SingleWrite::TaskStart { id: id.clone(), claim: *claim };
-                start.apply(database, connection, awaited).await?
+                start.apply(database, connection, announcements).await?
             }
             _ => write,
         };
@@ -61,7 +62,7 @@ impl Job {
     /// What was written is committed: notifies those here who wait for it, and answers.
     pub(crate) fn answer(self, database: &Database, applied: Applied) {
         if let Some(notifier) = self.write.notifier().filter(|_| applied.write) {
-            database.notifiers.notify(&notifier);
+            database.notify_here(&notifier);
         }
         if applied.write {
             self.write.count(database);

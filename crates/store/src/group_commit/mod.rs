@@ -2,6 +2,7 @@
 
 pub(crate) mod batch;
 pub(crate) mod batch_sql;
+pub(crate) mod figures;
 pub(crate) mod job;
 pub(crate) mod write;
 pub(crate) mod writer;

@@ -6,8 +6,10 @@ use toolmux_core::hex::to_hex;
 use toolmux_core::ports::store::CallDigest;
 use toolmux_core::task::{TaskId, TaskStatus};
 
+use crate::connections::announcements::{Announcements, WAITERS};
+use crate::connections::connection::Statement;
 use crate::connections::database::{ClaimNumber, Database};
-use crate::group_commit::batch_sql::{AWAITED, CALL_BEGIN, note_awaited};
+use crate::group_commit::batch_sql::CALL_BEGIN;
 use crate::sql::sql;
 
 /// The notifier of whoever looks for tasks to run.
@@ -122,11 +124,6 @@ impl Write {
         }
     }
 
-    /// True for what ends a call: other servers are told of it only when they wait for it.
-    pub(crate) fn ends_call(&self) -> bool {
-        matches!(self, Write::CallFinish(_) | Write::Single(SingleWrite::CallForget { .. }))
-    }
-
     /// True for what one statement writes, which needs no transaction of its own.
     pub(crate) fn is_one_statement(&self) -> bool {
         match self {
@@ -147,55 +144,74 @@ impl SingleWrite {
         &self,
         database: &Database,
         connection: &mut AnyConnection,
-        awaited: &mut Vec<String>,
+        announcements: &mut Announcements,
     ) -> Result<bool, sqlx::Error> {
         let (now, holder) = (database.now(), database.holder.as_str());
         // Each statement names our holder: once another server has taken a row over, ours changes nothing.
-        let statement = match self {
-            SingleWrite::TaskSubmit(row) => return row.insert(now, holder, connection).await,
-            SingleWrite::TaskTell { id, body } => return tell(database, id, body, connection).await,
-            SingleWrite::CallForget { id } => return forget(database, id, connection, awaited).await,
+        match self {
+            SingleWrite::TaskSubmit(row) => {
+                let inserted = row.insert(now, holder, connection).await?;
+                if inserted && row.start.is_none() {
+                    announcements.task_waits();
+                }
+                Ok(inserted)
+            }
+            SingleWrite::TaskTell { id, body } => tell(database, (id, body), connection, announcements).await,
+            SingleWrite::CallForget { id } => {
+                let forget = with_waiters(database, sql!("call_forget"));
+                let forget = sqlx::query(AssertSqlSafe(forget)).bind(id.to_vec()).bind(holder);
+                change(database, forget, (connection, announcements), call_notifier(id)).await
+            }
             SingleWrite::TaskStart { id, claim } => {
-                sqlx::query(sql!("task_start")).bind(holder).bind(*claim).bind(now).bind(id.as_str())
+                let start = with_waiters(database, sql!("task_start"));
+                let start = sqlx::query(AssertSqlSafe(start)).bind(holder).bind(*claim).bind(now);
+                let start = start.bind(id.as_str());
+                change(database, start, (connection, announcements), task_notifier(id)).await
             }
             SingleWrite::TaskFinish { id, status, outcome, frees_key } => {
-                let finish = sqlx::query(sql!("task_finish")).bind(status.as_str()).bind(now);
+                let finish = with_waiters(database, sql!("task_finish"));
+                let finish = sqlx::query(AssertSqlSafe(finish)).bind(status.as_str()).bind(now);
                 let finish = finish.bind(outcome.as_str()).bind(id.as_str()).bind(holder);
-                finish.bind(i64::from(*frees_key))
+                let finish = finish.bind(i64::from(*frees_key));
+                change(database, finish, (connection, announcements), task_notifier(id)).await
             }
-        };
-        Ok(statement.execute(connection).await?.rows_affected() > 0)
+        }
     }
 }
 
-async fn forget(
+/// A statement that says who waits for the records it changes, where there are other servers to be told.
+fn with_waiters(database: &Database, statement: &str) -> String {
+    let waiters = if database.engine.announce.is_some() { WAITERS } else { "" };
+    [statement, waiters].concat()
+}
+
+/// Runs a statement made by [`with_waiters`].
+async fn change(
     database: &Database,
-    id: &RecordId,
-    connection: &mut AnyConnection,
-    awaited: &mut Vec<String>,
+    statement: Statement<'_>,
+    (connection, announcements): (&mut AnyConnection, &mut Announcements),
+    notifier: String,
 ) -> Result<bool, sqlx::Error> {
-    let ends = if database.engine.announce.is_some() { AWAITED } else { "" };
-    let forget = AssertSqlSafe(format!("{}{ends}", sql!("call_forget")));
-    let forget = sqlx::query(forget).bind(id.to_vec()).bind(database.holder.as_str());
-    if ends.is_empty() {
-        return Ok(forget.execute(connection).await?.rows_affected() > 0);
+    if database.engine.announce.is_none() {
+        return Ok(statement.execute(connection).await?.rows_affected() > 0);
     }
-    let ended = forget.fetch_all(connection).await?;
-    note_awaited(&ended, awaited)?;
-    Ok(!ended.is_empty())
+    let Some(row) = statement.fetch_optional(connection).await? else { return Ok(false) };
+    database.tell_waiter(&row, notifier, announcements)?;
+    Ok(true)
 }
 
 /// The task gives the update its number, in one transaction with it. A follower that could see the number before the update
 /// might go on to a later event, and would never come back for this one.
 async fn tell(
     database: &Database,
-    id: &TaskId,
-    body: &str,
+    (id, body): (&TaskId, &str),
     connection: &mut AnyConnection,
+    announcements: &mut Announcements,
 ) -> Result<bool, sqlx::Error> {
     let tell = sqlx::query(sql!("task_tell")).bind(database.now()).bind(id.as_str());
     let tell = tell.bind(database.holder.as_str()).fetch_optional(&mut *connection).await?;
     let Some(row) = tell else { return Ok(false) };
+    database.tell_waiter(&row, task_notifier(id), announcements)?;
     let seq: i64 = row.try_get("seq")?;
     let add = sqlx::query(sql!("task_update_add")).bind(id.as_str()).bind(seq).bind(body);
     Ok(add.execute(connection).await?.rows_affected() > 0)

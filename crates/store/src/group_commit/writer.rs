@@ -3,16 +3,18 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use toolmux_core::message::Message;
+use toolmux_core::ports::figures::StoreFigures;
 use toolmux_core::ports::store::{Durable, StoreError};
 use toolmux_core::task::TaskId;
 
 use crate::connections::database::Database;
 use crate::group_commit::batch::{HeldConnection, write_batch};
+use crate::group_commit::figures::WriteFigures;
 use crate::group_commit::job::{Job, Start};
 use crate::group_commit::write::{SingleWrite, Write};
 
@@ -28,13 +30,23 @@ const LONGEST_HELD: Duration = Duration::from_millis(50);
 
 /// The only way for writes by key. As one task makes them all, no two of them wait for each other's locks.
 #[derive(Clone)]
-pub(crate) struct Writer(mpsc::Sender<Job>);
+pub(crate) struct Writer {
+    queue: mpsc::Sender<Job>,
+    figures: Arc<WriteFigures>,
+}
 
 impl Writer {
     /// A writer, and the work that writes; the work ends when the writer is dropped.
     pub(crate) fn new(database: Arc<Database>) -> (Self, impl Future<Output = ()> + Send) {
-        let (sender, jobs) = mpsc::channel(QUEUE);
-        (Writer(sender), work(database, jobs))
+        let figures = Arc::<WriteFigures>::default();
+        let (queue, jobs) = mpsc::channel(QUEUE);
+        let work = work(database, jobs, Arc::clone(&figures));
+        (Writer { queue, figures }, work)
+    }
+
+    /// How writes do.
+    pub(crate) fn figures(&self) -> StoreFigures {
+        self.figures.read(self.queue.max_capacity() - self.queue.capacity())
     }
 
     /// Ends when the write is durable. Dropping the future does not take the write back: once it is in the queue it is
@@ -42,13 +54,14 @@ impl Writer {
     pub(crate) async fn write(&self, write: Write) -> Result<bool, StoreError> {
         let (reply, answer) = oneshot::channel();
         let closed = || StoreError::new(Message::public("The record store is closed"));
-        self.0.send(Job { write, reply, start: None }).await.map_err(|_| closed())?;
+        self.queue.send(Job { write, reply, start: None }).await.map_err(|_| closed())?;
         // Taken, and the work ended before it answered: the transaction may have been committed.
-        answer.await.map_err(|_| StoreError { durable: Durable::Unknown, ..closed() })?
+        let answer = answer.await.map_err(|_| StoreError { durable: Durable::Unknown, ..closed() })?;
+        answer.inspect_err(|_| self.figures.failed())
     }
 }
 
-async fn work(database: Arc<Database>, mut jobs: mpsc::Receiver<Job>) {
+async fn work(database: Arc<Database>, mut jobs: mpsc::Receiver<Job>, figures: Arc<WriteFigures>) {
     let mut batch = Vec::with_capacity(MOST_TOGETHER);
     let mut held: Option<HeldConnection> = None;
     loop {
@@ -63,7 +76,9 @@ async fn work(database: Arc<Database>, mut jobs: mpsc::Receiver<Job>) {
                 join_starts(&mut batch);
                 // Stable: two writes of one key stay in the order in which they came.
                 batch.sort_by(|a, b| a.write.order().cmp(&b.write.order()));
+                let (size, began) = (batch.len(), Instant::now());
                 held = write_batch(&database, held, &mut batch).await;
+                figures.written(size, began.elapsed());
                 release(held.take_if(|held| held.age() >= LONGEST_HELD));
             }
         }

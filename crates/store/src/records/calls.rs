@@ -1,5 +1,7 @@
 //! Calls: claimed once over all servers, waited for, taken over from the dead.
 
+use std::time::Duration;
+
 use sha2::{Digest, Sha256};
 use tokio::time::timeout;
 use toolmux_core::outcome::Outcome;
@@ -17,6 +19,10 @@ impl CallStore for SqlStore {
     fn call_begin<'a>(&'a self, key: &'a CallKey, digest: &'a CallDigest) -> StoreFuture<'a, Begun> {
         let (id, claim) = (record_id(key), self.database.next_claim());
         Box::pin(self.begin(CallBegin { id, caller: plain(&key.caller), digest: *digest, claim }))
+    }
+
+    fn call_kept_for(&self) -> Duration {
+        self.database.settings.retention.calls_for
     }
 
     fn call_finish<'a>(&'a self, key: &'a CallKey, outcome: &'a Outcome) -> StoreFuture<'a, bool> {
@@ -37,7 +43,7 @@ impl CallStore for SqlStore {
             loop {
                 self.await_call(&id).await?;
                 match self.database.standing(&id, None, None).await? {
-                    Some(Standing::Ended(outcome)) => return Ok(Some(outcome)),
+                    Some(Standing::Ended(outcome, _)) => return Ok(Some(outcome)),
                     Some(Standing::Running | Standing::Ours) => {}
                     None | Some(Standing::Abandoned(..) | Standing::Task(_) | Standing::Conflict) => {
                         return Ok(None);
@@ -56,7 +62,7 @@ impl SqlStore {
     /// call that was forgotten and begun again has a new row.
     async fn await_call(&self, id: &RecordId) -> Result<(), StoreError> {
         if self.database.engine.announce.is_some() {
-            let mark = sqlx::query(sql!("call_await")).bind(id.to_vec());
+            let mark = sqlx::query(sql!("call_await")).bind(id.to_vec()).bind(self.database.holder.as_str());
             self.database.execute(mark).await.map_err(failed)?;
         }
         Ok(())
@@ -75,7 +81,7 @@ impl SqlStore {
             match standing.inspect_err(uncertain)? {
                 // Forgotten or pruned between the two statements: the id is free again.
                 None => {}
-                Some(Standing::Ended(outcome)) => return Ok(Begun::Ended(outcome)),
+                Some(Standing::Ended(outcome, until)) => return Ok(Begun::Ended(outcome, until)),
                 Some(Standing::Running) => return Ok(Begun::Running),
                 Some(Standing::Conflict) => return Ok(Begun::Conflict),
                 Some(Standing::Task(task)) => return Ok(Begun::Task(task)),

@@ -1,18 +1,21 @@
 //! How a call stands: who has its id, and what came of it.
 
+use std::time::SystemTime;
+
 use sqlx::Row;
 use sqlx::any::AnyRow;
 use toolmux_core::outcome::Outcome;
 use toolmux_core::ports::store::{CallDigest, StoreError};
 use toolmux_core::task::TaskId;
 
-use crate::connections::database::{ClaimNumber, Database, failed};
+use crate::connections::database::{ClaimNumber, Database, failed, time};
 use crate::group_commit::write::{RecordId, holding_task};
 use crate::records::stored::read_outcome;
 use crate::sql::sql;
 
 pub(crate) enum Standing {
-    Ended(Outcome),
+    /// It ended, and its record is kept until then at the latest.
+    Ended(Outcome, SystemTime),
     Running,
     /// Its server is gone: who held it, and by which claim.
     Abandoned(String, ClaimNumber),
@@ -28,6 +31,7 @@ struct CallRow {
     digest: Vec<u8>,
     holder: String,
     claim: ClaimNumber,
+    began: i64,
     outcome: Option<String>,
     /// When the lease of its holder ends; absent when there is no such server any more.
     until: Option<i64>,
@@ -39,6 +43,7 @@ impl CallRow {
             digest: row.try_get("digest")?,
             holder: row.try_get("holder")?,
             claim: row.try_get("turn")?,
+            began: row.try_get("began")?,
             outcome: row.try_get("outcome")?,
             until: row.try_get("until")?,
         })
@@ -64,7 +69,8 @@ impl Database {
             return Ok(Some(Standing::Conflict));
         }
         if let Some(outcome) = row.outcome {
-            return read_outcome(&outcome).map(|outcome| Some(Standing::Ended(outcome)));
+            let until = time(row.began) + self.settings.retention.calls_for;
+            return read_outcome(&outcome).map(|outcome| Some(Standing::Ended(outcome, until)));
         }
         if let Some(task) = task {
             return Ok(Some(Standing::Task(task)));

@@ -1,8 +1,10 @@
 //! Tasks: kept, claimed by one server at a time, read back with what happened to them.
 
 use std::sync::LazyLock;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
 use toolmux_core::outcome::Outcome;
 use toolmux_core::ports::store::{
@@ -13,6 +15,7 @@ use toolmux_core::progress::Update;
 use toolmux_core::task::{Task, TaskEvent, TaskId, TaskStatus};
 
 use crate::background::uncertain_claims::UncertainClaim;
+use crate::connections::announcements::Announcements;
 use crate::connections::database::{ClaimNumber, Database, failed, span};
 use crate::group_commit::write::{SingleWrite, TaskRow, WORK, Write, task_notifier};
 use crate::records::calls::{plain, record_id};
@@ -40,7 +43,7 @@ impl TaskStore for SqlStore {
                 Some(Standing::Task(id)) if id == task.id => Ok(Submitted::Fresh),
                 Some(Standing::Task(id)) => Ok(Submitted::Known(id)),
                 Some(Standing::Conflict) => Ok(Submitted::Conflict),
-                Some(Standing::Ended(_) | Standing::Running | Standing::Abandoned(..) | Standing::Ours) => {
+                Some(Standing::Ended(..) | Standing::Running | Standing::Abandoned(..) | Standing::Ours) => {
                     Ok(Submitted::Called)
                 }
                 // What had the key went away between the two statements.
@@ -61,15 +64,12 @@ impl TaskStore for SqlStore {
     fn task_claim(&self, most: usize) -> StoreFuture<'_, Vec<ClaimedTask>> {
         Box::pin(async move {
             let mut claims = self.database.take_uncertain_tasks();
-            let claimed = self.claim_with(&mut claims, most).await;
+            let claimed = self.claim_or_wait(&mut claims, most).await;
             // Whatever may be ours without our knowing is looked for again.
             let uncertain =
                 |claim: &ClaimNumber| self.database.claim_uncertain(UncertainClaim::Tasks(*claim));
-            let claimed = claimed.inspect_err(|_| claims.iter().for_each(uncertain)).map_err(failed)?;
-            let notifiers: Vec<String> = claimed.iter().map(|task| task_notifier(&task.id)).collect();
-            // They are ours, whether or not their followers hear of it at once.
-            self.database.notify(&notifiers).await.ok();
-            Ok(claimed)
+            let rows = claimed.inspect_err(|_| claims.iter().for_each(uncertain)).map_err(failed)?;
+            self.claimed(&rows).await.map_err(failed)
         })
     }
 
@@ -78,8 +78,13 @@ impl TaskStore for SqlStore {
             let now = self.database.now();
             let put = sqlx::query(sql!("task_return")).bind(now).bind(now.saturating_add(span(pause)));
             let put = put.bind(id.as_str()).bind(self.database.holder.as_str());
-            self.database.execute(put).await.map_err(failed)?;
-            self.database.notify(&[task_notifier(id), WORK.to_owned()]).await.map_err(failed)
+            let put = self.database.fetch(put).await.map_err(failed)?;
+            let mut announcements = Announcements::default();
+            for row in &put {
+                self.database.tell_waiter(row, task_notifier(id), &mut announcements).map_err(failed)?;
+            }
+            // Nobody can claim it before the pause is over: then it is found by those who look from time to time.
+            self.database.notify_of(announcements, &[task_notifier(id)]).await.map_err(failed)
         })
     }
 
@@ -105,7 +110,16 @@ impl TaskStore for SqlStore {
             let cancel = sqlx::query(sql!("task_cancel")).bind(self.database.now()).bind(id.as_str());
             let cancelled = self.database.fetch(cancel).await.map_err(failed)?;
             self.database.tasks_written.add(cancelled.len() as u64, 0);
-            self.database.notify(&[task_notifier(id)]).await.map_err(failed)?;
+            let mut announcements = Announcements::default();
+            for row in &cancelled {
+                self.database.tell_waiter(row, task_notifier(id), &mut announcements).map_err(failed)?;
+                // Whoever runs it ends its tool.
+                let holder: String = row.try_get("holder").map_err(failed)?;
+                if holder != self.database.holder {
+                    announcements.tell_server(&holder, task_notifier(id));
+                }
+            }
+            self.database.notify_of(announcements, &[task_notifier(id)]).await.map_err(failed)?;
             Ok(!cancelled.is_empty())
         })
     }
@@ -121,8 +135,7 @@ impl TaskStore for SqlStore {
 
     fn task_find<'a>(&'a self, id: &'a TaskId, after: u64) -> StoreFuture<'a, Option<FoundTask>> {
         Box::pin(async move {
-            let find = sqlx::query(sql!("task_find")).bind(id.as_str()).bind(self.database.now());
-            let row = self.database.find(find).await.map_err(failed)?;
+            let row = self.find_and_wait(id).await.map_err(failed)?;
             let Some(found) = row.as_ref().map(TaskRecord::read).transpose()? else { return Ok(None) };
             let mut events = found.status_events();
             // Every number is a state's or an update's: with as many states as numbers there are no updates to look for.
@@ -187,13 +200,78 @@ pub(crate) async fn list_all(
 }
 
 impl SqlStore {
+    /// The row of a task. When somebody here listens for what happens to it, other servers are told so before the row is
+    /// read: either a change comes before and is found, or it is announced to us.
+    async fn find_and_wait(&self, id: &TaskId) -> Result<Option<AnyRow>, sqlx::Error> {
+        let find = async || {
+            let find = sqlx::query(sql!("task_find")).bind(id.as_str()).bind(self.database.now());
+            self.database.find(find).await
+        };
+        let Some(row) = find().await? else { return Ok(None) };
+        let others = self.database.engine.announce.is_some();
+        let is_followed = || self.database.notifiers.is_listened_to(&task_notifier(id));
+        if !others || row.try_get::<Option<i64>, _>("expires")?.is_some() || !is_followed() {
+            return Ok(Some(row));
+        }
+        if self.database.is_told(&row)? {
+            return Ok(Some(row));
+        }
+        let wait = sqlx::query(sql!("task_await")).bind(id.as_str()).bind(self.database.holder.as_str());
+        self.database.execute(wait).await?;
+        find().await
+    }
+
+    /// Claims, and when fewer tasks waited than there is room for, says so before looking once more: either a task comes
+    /// before that look and is found, or whoever submits it tells us.
+    async fn claim_or_wait(
+        &self,
+        claims: &mut Vec<ClaimNumber>,
+        most: usize,
+    ) -> Result<Vec<AnyRow>, sqlx::Error> {
+        let mut claimed = self.claim_with(claims, most).await?;
+        if self.database.engine.announce.is_none() {
+            return Ok(claimed);
+        }
+        let (is_idle, was_idle) = (claimed.len() < most, self.database.idle.load(Ordering::SeqCst));
+        if is_idle != was_idle {
+            // In this order: when we are told of a task between the two, the mark has gone already.
+            self.database.idle.store(is_idle, Ordering::SeqCst);
+            let mark = sqlx::query(sql!("holder_idle")).bind(self.database.holder.as_str());
+            let marked = self.database.execute(mark.bind(i64::from(is_idle))).await;
+            marked.inspect_err(|_| self.database.idle.store(false, Ordering::SeqCst))?;
+        }
+        if is_idle && !was_idle {
+            // Those claimed above are certain; should this fail, they are found again by their numbers.
+            let mut again = Vec::new();
+            let more = self.claim_with(&mut again, most - claimed.len()).await;
+            claims.extend(again);
+            claimed.extend(more?);
+        }
+        Ok(claimed)
+    }
+
+    /// Reads claimed tasks, and notifies those who follow them. They are ours, whether or not those hear of it at once.
+    async fn claimed(&self, rows: &[AnyRow]) -> Result<Vec<ClaimedTask>, sqlx::Error> {
+        let now = self.database.now();
+        let (mut announcements, mut notifiers) = (Announcements::default(), Vec::new());
+        let mut claimed = Vec::with_capacity(rows.len());
+        for row in rows {
+            let task = read_claimed(row, now)?;
+            self.database.tell_waiter(row, task_notifier(&task.id), &mut announcements)?;
+            notifiers.push(task_notifier(&task.id));
+            claimed.push(task);
+        }
+        self.database.notify_of(announcements, &notifiers).await.ok();
+        Ok(claimed)
+    }
+
     /// Finds what was claimed by claims whose answer was lost, and claims more under one more number. Each of these numbers
     /// is in `claims` when this fails.
     async fn claim_with(
         &self,
         claims: &mut Vec<ClaimNumber>,
         most: usize,
-    ) -> Result<Vec<ClaimedTask>, sqlx::Error> {
+    ) -> Result<Vec<AnyRow>, sqlx::Error> {
         let mut claimed = Vec::new();
         for (statement, piece) in TASK_CLAIMED.pieces(claims) {
             let find = sqlx::query(statement).bind(self.database.holder.as_str());
@@ -206,8 +284,7 @@ impl SqlStore {
         let claim = claim.bind(self.database.holder.as_str()).bind(next).bind(self.database.now());
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         claimed.extend(self.database.fetch(claim.bind(most)).await?);
-        let now = self.database.now();
-        claimed.iter().map(|row| read_claimed(row, now)).collect()
+        Ok(claimed)
     }
 
     /// The updates after one number, up to the one with which the task itself was read: later ones belong to the next look.

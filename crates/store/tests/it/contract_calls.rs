@@ -1,7 +1,7 @@
 //! What every store must do with calls.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde_json::value::RawValue;
 use toolmux_core::outcome::{Outcome, Output, Retry, ToolError};
@@ -17,6 +17,7 @@ pub(crate) const FACTS: &[(&str, Fact)] = facts![
     the_same_id_for_another_call_is_a_conflict,
     ids_of_different_callers_never_meet,
     of_many_at_once_one_is_fresh_and_all_get_its_outcome,
+    an_ended_call_says_until_when_it_is_kept,
     a_forgotten_id_is_fresh_again,
     outcomes_come_back_whole,
     what_only_one_protocol_says_comes_back_to_the_letter,
@@ -50,7 +51,7 @@ pub(crate) async fn check(store: &Arc<dyn Store>, id: &str, digest: u8, expect: 
         Begun::Conflict => "conflict".to_owned(),
         Begun::Abandoned => "abandoned".to_owned(),
         Begun::Task(_) => "task".to_owned(),
-        Begun::Ended(outcome) => text(&outcome),
+        Begun::Ended(outcome, _) => text(&outcome),
     };
     assert_eq!(word, expect, "{id}");
 }
@@ -92,7 +93,7 @@ async fn of_many_at_once_one_is_fresh_and_all_get_its_outcome(store: Arc<dyn Sto
                     (1, text(&returned(7)))
                 }
                 Begun::Running => (0, text(&store.call_wait(&key("same")).await.unwrap().unwrap())),
-                Begun::Ended(outcome) => (0, text(&outcome)),
+                Begun::Ended(outcome, _) => (0, text(&outcome)),
                 other => panic!("{other:?}"),
             }
         })
@@ -104,6 +105,23 @@ async fn of_many_at_once_one_is_fresh_and_all_get_its_outcome(store: Arc<dyn Sto
         assert_eq!(outcome, text(&returned(7)));
     }
     assert_eq!(fresh, 1);
+}
+
+async fn an_ended_call_says_until_when_it_is_kept(store: Arc<dyn Store>) {
+    // The clock of a database is another's.
+    let near = Duration::from_mins(1);
+    let window = SystemTime::now() + store.call_kept_for();
+    check(&store, "1", 1, "fresh").await;
+    store.call_finish(&key("1"), &returned(5)).await.unwrap();
+    let mut told = Vec::new();
+    for _ in 0..2 {
+        let begun = store.call_begin(&key("1"), &[1; 32]).await.unwrap();
+        let Begun::Ended(_, until) = begun else { panic!("{begun:?}") };
+        assert!((window - near..=window + near).contains(&until), "{until:?}");
+        told.push(until);
+        next_millisecond().await;
+    }
+    assert_eq!(told[0], told[1], "from when it began, whenever it is asked");
 }
 
 async fn a_forgotten_id_is_fresh_again(store: Arc<dyn Store>) {
@@ -141,7 +159,7 @@ async fn what_only_one_protocol_says_comes_back_to_the_letter(store: Arc<dyn Sto
         check(&store, id, 1, "fresh").await;
         assert!(store.call_finish(&key(id), &outcome).await.unwrap());
         check(&store, id, 1, &text(&outcome)).await;
-        let Begun::Ended(again) = store.call_begin(&key(id), &[1; 32]).await.unwrap() else {
+        let Begun::Ended(again, _) = store.call_begin(&key(id), &[1; 32]).await.unwrap() else {
             panic!("the call has ended")
         };
         let extra = extra_of(again);

@@ -40,7 +40,7 @@ async fn call(store: &Arc<dyn Store>, caller: &str, id: &str, outcome: &Outcome)
 /// What a call that comes again is told; nothing when it would run.
 async fn again(store: &Arc<dyn Store>, caller: &str, id: &str) -> Option<String> {
     match store.call_begin(&key(caller, id), &[1; 32]).await.unwrap() {
-        Begun::Ended(outcome) => Some(text(&outcome)),
+        Begun::Ended(outcome, _) => Some(text(&outcome)),
         Begun::Fresh => None,
         other => panic!("{other:?}"),
     }

@@ -41,7 +41,7 @@ async fn ask(gateway: &Arc<Gateway>, kind: &str, n: u64) -> String {
             Err(_) => "refused".to_owned(),
         };
     }
-    match gateway.tasks().submit(&caller, request, LONGEST_KEPT).await {
+    match gateway.tasks().submit(&caller, request, Some(LONGEST_KEPT)).await {
         Ok(id) if kind == "end" => format!("{} {id}", end(gateway, &id).await.as_str()),
         Ok(id) => format!("good {id}"),
         Err(_) => "refused".to_owned(),

@@ -43,7 +43,7 @@ async fn main() {
     let (first, most): (u64, u64) = (first.parse().unwrap(), most.parse().unwrap());
     for n in first..first + most {
         let tool = if n % 2 == 0 { "Kit_once" } else { "Kit_again" };
-        if let Ok(id) = gateway.tasks().submit(&caller, request(tool, n), LONGEST_KEPT).await {
+        if let Ok(id) = gateway.tasks().submit(&caller, request(tool, n), Some(LONGEST_KEPT)).await {
             println!("accepted {id}");
         }
     }

@@ -71,3 +71,16 @@ async fn a_lock_that_is_held_is_not_waited_for_without_end() {
     lock.unlock().unwrap();
     drop(SqlStore::open(&url, settings()).await.unwrap());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_that_start_at_once_on_a_new_file_take_turns_to_make_its_tables() {
+    for round in 0..20 {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", folder.path().join("records.db").display());
+        let open = || SqlStore::open(&url, settings());
+        let opened = tokio::join!(open(), open(), open(), open());
+        let opened: [_; 4] = opened.into();
+        let failed: Vec<_> = opened.iter().filter_map(|opened| opened.as_ref().err()).collect();
+        assert!(failed.is_empty(), "round {round}: {failed:?}");
+    }
+}

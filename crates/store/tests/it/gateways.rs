@@ -11,7 +11,7 @@ use toolmux_core::gateway::{Credential, Gateway};
 use toolmux_core::progress::Progress;
 use toolmux_core::requirements::Grants;
 use toolmux_core::secret::Secret;
-use toolmux_core::task::{KEPT, TaskId};
+use toolmux_core::task::TaskId;
 use toolmux_core::tool::Passthrough;
 
 use crate::contract::settings;
@@ -77,9 +77,9 @@ async fn a_task_of_one_gateway_is_followed_and_cancelled_at_another() {
     let here = gateway(&url, settings(), Arc::clone(&idle)).await;
     let there = gateway(&url, settings(), idle).await;
     let caller = here.admit(Credential::None, None).unwrap();
-    let quick = here.tasks().submit(&caller, request("Kit_once", 1), KEPT).await.unwrap();
+    let quick = here.tasks().submit(&caller, request("Kit_once", 1), None).await.unwrap();
     assert_eq!(end(&there, &quick).await, "completed");
-    let endless = here.tasks().submit(&caller, request("Kit_once", 0), KEPT).await.unwrap();
+    let endless = here.tasks().submit(&caller, request("Kit_once", 0), None).await.unwrap();
     there.tasks().cancel(&caller, &endless).await.unwrap();
     assert_eq!(end(&here, &endless).await, "cancelled");
     here.close(PATIENCE).await;
@@ -138,7 +138,7 @@ async fn credentials_are_kept_nowhere() {
     let extra = Passthrough::of("mcp", RawValue::from_string(r#"{"said":"hunter2"}"#.into()).unwrap());
     let call = Request { extra, ..with_credentials("call") };
     gateway.call(&caller, call, &Progress::unheard()).await.unwrap();
-    let task = gateway.tasks().submit(&caller, with_credentials("task"), KEPT).await.unwrap();
+    let task = gateway.tasks().submit(&caller, with_credentials("task"), None).await.unwrap();
     assert_eq!(end(&gateway, &task).await, "completed");
     let kept = |what: &str| {
         std::fs::read_dir(folder.path()).unwrap().any(|file| {

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod claims;
 mod contract;
 mod contract_calls;
 mod contract_receipts;
@@ -15,6 +16,7 @@ mod fault_injector;
 mod file_access;
 mod gateways;
 mod lost_file;
+mod migrations;
 mod notifications;
 mod postgres_faults;
 mod postgres_server;

@@ -160,7 +160,7 @@ async fn a_look_changes_nothing() {
         let look = ReadOnlyStore::at(url).await.unwrap();
         let status = look.status().await.unwrap();
         let running = TaskCounts { running: 1, ..TaskCounts::default() };
-        assert_eq!((status.servers, status.tasks, status.schema), (0, running, 6));
+        assert_eq!((status.servers, status.tasks, status.schema), (0, running, 9));
         assert!(look.audit_list(9).await.unwrap().is_empty());
         assert_eq!(look.status().await.unwrap(), status);
     })

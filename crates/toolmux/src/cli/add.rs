@@ -13,7 +13,7 @@ use toolmux_core::plural::counted;
 use toolmux_core::sources::Naming;
 
 use super::credentials_offered::credentials_offered;
-use super::detect::{Found, Named, detect, prove};
+use super::detect::{Found, Named, detect, probe};
 use super::failure::{Failure, whole};
 use super::missing_program::missing_program;
 use super::origin::CONFIG;
@@ -139,9 +139,9 @@ async fn answered(found: &Found, terminal: &Terminal) -> Result<Vec<Value>, Fail
     let (mut answered, mut silent) = (Vec::new(), Vec::new());
     for source in &found.sources {
         terminal.show(&format!("waiting for {}", source.name));
-        let proof = prove(source).await;
+        let probed = probe(source).await;
         terminal.clear();
-        match proof? {
+        match probed? {
             Ok(listing) => {
                 let names: Vec<&str> = listing.tools.iter().map(|tool| &*tool.name).collect();
                 note(&format!("{}: {}: {}", source.name, counted(names.len(), "tool"), some(&names)));

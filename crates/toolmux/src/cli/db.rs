@@ -44,11 +44,11 @@ enum Action {
     Status,
     /// Show who did what, newest first; changes nothing. With --json, one object on each line.
     ///
-    /// Example: toolmux db audit --most 20
+    /// Example: toolmux db audit --limit 20
     Audit {
-        /// How many to show at most.
-        #[arg(long, value_name = "COUNT", default_value = "100")]
-        most: usize,
+        /// The maximum number of audit records.
+        #[arg(long, alias = "most", value_name = "COUNT", default_value = "100")]
+        limit: usize,
     },
     /// Remove old records: ended calls, and expired tasks and sealed records.
     ///
@@ -79,8 +79,8 @@ impl Db {
         outlives(&url)?;
         match self.action {
             Action::Status => self.show(&look(&url).await?.status().await.map_err(failed)?),
-            Action::Audit { most } => {
-                let records = look(&url).await?.audit_list(most).await.map_err(failed)?;
+            Action::Audit { limit } => {
+                let records = look(&url).await?.audit_list(limit).await.map_err(failed)?;
                 if self.json {
                     records.iter().map(line).for_each(|line| print_line(&line.to_string()));
                 } else {
@@ -134,8 +134,11 @@ pub(super) async fn look(url: &Secret) -> Result<ReadOnlyStore, Failure> {
     let looked = ReadOnlyStore::at(url.expose()).await;
     looked.map_err(|error| {
         let hint = match error {
+            StoreOpenError::OtherTables { found, wanted } if found > wanted => Some(
+                "a newer version of toolmux has migrated this store: use that version, or restore a backup",
+            ),
             StoreOpenError::NoTables | StoreOpenError::OtherTables { .. } => {
-                Some("toolmux db migrate brings the tables up to date")
+                Some("`toolmux db migrate` brings the tables up to date")
             }
             StoreOpenError::Connect(_) if url.expose().starts_with("sqlite:") => {
                 Some("check that the file exists; `toolmux db migrate` creates it")

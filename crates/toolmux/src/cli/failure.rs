@@ -36,7 +36,7 @@ impl Failure {
     pub(super) fn refused(error: impl Into<anyhow::Error>) -> Self {
         let error: anyhow::Error = error.into();
         let hint = error.chain().find_map(|cause| cause.downcast_ref::<OpenError>()?.hint.clone());
-        Failure { hint, ..Failure::of(&format!("{error:#}"), REFUSED) }
+        Failure { hint, ..Failure::of(&chained(&error), REFUSED) }
     }
 
     /// The tool ran and failed.
@@ -63,7 +63,7 @@ impl Failure {
         std::iter::once(self.to_string()).chain(self.others.iter().map(ToString::to_string)).collect()
     }
 
-    /// A file that was named is not there.
+    /// A file that was named does not exist.
     pub(super) fn no_file(path: &Path) -> Self {
         let failure = Failure::refused(anyhow::anyhow!("there is no `{}`", path.display()));
         failure.meaning(near_file(path))
@@ -118,6 +118,17 @@ pub(super) fn whole(message: &Message) -> String {
         Some(developer) => format!("{}: {developer}", message.public),
         None => message.public.clone(),
     }
+}
+
+/// An error and its causes, without a cause that the words before it end with: some errors quote theirs.
+fn chained(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |mut all, cause| {
+        if !all.ends_with(&cause) {
+            all.push_str(if all.is_empty() { "" } else { ": " });
+            all.push_str(&cause);
+        }
+        all
+    })
 }
 
 /// The words of others as a report may show them.

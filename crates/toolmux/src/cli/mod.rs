@@ -56,6 +56,7 @@ use self::terminal::{ColourChoice, Form, Terminal};
 use crate::environment::take_secrets;
 use crate::process_hardening::harden;
 use crate::redacted_log::RedactedLog;
+use crate::telemetry::LogTap;
 
 /// One binary that takes tools from anywhere and serves them to any agent.
 #[derive(Parser)]
@@ -64,11 +65,14 @@ use crate::redacted_log::RedactedLog;
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,
-    /// How log lines look.
+    /// How log lines look: `pretty` or `json` [default: pretty].
     #[arg(long, global = true, value_enum, default_value_t = LogForm::Pretty)]
+    #[arg(value_name = "FORM", hide_possible_values = true, hide_default_value = true)]
     log: LogForm,
-    /// When to use colour.
+    /// When to use colour: `always`, `never` or `auto` (on terminals, unless `NO_COLOR` is set)
+    /// [default: auto].
     #[arg(long, global = true, value_enum, default_value_t = ColourChoice::Auto)]
+    #[arg(value_name = "WHEN", hide_possible_values = true, hide_default_value = true)]
     color: ColourChoice,
 }
 
@@ -251,6 +255,8 @@ impl Command {
 
 fn start_log(form: LogForm, logged: &str, terminal: &Terminal) {
     use tracing_subscriber::EnvFilter;
+    use tracing_subscriber::layer::SubscriberExt;
+    use tracing_subscriber::util::SubscriberInitExt;
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(logged));
     let terminal = *terminal;
     let writer = move || {
@@ -262,8 +268,10 @@ fn start_log(form: LogForm, logged: &str, terminal: &Terminal) {
     // A log that nobody reads must not end the server.
     let log = log.log_internal_errors(false);
     match form {
-        LogForm::Pretty => log.with_ansi(terminal.err_colour).with_target(false).init(),
-        LogForm::Json => log.json().init(),
+        LogForm::Pretty => {
+            log.with_ansi(terminal.err_colour).with_target(false).finish().with(LogTap::default()).init();
+        }
+        LogForm::Json => log.json().finish().with(LogTap::default()).init(),
     }
 }
 

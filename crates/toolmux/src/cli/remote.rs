@@ -190,7 +190,7 @@ fn not_followed(error: AtsError) -> Failure {
         AtsError::Refused { detail, .. } => Failure::refused(anyhow::anyhow!(detail)),
         AtsError::Http(error) if error.tls_fault().is_some() => Failure::refused(error).hint(CA_HINT),
         AtsError::NoSuchTask(_) => Failure::refused(error)
-            .hint("is it the same server and the same key? Finished tasks are kept for a few minutes only"),
+            .hint("is it the same server and the same key? A finished task is kept for `limits.task_ttl` (5 minutes)"),
         AtsError::Address(_) | AtsError::Key | AtsError::Http(_) | AtsError::NotAts(_) => {
             Failure::refused(error).hint("is a toolmux or ATS server running there, and is its key right?")
         }

@@ -214,7 +214,7 @@ async fn report_ready(gateway: &Gateway) -> Infallible {
 /// nobody is let in without one.
 async fn follow_store(config: &Config, gateway: &Arc<Gateway>) -> Result<(), Failure> {
     keep_receipts(config, gateway)?;
-    gateway.follow_keys().await.map_err(failed)
+    gateway.keys().follow().await.map_err(failed)
 }
 
 /// Whether the server ends because of a signal.

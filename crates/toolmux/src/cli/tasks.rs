@@ -38,8 +38,8 @@ pub(super) struct Tasks {
     #[arg(long, value_enum, conflicts_with = "task")]
     state: Option<StateFilter>,
     /// The maximum number of tasks, newest first.
-    #[arg(long, value_name = "COUNT", default_value = "100")]
-    most: usize,
+    #[arg(long, alias = "most", value_name = "COUNT", default_value = "100")]
+    limit: usize,
     /// Print JSON, one object per line.
     #[arg(long)]
     json: bool,
@@ -141,14 +141,14 @@ impl Tasks {
                 error: None,
             },
         };
-        Ok(listed.tasks.into_iter().take(self.most).map(shown).collect())
+        Ok(listed.tasks.into_iter().take(self.limit).map(shown).collect())
     }
 
     /// Pages are asked for until there are enough: a server does not know which state is wanted.
     async fn listed_at(&self, server: &Remote) -> Result<Vec<Shown>, Failure> {
         let wanted = self.state.map(|state| state.status().as_str());
         let (mut shown, mut before) = (Vec::new(), None);
-        while shown.len() < self.most {
+        while shown.len() < self.limit {
             let (tasks, next) = server.tasks(before.as_deref()).await?;
             let fitting = tasks.into_iter().filter(|task| wanted.is_none_or(|wanted| task.status == wanted));
             shown.extend(fitting.map(|task| Shown { caller: None, task }));
@@ -157,14 +157,14 @@ impl Tasks {
                 None => break,
             }
         }
-        shown.truncate(self.most);
+        shown.truncate(self.limit);
         Ok(shown)
     }
 
     async fn listed_in_store(&self) -> Result<Vec<Shown>, Failure> {
         let (url, _) = self.stored()?;
         let status = self.state.map(StateFilter::status);
-        let tasks = look(&url).await?.task_list(status, self.most).await.map_err(failed)?;
+        let tasks = look(&url).await?.task_list(status, self.limit).await.map_err(failed)?;
         let shown = |TaskOfCaller { caller, task }: &TaskOfCaller| Shown {
             caller: Some(caller.clone()),
             task: TaskSummary::from(task),
@@ -188,7 +188,7 @@ impl Tasks {
         let found = found.map_err(failed)?;
         let found = found.ok_or_else(|| {
             Failure::refused(anyhow::anyhow!("there is no such task"))
-                .hint("finished tasks are kept for a few minutes only; `toolmux tasks` lists them")
+                .hint("a finished task is kept for `limits.task_ttl` (5 minutes); `toolmux tasks` lists them")
         })?;
         Ok(Shown { caller: Some(found.caller.to_string()), task: TaskSummary::with_value(&found.task) })
     }
@@ -216,7 +216,7 @@ impl Tasks {
         }
         table.print(terminal);
         if tasks.is_empty() {
-            note("no tasks; finished ones are kept for a few minutes only");
+            note("no tasks; a finished one is kept for `limits.task_ttl` (5 minutes)");
         }
     }
 

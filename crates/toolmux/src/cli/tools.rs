@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
 use clap::ValueEnum;
@@ -24,8 +23,6 @@ use super::terminal::{Form, Terminal, note, print_line};
 use super::why::explain;
 use crate::listener::routes;
 
-/// How long sources get to list their tools.
-const LISTING_TIMEOUT: Duration = Duration::from_secs(30);
 /// The largest list.
 const MOST_BYTES: usize = 256 << 20;
 
@@ -104,7 +101,7 @@ impl Tools {
         (config.keys, config.jwt) = asked;
         let gateway = &assembly.gateway;
         let printing = async {
-            connected(gateway, terminal, LISTING_TIMEOUT).await;
+            connected(gateway, terminal, config.limits.list_timeout).await;
             match &self.why {
                 Some(tool) => {
                     let form = if self.json { Form::Programs } else { Form::People };

@@ -1,4 +1,4 @@
-//! `secrets` and `providers` of a source: what it may be given beside what `[tools]` names.
+//! `secrets` and `providers` of a source: what it may be given besides what `[tools]` names.
 
 use serde_json::{Map, Value};
 use toolmux_core::nearest::nearest;

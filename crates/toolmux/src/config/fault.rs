@@ -106,12 +106,14 @@ impl ConfigFault {
     }
 
     pub(crate) fn unread(path: &Path, error: &std::io::Error) -> Self {
-        let fault = ConfigFault::at("", "", None, format!("cannot read `{}`: {error}", path.display()));
+        let file = path.display();
+        if error.kind() != std::io::ErrorKind::NotFound {
+            return ConfigFault::at("", "", None, format!("cannot read `{file}`: {error}"));
+        }
+        let fault = ConfigFault::at("", "", None, format!("there is no `{file}`"));
         match near_file(path) {
             Some(near) => fault.hint(format!("did you mean `{near}`?")),
-            None => {
-                fault.hint("give the path of a file that is there; `toolmux init` writes a configuration")
-            }
+            None => fault.hint(format!("name another file; `toolmux init {file}` writes a configuration")),
         }
     }
 

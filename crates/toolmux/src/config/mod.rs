@@ -85,7 +85,7 @@ pub struct Config {
     pub toolsets: Vec<Toolset>,
     /// Callers by key.
     pub keys: Vec<ApiKey>,
-    /// Tokens, accepted beside keys.
+    /// Tokens, accepted besides keys.
     pub jwt: Option<JwtConfig>,
     /// TLS of the listener.
     pub tls: Option<Arc<ServerConfig>>,
@@ -111,7 +111,7 @@ pub struct Config {
     pub telemetry: TelemetryConfig,
     /// Keys whose callers may see and steer the server.
     pub operators: Vec<String>,
-    /// Names this server may be called by, beside those of loopback.
+    /// Names this server may be called by, besides those of loopback.
     pub hosts: Vec<String>,
     /// Web pages that may call it.
     pub origins: Vec<String>,
@@ -132,7 +132,7 @@ pub struct SourceConfig {
     pub naming: Naming,
     /// Texts are converted where a schema wants something else.
     pub coerce: bool,
-    /// What its tools may be given beside what is named for each of them.
+    /// What its tools may be given besides what is named for each of them.
     pub allowlist: GrantAllowlist,
     /// Which kind, by its word.
     pub kind: &'static str,

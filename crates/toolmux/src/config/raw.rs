@@ -65,7 +65,7 @@ pub struct Raw {
     /// Receipts: what happened to each call, for `toolmux calls`.
     #[serde(default)]
     pub(super) receipts: RawReceipts,
-    /// Traces of calls, for sources and for an OpenTelemetry collector. Default: calls are not traced.
+    /// Traces of calls, for sources; traces, metrics and logs for an OpenTelemetry collector. Default: calls are not traced.
     pub(super) telemetry: Option<RawTelemetry>,
     /// Names that requests may use for this server in `Host`, in addition to those of loopback. Default: none.
     #[serde(default)]

@@ -78,12 +78,22 @@ pub(super) struct RawLimits {
     #[serde(default, deserialize_with = "duration")]
     #[schemars(with = "Option<String>")]
     task_patience: Option<Duration>,
+    /// How long a finished task is kept unless its request says otherwise (MCP `ttl`), at most `retention.tasks_for`.
+    /// Default `5m`.
+    #[serde(default, deserialize_with = "duration")]
+    #[schemars(with = "Option<String>")]
+    task_ttl: Option<Duration>,
     /// Maximum size, in bytes, of a stored result of a task or call. Default 8 MiB.
     task_result_bytes: Option<usize>,
     /// Maximum number of stored updates of one task. Default 10000.
     task_updates: Option<usize>,
     /// Maximum total size, in bytes, of the stored updates of one task. Default 8 MiB.
     task_updates_bytes: Option<usize>,
+    /// Callers that have metrics of their own: the busiest. All others share the label `other`; with 0 no caller is named
+    /// in the metrics. Default 50.
+    metrics_callers: Option<usize>,
+    /// The same for tools. Default 1000.
+    metrics_tools: Option<usize>,
     /// Maximum size of a request body, in bytes. Default 4 MiB.
     body_bytes: Option<usize>,
     /// Maximum number of JSON values in a request body, which take many times the memory of their text. Default
@@ -134,9 +144,12 @@ impl RawLimits {
                 .task_backlog_bytes
                 .map_or(default.task_backlog_bytes, |size| size as u64),
             task_patience: self.task_patience.unwrap_or(default.task_patience),
+            task_ttl: self.task_ttl.unwrap_or(default.task_ttl),
             task_result_bytes: self.task_result_bytes.unwrap_or(default.task_result_bytes),
             task_updates: self.task_updates.unwrap_or(default.task_updates),
             task_updates_bytes: self.task_updates_bytes.unwrap_or(default.task_updates_bytes),
+            metrics_callers: self.metrics_callers.unwrap_or(default.metrics_callers),
+            metrics_tools: self.metrics_tools.unwrap_or(default.metrics_tools),
         }
     }
 

@@ -1,29 +1,41 @@
 //! `[telemetry]` as people write it, and what the program makes of it. The doc comments are the reference manual.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use http::{HeaderMap, HeaderName};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use toolmux_core::metrics::ExportedSignal;
 use toolmux_core::trace_context::TraceSettings;
 use toolmux_http::client::{base_of, sensitive};
 use toolmux_protocols::registry::SecretSetting;
 
+use super::duration::some_time;
 use super::fault::ConfigFault;
 use super::resolve::Reader;
 
 /// The name of the service when the configuration has none.
 const SERVICE: &str = "toolmux";
+/// How often metrics are exported when the configuration does not say.
+const INTERVAL: Duration = Duration::from_mins(1);
 
-/// Traces of calls: W3C trace context to sources, and spans to an OpenTelemetry collector. With this table, even an empty
-/// one, calls are traced.
+/// Traces of calls: W3C trace context to sources; and spans, metrics and logs to an OpenTelemetry collector. With this
+/// table, even an empty one, calls are traced.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawTelemetry {
-    /// The OTLP/HTTP address of a collector, such as `http://127.0.0.1:4318`; spans are posted to `/v1/traces` below it.
-    /// Default: spans are not exported.
+    /// The OTLP/HTTP address of a collector, such as `http://127.0.0.1:4318`; JSON is posted to `/v1/traces`, `/v1/metrics`
+    /// and `/v1/logs` below it. Default: nothing is exported.
     #[serde(default)]
     otlp: Option<String>,
+    /// What is exported: `traces`, `metrics`, `logs`. Default: all three.
+    #[serde(default)]
+    signals: Option<Vec<SignalName>>,
+    /// How often metrics are exported. Default `1m`.
+    #[serde(default, deserialize_with = "some_time")]
+    #[schemars(with = "Option<String>")]
+    interval: Option<Duration>,
     /// Headers of requests to the collector, such as `{ authorization = { env = "OTLP_AUTHORIZATION" } }`.
     #[serde(default)]
     headers: BTreeMap<String, SecretSetting>,
@@ -35,9 +47,18 @@ pub(super) struct RawTelemetry {
     /// trusted. Otherwise a call begins a trace of its own with a link to the caller's.
     #[serde(default)]
     trust: bool,
-    /// The `service.name` of spans. Default `toolmux`.
+    /// The `service.name` of what is exported. Default `toolmux`.
     #[serde(default)]
     service: Option<String>,
+}
+
+/// What a collector can be sent.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum SignalName {
+    Traces,
+    Metrics,
+    Logs,
 }
 
 /// What is done with traces of calls.
@@ -45,19 +66,31 @@ pub(super) struct RawTelemetry {
 pub struct TelemetryConfig {
     /// Which calls are traced.
     pub traces: TraceSettings,
-    /// Where spans are exported to; absent means nowhere.
+    /// What is exported, and where to; absent means nothing.
     pub otlp: Option<OtlpConfig>,
 }
 
-/// Where spans are exported to.
+/// What is exported, and where to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OtlpConfig {
-    /// The address that spans are posted to.
-    pub traces_url: String,
+    /// What is exported, each with the address that it is posted to.
+    pub signals: BTreeMap<ExportedSignal, String>,
+    /// How often metrics are exported.
+    pub interval: Duration,
     /// Headers of each request.
     pub headers: HeaderMap,
     /// The name of this service.
     pub service: String,
+}
+
+impl From<SignalName> for ExportedSignal {
+    fn from(name: SignalName) -> Self {
+        match name {
+            SignalName::Traces => ExportedSignal::Traces,
+            SignalName::Metrics => ExportedSignal::Metrics,
+            SignalName::Logs => ExportedSignal::Logs,
+        }
+    }
 }
 
 impl RawTelemetry {
@@ -72,7 +105,14 @@ impl RawTelemetry {
     }
 
     fn otlp(&self, reader: &Reader<'_>, address: &str) -> Result<OtlpConfig, ConfigFault> {
-        let url = base_of(address).and_then(|base| base.join("v1/traces").ok()).ok_or_else(|| {
+        let all = || vec![SignalName::Traces, SignalName::Metrics, SignalName::Logs];
+        let signals = self.signals.clone().unwrap_or_else(all).into_iter().map(ExportedSignal::from);
+        let address_of = |signal: ExportedSignal| {
+            let url = base_of(address)?.join(&format!("v1/{}", signal.as_str())).ok()?;
+            Some((signal, url.into()))
+        };
+        let signals: Option<BTreeMap<_, _>> = signals.map(address_of).collect();
+        let signals = signals.ok_or_else(|| {
             let what = "`telemetry.otlp` must be an address of the form http://127.0.0.1:4318";
             reader.fault(&["telemetry", "otlp"], what.to_owned())
         })?;
@@ -87,6 +127,7 @@ impl RawTelemetry {
             headers.insert(header, value);
         }
         let service = self.service.clone().unwrap_or_else(|| SERVICE.to_owned());
-        Ok(OtlpConfig { traces_url: url.into(), headers, service })
+        let interval = self.interval.unwrap_or(INTERVAL);
+        Ok(OtlpConfig { signals, interval, headers, service })
     }
 }

@@ -61,7 +61,7 @@ impl RawTool {
     }
 }
 
-/// What a call must bring beside its arguments.
+/// What a call must bring besides its arguments.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawRequirements {

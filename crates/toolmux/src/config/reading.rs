@@ -103,8 +103,8 @@ fn member_at(table: &DeTable<'_>, span: &Range<usize>) -> Option<Vec<String>> {
             _ => None,
         };
         let outer = value.span();
-        let is_here = outer.start <= span.start && span.end <= outer.end;
-        let below = below.or_else(|| is_here.then(Vec::new))?;
+        let is_within = outer.start <= span.start && span.end <= outer.end;
+        let below = below.or_else(|| is_within.then(Vec::new))?;
         Some(std::iter::once(key.get_ref().to_string()).chain(below).collect())
     })
 }

@@ -24,6 +24,7 @@ use tokio::time::{Instant, interval_at, sleep};
 use tokio_util::sync::CancellationToken;
 use toolmux_http::serve::ClientCertificate;
 
+use super::poll_when_woken::PollWhenWoken;
 use super::repoll_on_wake::RepollOnWake;
 use super::request_body::{RefusedBodies, RequestBody};
 use super::stopping::{Activity, Entered};
@@ -131,15 +132,30 @@ async fn run<C: GracefulConnection>(
     let every = limits.head_timeout;
     let (mut watch, mut seen) = (interval_at(Instant::now() + every, every), 0);
     loop {
-        tokio::select! {
-            // What has come is read before the connection is ended.
-            biased;
-            _ended = poll_fn(|context| at_once.poll(connection.as_mut(), context)) => return,
-            () = going.as_mut(), if !told => {
+        let event = {
+            let (quiet, mut event) = (
+                PollWhenWoken::new(),
+                pin!(async {
+                    tokio::select! {
+                        biased;
+                        () = going.as_mut(), if !told => Event::Going,
+                        _ = watch.tick() => Event::Tick,
+                    }
+                }),
+            );
+            tokio::select! {
+                // What has come is read before the connection is ended.
+                biased;
+                _ended = poll_fn(|context| at_once.poll(connection.as_mut(), context)) => return,
+                event = poll_fn(|context| quiet.poll(event.as_mut(), context)) => event,
+            }
+        };
+        match event {
+            Event::Going => {
                 told = true;
                 connection.as_mut().graceful_shutdown();
             }
-            _ = watch.tick() => {
+            Event::Tick => {
                 // Idle: no request began since the last tick, and none is in flight. `in_flight` reads the counters in
                 // the order that is safe while requests of HTTP/2, which are tasks of their own, change both.
                 let begun = activity.begun.load(Ordering::Relaxed);
@@ -151,6 +167,14 @@ async fn run<C: GracefulConnection>(
             }
         }
     }
+}
+
+/// What a connection hears of while it is served.
+enum Event {
+    /// It has to end.
+    Going,
+    /// It is time to look whether it is still used.
+    Tick,
 }
 
 /// Over HTTP/2 the name of the server is part of the address; everything behind this looks for it in `Host`.

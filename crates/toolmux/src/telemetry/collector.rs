@@ -1,4 +1,5 @@
-//! The client of a collector: one batch of spans, as OTLP/HTTP with JSON, and what the collector makes of it.
+//! The client of a collector: one request with spans, metrics or log records, as OTLP/HTTP with JSON, and what the
+//! collector makes of it.
 
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ const LIMITS: HttpLimits = HttpLimits {
     body_bytes: 64 << 10,
 };
 
-/// A collector that takes spans.
+/// A collector that takes one signal.
 pub(super) struct Collector {
     client: HttpClient,
     target: Target,
@@ -42,12 +43,13 @@ struct ExportAnswer {
 #[serde(rename_all = "camelCase", default)]
 struct PartialSuccess {
     /// A number, or its digits in a string, as the JSON form of protobuf has 64-bit numbers.
+    #[serde(alias = "rejectedDataPoints", alias = "rejectedLogRecords")]
     rejected_spans: Value,
 }
 
 impl Collector {
-    pub(super) fn new(config: &OtlpConfig) -> anyhow::Result<Self> {
-        let url = web_address(&config.traces_url).context("the address cannot be read")?;
+    pub(super) fn new(config: &OtlpConfig, address: &str) -> anyhow::Result<Self> {
+        let url = web_address(address).context("the address cannot be read")?;
         let mut headers = config.headers.clone();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let client = HttpClient::new(LIMITS);
@@ -55,13 +57,13 @@ impl Collector {
         Ok(Collector { client, target })
     }
 
-    /// Sends a batch once; the number of spans in it that the collector rejected.
+    /// Sends a request once; the number of spans, values or records in it that the collector rejected.
     pub(super) async fn send(&self, batch: Bytes) -> Result<u64, NotTaken> {
         let sent = self.client.send_to(Method::POST, &self.target, self.target.headers.clone(), batch);
         let answer = sent.await.map_err(|error| NotTaken::ForNow(error.into()))?;
         let status = answer.status();
         if status.is_success() {
-            // Whatever the body is, the collector has the spans.
+            // Whatever the body is, the collector has taken the rest.
             let body = answer.body().await.unwrap_or_default();
             let answer: ExportAnswer = serde_json::from_slice(&body).unwrap_or_default();
             return Ok(number(&answer.partial_success.rejected_spans));
@@ -85,10 +87,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rejected_spans_are_counted_in_both_forms_of_the_number() {
+    fn what_was_rejected_is_counted_in_both_forms_of_the_number() {
         for (answer, expect) in [
             (r#"{"partialSuccess":{"rejectedSpans":"3"}}"#, 3),
             (r#"{"partialSuccess":{"rejectedSpans":3,"errorMessage":"no"}}"#, 3),
+            (r#"{"partialSuccess":{"rejectedDataPoints":"4"}}"#, 4),
+            (r#"{"partialSuccess":{"rejectedLogRecords":"5"}}"#, 5),
             (r#"{"partialSuccess":{}}"#, 0),
             ("{}", 0),
         ] {

@@ -1,34 +1,38 @@
-//! Exports the spans of calls: one task reads receipts into a bounded queue, another sends what is in it. A call only
-//! writes its receipt, whether the collector answers or not.
+//! Exports traces, metrics and logs, each by tasks of its own: a call only writes its receipt, and a log line is only
+//! kept, whether the collector answers or not.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use toolmux_core::gateway::Gateway;
+use toolmux_core::metrics::ExportedSignal;
 use toolmux_core::receipt::Receipt;
 
-use super::collector::{Collector, NotTaken};
-use super::spans::{TracedService, export_request};
-use crate::config::Config;
+use super::log_tap::LogTap;
+use super::metric_points::MetricPeriod;
+use super::otlp::ExportingService;
+use super::sender::{SignalSender, WhileAway};
+use super::{log_records, metric_points, spans};
+use crate::config::{Config, OtlpConfig};
 
 /// How often receipts are read: often enough that 100,000 calls a second do not push out what was not read.
-const EVERY: Duration = Duration::from_millis(100);
+const RECEIPTS_EVERY: Duration = Duration::from_millis(100);
 /// How many receipts are read under one lock.
 const READ_TOGETHER: usize = 256;
 /// How many calls wait for the collector; what comes when there are so many is dropped.
 const QUEUE: usize = 8_192;
 /// How many calls are in one request.
 const BATCH: usize = 1_024;
-/// The pause before a batch is sent again: the first, and the longest.
-const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+/// How often log records are exported.
+const LOGS_EVERY: Duration = Duration::from_secs(1);
 /// How long the stop of a server waits for the collector.
 const FLUSH: Duration = Duration::from_secs(1);
 
-/// Exports spans until it is stopped or dropped; nothing when no collector is configured.
+/// Exports until it is stopped or dropped; nothing when no collector is configured.
 pub(crate) struct Exporter {
     /// A set, because a set aborts its tasks when it is dropped.
     tasks: JoinSet<()>,
@@ -36,22 +40,36 @@ pub(crate) struct Exporter {
 }
 
 impl Exporter {
-    /// Starts to export the calls of a gateway where the configuration names a collector.
+    /// Starts to export what the configuration says, if it names a collector.
     pub(crate) fn start(config: &Config, gateway: &Arc<Gateway>) -> anyhow::Result<Self> {
-        let (mut tasks, stop) = (JoinSet::new(), CancellationToken::new());
+        let mut exporter = Exporter { tasks: JoinSet::new(), stop: CancellationToken::new() };
         if let Some(otlp) = &config.telemetry.otlp {
-            let (queue, waiting) = mpsc::channel(QUEUE);
-            let sender = Sender {
-                collector: Collector::new(otlp)?,
-                service: TracedService::named(&otlp.service),
-                gateway: Arc::clone(gateway),
-                stop: stop.clone(),
-                is_failing: false,
-            };
-            tasks.spawn(read(Arc::clone(gateway), queue, stop.clone()));
-            tasks.spawn(sender.run(waiting));
+            for (signal, address) in &otlp.signals {
+                let sender = SignalSender::new(otlp, (*signal, address), (gateway, &exporter.stop))?;
+                exporter.export(otlp, *signal, sender);
+            }
         }
-        Ok(Exporter { tasks, stop })
+        Ok(exporter)
+    }
+
+    fn export(&mut self, otlp: &OtlpConfig, signal: ExportedSignal, sender: SignalSender) {
+        let service = ExportingService::named(&otlp.service);
+        match signal {
+            ExportedSignal::Traces => {
+                let (queue, waiting) = mpsc::channel(QUEUE);
+                self.tasks.spawn(read_receipts(Arc::clone(&sender.gateway), queue, self.stop.clone()));
+                self.tasks.spawn(export_traces(sender, service, waiting));
+            }
+            ExportedSignal::Metrics => {
+                self.tasks.spawn(export_metrics(sender, service, otlp.interval));
+            }
+            ExportedSignal::Logs => {
+                if let Some(tap) = LogTap::of_process() {
+                    tap.open();
+                    self.tasks.spawn(export_logs(sender, service, tap));
+                }
+            }
+        }
     }
 
     /// Sends what is left, within a second. For a gateway that is closed: the receipts of all its calls are written.
@@ -65,13 +83,10 @@ impl Exporter {
 }
 
 /// Reads receipts into the queue. After the stop it reads once more and closes the queue.
-async fn read(gateway: Arc<Gateway>, queue: mpsc::Sender<Receipt>, stop: CancellationToken) {
+async fn read_receipts(gateway: Arc<Gateway>, queue: mpsc::Sender<Receipt>, stop: CancellationToken) {
     let mut position = 0;
     loop {
-        let is_last = tokio::select! {
-            () = stop.cancelled() => true,
-            () = sleep(EVERY) => false,
-        };
+        let is_last = is_last_round(RECEIPTS_EVERY, &stop).await;
         loop {
             let piece = gateway.receipts().after(position, READ_TOGETHER);
             if piece.next == position {
@@ -80,7 +95,7 @@ async fn read(gateway: Arc<Gateway>, queue: mpsc::Sender<Receipt>, stop: Cancell
             position = piece.next;
             let exported = piece.receipts.into_iter().filter(is_exported);
             let full = exported.filter_map(|receipt| queue.try_send(receipt).err()).count();
-            gateway.metrics().telemetry_dropped(piece.missed + full as u64);
+            gateway.metrics().telemetry_dropped(ExportedSignal::Traces, piece.missed + full as u64);
             // Other tasks of this thread have their turn before the next lock.
             tokio::task::yield_now().await;
         }
@@ -95,61 +110,54 @@ fn is_exported(receipt: &Receipt) -> bool {
     receipt.span.is_some_and(|span| span.context.sampled || receipt.is_failed())
 }
 
-struct Sender {
-    collector: Collector,
-    service: TracedService,
-    gateway: Arc<Gateway>,
-    stop: CancellationToken,
-    /// The last request was not taken, which was logged.
-    is_failing: bool,
+async fn export_traces(
+    mut sender: SignalSender,
+    service: ExportingService,
+    mut waiting: mpsc::Receiver<Receipt>,
+) {
+    let mut batch = Vec::with_capacity(BATCH);
+    while waiting.recv_many(&mut batch, BATCH).await > 0 {
+        let request = spans::export_request(&service, &batch);
+        sender.send(request, batch.len() as u64, WhileAway::SendAgain).await;
+        batch.clear();
+    }
 }
 
-impl Sender {
-    async fn run(mut self, mut waiting: mpsc::Receiver<Receipt>) {
-        let mut batch = Vec::with_capacity(BATCH);
-        while waiting.recv_many(&mut batch, BATCH).await > 0 {
-            self.send(&batch).await;
-            batch.clear();
+/// Exports all metrics now and then, and once more at the end.
+async fn export_metrics(mut sender: SignalSender, service: ExportingService, interval: Duration) {
+    let began = SystemTime::now();
+    loop {
+        let is_last = is_last_round(interval, &sender.stop).await;
+        let families = sender.gateway.metric_families();
+        let period = MetricPeriod { began, now: SystemTime::now() };
+        let (request, values) = metric_points::export_request(&service, &families, period);
+        sender.send(request, values, WhileAway::Drop).await;
+        if is_last {
+            return;
         }
     }
+}
 
-    /// Sends a batch until it is taken or refused; once only when the server stops. Meanwhile the queue fills.
-    async fn send(&mut self, batch: &[Receipt]) {
-        let (request, (mut pause, longest)) = (export_request(&self.service, batch), PAUSES);
-        loop {
-            let error = match self.collector.send(request.clone().into()).await {
-                Ok(rejected) => {
-                    self.note_taken(rejected);
-                    return self.gateway.metrics().telemetry_dropped(rejected.min(batch.len() as u64));
-                }
-                Err(NotTaken::ForNow(error)) if !self.stop.is_cancelled() => error,
-                Err(NotTaken::ForNow(error) | NotTaken::ForGood(error)) => {
-                    self.note_failing(&error);
-                    return self.gateway.metrics().telemetry_dropped(batch.len() as u64);
-                }
-            };
-            self.note_failing(&error);
-            tokio::select! {
-                () = sleep(pause) => pause = (pause * 2).min(longest),
-                () = self.stop.cancelled() => {}
-            }
+/// Exports the records that wait, and once more at the end. While a request waits for the collector, the tap fills.
+async fn export_logs(mut sender: SignalSender, service: ExportingService, tap: LogTap) {
+    loop {
+        let is_last = is_last_round(LOGS_EVERY, &sender.stop).await;
+        if is_last {
+            tap.close();
+        }
+        let (records, dropped) = tap.take();
+        sender.note_dropped(dropped);
+        for batch in records.chunks(BATCH) {
+            let request = log_records::export_request(&service, batch);
+            sender.send(request, batch.len() as u64, WhileAway::SendAgain).await;
+        }
+        if is_last {
+            return;
         }
     }
+}
 
-    fn note_taken(&mut self, rejected: u64) {
-        if std::mem::take(&mut self.is_failing) {
-            tracing::info!("the collector of `telemetry.otlp` takes spans again");
-        }
-        if rejected > 0 {
-            tracing::debug!(rejected, "the collector of `telemetry.otlp` rejected spans");
-        }
-    }
-
-    /// Logs the first failure only: the metrics count what is dropped.
-    fn note_failing(&mut self, error: &anyhow::Error) {
-        if !std::mem::replace(&mut self.is_failing, true) {
-            // The address may hold a password.
-            tracing::warn!("spans cannot be exported to `telemetry.otlp`: {error:#}");
-        }
-    }
+/// Waits for the next round; true when the server stops, so that it is the last one.
+async fn is_last_round(interval: Duration, stop: &CancellationToken) -> bool {
+    stop.run_until_cancelled(sleep(interval)).await.is_none()
 }

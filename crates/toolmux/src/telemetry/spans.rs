@@ -6,29 +6,12 @@ use toolmux_core::hex::to_hex;
 use toolmux_core::receipt::{Receipt, ReceiptKind, ReceiptOutcome};
 use toolmux_core::trace_context::{CallSpan, TraceContext};
 
+use super::otlp::{Attribute, AttributeValue, ExportingService, OtlpResource, OtlpScope, number, text};
+
 /// The numbers that OTLP has for span kinds and for the status of a failed span.
 const INTERNAL: u8 = 1;
 const SERVER: u8 = 2;
 const ERROR: u8 = 2;
-/// Where the name of this machine is found.
-const HOST_NAME: &str = "/proc/sys/kernel/hostname";
-
-/// What spans say of the process that they are of.
-pub(super) struct TracedService(OtlpResource);
-
-impl TracedService {
-    pub(super) fn named(name: &str) -> Self {
-        let host = std::fs::read_to_string(HOST_NAME).unwrap_or_default();
-        TracedService(OtlpResource {
-            attributes: vec![
-                text("service.name", name),
-                text("service.version", env!("CARGO_PKG_VERSION")),
-                text("host.name", host.trim()),
-                number("process.pid", std::process::id().into()),
-            ],
-        })
-    }
-}
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -44,20 +27,9 @@ struct ResourceSpans<'a> {
 }
 
 #[derive(Serialize)]
-struct OtlpResource {
-    attributes: Vec<Attribute>,
-}
-
-#[derive(Serialize)]
 struct ScopeSpans {
     scope: OtlpScope,
     spans: Vec<OtlpSpan>,
-}
-
-#[derive(Serialize)]
-struct OtlpScope {
-    name: &'static str,
-    version: &'static str,
 }
 
 /// Ids are hexadecimal, and 64-bit numbers strings, as the JSON form of OTLP has them.
@@ -93,28 +65,13 @@ struct OtlpStatus {
     code: u8,
 }
 
-#[derive(Serialize)]
-struct Attribute {
-    key: &'static str,
-    value: AttributeValue,
-}
-
-#[derive(Serialize)]
-enum AttributeValue {
-    #[serde(rename = "stringValue")]
-    Text(String),
-    #[serde(rename = "intValue")]
-    Digits(String),
-    #[serde(rename = "boolValue")]
-    Flag(bool),
-}
-
 /// The body of a request that exports the spans of some calls.
-pub(super) fn export_request(service: &TracedService, calls: &[Receipt]) -> Vec<u8> {
-    let scope = OtlpScope { name: "toolmux", version: env!("CARGO_PKG_VERSION") };
+pub(super) fn export_request(service: &ExportingService, calls: &[Receipt]) -> Vec<u8> {
+    let scope = OtlpScope::OWN;
     let traced = calls.iter().filter_map(|receipt| Some((receipt, receipt.span?)));
     let spans = traced.flat_map(|(receipt, span)| spans_of(receipt, &span)).collect();
-    let resource_spans = [ResourceSpans { resource: &service.0, scope_spans: [ScopeSpans { scope, spans }] }];
+    let resource_spans =
+        [ResourceSpans { resource: service.resource(), scope_spans: [ScopeSpans { scope, spans }] }];
     serde_json::to_vec(&ExportRequest { resource_spans }).expect("spans have a JSON form")
 }
 
@@ -214,12 +171,14 @@ fn attributes(receipt: &Receipt, error: Option<&str>) -> Vec<Attribute> {
         }
         ReceiptKind::Relay => vec![text("mcp.resource.uri", name)],
     };
+    let is_rpc = receipt.protocol == "opentool";
     let errors = (!receipt.errors.is_empty()).then(|| receipt.errors.join(","));
     let id = receipt.id.to_string();
     let texts = [
         ("gen_ai.tool.call.id", receipt.call_id.as_deref()),
         ("mcp.method.name", mcp_method(receipt)),
-        ("rpc.system.name", (receipt.protocol == "opentool").then_some("jsonrpc")),
+        ("rpc.system.name", is_rpc.then_some("jsonrpc")),
+        ("rpc.method", Some(name).filter(|_| is_rpc)),
         ("error.type", error),
         ("toolmux.receipt", Some(&*id)),
         ("toolmux.caller", Some(&*receipt.caller)),
@@ -239,14 +198,6 @@ fn attributes(receipt: &Receipt, error: Option<&str>) -> Vec<Attribute> {
     found
 }
 
-fn text(key: &'static str, value: &str) -> Attribute {
-    Attribute { key, value: AttributeValue::Text(value.to_owned()) }
-}
-
-fn number(key: &'static str, value: u64) -> Attribute {
-    Attribute { key, value: AttributeValue::Digits(value.to_string()) }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -264,7 +215,7 @@ mod tests {
         let mut receipt: Value = serde_json::from_str(RECEIPT).unwrap();
         change(&mut receipt);
         let receipt: Receipt = serde_json::from_value(receipt).unwrap();
-        let request = export_request(&TracedService::named("tools"), &[receipt]);
+        let request = export_request(&ExportingService::named("tools"), &[receipt]);
         let request: Value = serde_json::from_slice(&request).unwrap();
         let name = &request["resourceSpans"][0]["resource"]["attributes"][0];
         assert_eq!(name, &json!({ "key": "service.name", "value": { "stringValue": "tools" } }));

@@ -31,7 +31,19 @@ fn a_refused_call_exits_with_2_and_says_what_to_do() {
     check(&["call", "Shell.echo", "text"], 2, "", "hint: write name=value");
     check(&["call", "Shell.echo", "text=a", "text=b"], 2, "", "`text` is given twice");
     check(&["call", "Shell.echo", "--json", "[1]"], 2, "", "must be a JSON object");
-    check(&["call", "Shell.echo", "--config", "nowhere.toml"], 2, "", "cannot read `nowhere.toml`");
+    check(&["call", "Shell.echo", "--config", "nowhere.toml"], 2, "", "there is no `nowhere.toml`");
+    check(
+        &["call", "Shell.echo", "--config", "nowhere.toml"],
+        2,
+        "",
+        "`toolmux init nowhere.toml` writes a configuration",
+    );
+    check(
+        &["db", "status", "--store", "sqlite:no.db"],
+        2,
+        "",
+        "the store cannot be opened: error returned from database: (code: 14) unable to open database\n",
+    );
 }
 
 #[test]
@@ -143,7 +155,7 @@ fn tools_are_listed_for_people_and_for_programs() {
 #[test]
 fn the_store_is_looked_at_pruned_and_brought_up_to_date() {
     check(&["db", "status", "--store", "sqlite:records.db"], 2, "", "toolmux db migrate");
-    check(&["db", "migrate", "--store", "sqlite:records.db"], 0, "version 6\n", "");
+    check(&["db", "migrate", "--store", "sqlite:records.db"], 0, "version 9\n", "");
     check(&["db", "prune", "--store", "sqlite:records.db", "--older-than", "1h"], 0, "0 calls, 0 tasks", "");
     check(&["db", "status", "--store", "papyrus:x"], 2, "", "is not a store");
 }
@@ -152,7 +164,7 @@ fn the_store_is_looked_at_pruned_and_brought_up_to_date() {
 fn check_says_whether_files_are_good() {
     check(&["check", "toolmux.toml"], 0, "valid configuration with 1 source", "");
     check(&["check"], 0, "toolmux.toml: valid configuration with 1 source", "");
-    check(&["check", "toolmux.toml", "nowhere.toml"], 2, "valid configuration", "cannot read");
+    check(&["check", "toolmux.toml", "nowhere.toml"], 2, "valid configuration", "there is no `nowhere.toml`");
 }
 
 #[test]

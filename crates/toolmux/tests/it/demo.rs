@@ -31,6 +31,8 @@ fn every_step_is_made_and_answers_as_expected() {
             "{title}: {step}"
         );
     }
+    let instructions = walk.matches("Tools of several sources behind one server.").count();
+    assert_eq!(instructions, 1, "its MCP server says the same of itself");
     assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0, "it writes no files");
 }
 

@@ -41,7 +41,7 @@ fn named<'a>(document: &'a Value, name: &str) -> &'a Value {
 #[tokio::test]
 async fn zlib_is_described_and_called() {
     let (document, told) = check("zlib.h", "libz.so.1", 60, 75..110);
-    assert!(told.contains("gzprintf: it takes any number of arguments"), "{told}");
+    assert!(!told.contains("gzprintf"), "{told}");
     let review = &named(&document, "crc32")["review"];
     assert_eq!(*review, json!(["`len` is taken for the length of `buf`"]));
     let libraries = Libraries::new();

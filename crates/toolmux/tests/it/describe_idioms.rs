@@ -59,6 +59,9 @@ int pack_next(unsigned int *seed);
 int pack_rows(pack *p, int (*callback)(void *, int, char **, char **), void *data, char **errmsg);
 void pack_free(void *memory);
 int pack_count(pack_counter *counter, int value);
+typedef struct { int sum; void *hidden; char label[8]; } pack_state;
+void pack_state_init(pack_state *state);
+int pack_add(pack_state *state, int value);
 int pack_squeeze(pack_squeezed *it);
 void pack_sort(int *values, int (*compare)(const void *, const void *));
 static inline int pack_inline(void) { return 1; }
@@ -98,6 +101,8 @@ int pack_rows(pack *p, int (*cb)(void *, int, char **, char **), void *data, cha
 }
 void pack_free(void *m) { free(m); }
 int pack_count(pack_counter *c, int value) { c->count++; strcpy(c->label, "sum"); return c->sum += value; }
+void pack_state_init(pack_state *s) { s->sum = 0; s->hidden = s; strcpy(s->label, "sum"); }
+int pack_add(pack_state *s, int value) { return s->hidden == s ? s->sum += value : -1; }
 int pack_squeeze(pack_squeezed *it) { return it->a; }
 void pack_sort(int *values, int (*compare)(const void *, const void *)) { (void)values; (void)compare; }
 "#;
@@ -157,8 +162,8 @@ async fn idioms_are_described_and_called() {
     libraries.add("It", &document, &file, Value::Null).await;
     let opened = libraries.call("It.pack_open", json!({})).await.expect("opened");
     let pack = &opened["result"];
-    let seeded = libraries.call("It.pack_counter_allocate", json!({})).await.expect("allocated");
-    let counter = &seeded["result"];
+    let seeded = libraries.call("It.pack_state_allocate", json!({})).await.expect("allocated");
+    let state = &seeded["result"];
     for (tool, arguments, expect) in [
         ("pack_version", json!({}), json!({ "result": 3 })),
         ("pack_is_closed", json!({ "p": pack }), json!({ "result": 0 })),
@@ -184,14 +189,21 @@ async fn idioms_are_described_and_called() {
             json!({ "p": pack }),
             json!({ "result": 0, "rows": [{ "a": "x", "b": null }], "errmsg": "fine" }),
         ),
-        ("pack_count", json!({ "counter": counter, "value": 5 }), json!({ "result": 5 })),
-        ("pack_count", json!({ "counter": counter, "value": 2 }), json!({ "result": 7 })),
         (
-            "pack_counter_read",
-            json!({ "pack_counter": counter }),
-            json!({ "members": { "sum": 7, "count": 2, "label": "sum" } }),
+            "pack_count",
+            json!({ "counter": { "sum": 2 }, "value": 5 }),
+            json!({ "result": 7, "counter": { "sum": 7, "count": 1, "label": "sum" } }),
         ),
-        ("pack_counter_deallocate", json!({ "pack_counter": counter }), json!({})),
+        ("pack_state_init", json!({ "state": state }), json!({})),
+        ("pack_add", json!({ "state": state, "value": 5 }), json!({ "result": 5 })),
+        ("pack_state_write", json!({ "pack_state": state, "sum": 10 }), json!({})),
+        ("pack_add", json!({ "state": state, "value": 2 }), json!({ "result": 12 })),
+        (
+            "pack_state_read",
+            json!({ "pack_state": state }),
+            json!({ "members": { "sum": 12, "label": "sum" } }),
+        ),
+        ("pack_state_deallocate", json!({ "pack_state": state }), json!({})),
         ("pack_close", json!({ "p": pack }), json!({})),
     ] {
         assert_eq!(libraries.call(&format!("It.{tool}"), arguments).await, Ok(expect), "{tool}");

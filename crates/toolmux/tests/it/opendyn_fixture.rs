@@ -83,6 +83,13 @@ impl Libraries {
         self.gateway.catalog().every().map(|entry| entry.tool.name.to_string()).collect()
     }
 
+    /// What callers are told about a tool.
+    pub(crate) fn description(&self, tool: &str) -> String {
+        let catalog = self.gateway.catalog();
+        let found = catalog.every().find(|entry| &*entry.tool.name == tool);
+        found.expect("it is there").tool.description.clone()
+    }
+
     /// Tools that are not served, with the reason.
     pub(crate) fn unserved(&self) -> Vec<String> {
         self.gateway.catalog().unserved().iter().map(|tool| format!("{tool:?}")).collect()

@@ -11,7 +11,6 @@ use toolmux_core::call::Request;
 use toolmux_core::gateway::Credential;
 use toolmux_core::limits::Limits;
 use toolmux_core::names::ToolRef;
-use toolmux_core::task::KEPT;
 
 use crate::life::SLOW;
 use crate::process::{Serving, folder, request, until};
@@ -122,7 +121,7 @@ async fn one_bound_holds_for_calls_and_tasks_together() {
     let gateway = running.gateway().clone();
     let caller = gateway.admit(Credential::None, None).expect("anybody may call");
     let asked = Request::new(ToolRef::flat("Kit_hang"), Arguments::from_map(serde_json::Map::new()));
-    gateway.tasks().submit(&caller, asked, KEPT).await.expect("accepted");
+    gateway.tasks().submit(&caller, asked, None).await.expect("accepted");
     while gateway.sources().calls_in_flight() < 2 {
         tokio::task::yield_now().await;
     }

@@ -50,7 +50,7 @@ fn the_database_is_looked_at_pruned_and_audited() {
     let (code, told) = db(&["status"]);
     assert_eq!(code, Some(2), "there is not a store yet: {told}");
     assert!(!folder.path().join("records.db").exists(), "looking makes none");
-    assert_eq!(db(&["migrate"]), (Some(0), "version 6\n".to_owned()));
+    assert_eq!(db(&["migrate"]), (Some(0), "version 9\n".to_owned()));
     let serving = Serving::start(folder.path());
     let key = "authorization: Bearer bob-key\r\n";
     let (_, told) = serving.post("/call_tool/Shell_echo", key, br#"{"text":"very secret"}"#);

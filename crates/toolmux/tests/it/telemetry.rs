@@ -1,5 +1,5 @@
-//! Traces: one from the caller through every step to the source, as a collector receives it; and a collector that is dead,
-//! silent or refuses costs no call anything.
+//! What a collector receives: one trace from the caller through every step to the source, metrics, and the log; and a
+//! collector that is dead, silent or refuses costs no call anything.
 
 use std::io::{BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -48,10 +48,27 @@ impl TestCollector {
         TestCollector { address, requests }
     }
 
-    fn spans(&self) -> Vec<Value> {
+    /// What is at a place of all requests.
+    fn all(&self, place: &str) -> Vec<Value> {
         let requests = self.requests.lock().unwrap();
-        let spans = |body: &Value| body["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().cloned();
-        requests.iter().filter_map(|(_, body)| spans(body)).flatten().collect()
+        let found = requests.iter().filter_map(|(_, body)| body.pointer(place)?.as_array().cloned());
+        found.flatten().collect()
+    }
+
+    fn spans(&self) -> Vec<Value> {
+        self.all("/resourceSpans/0/scopeSpans/0/spans")
+    }
+
+    fn log_records(&self) -> Vec<Value> {
+        self.all("/resourceLogs/0/scopeLogs/0/logRecords")
+    }
+
+    /// The head of the first request to an address, and its body.
+    fn request_to(&self, path: &str) -> (String, Value) {
+        until("a request", || {
+            let requests = self.requests.lock().unwrap();
+            requests.iter().find(|(head, _)| head.starts_with(&format!("POST {path} "))).cloned()
+        })
     }
 
     /// The spans of calls, without those of their steps, once there are as many.
@@ -107,8 +124,7 @@ fn one_trace_leads_from_the_caller_through_every_step_to_the_source() {
     let steps = spans.iter().filter(|step| step["parentSpanId"] == span["spanId"]);
     let steps: Vec<_> = steps.map(|step| step["name"].as_str().unwrap()).collect();
     assert_eq!(steps, ["resolve", "validate", "queue", "run", "finish"]);
-    let (head, body) = collector.requests.lock().unwrap()[0].clone();
-    assert!(head.starts_with("POST /v1/traces HTTP/1.1"), "{head}");
+    let (head, body) = collector.request_to("/v1/traces");
     assert!(head.contains("authorization: Bearer otlp") && head.contains("application/json"), "{head}");
     assert!(body.to_string().contains(r#"{"stringValue":"tools"}"#), "{body}");
 }
@@ -151,6 +167,50 @@ fn the_last_spans_are_sent_when_the_server_stops() {
 }
 
 #[test]
+fn metrics_are_exported_with_the_traces_of_their_values() {
+    let collector = TestCollector::answering("200 OK");
+    let folder = folder(&config(&collector.address, "interval = \"100ms\"\nsignals = [\"metrics\"]"));
+    let serving = Serving::start(folder.path());
+    let own = call(&serving, "trace");
+    let own = own.split('-').nth(1).unwrap();
+    let place = "/resourceMetrics/0/scopeMetrics/0/metrics";
+    let metric = |name: &str| collector.all(place).into_iter().rev().find(|metric| metric["name"] == name);
+    let seconds = until("the metrics of the call", || metric("toolmux_call_seconds"));
+    let point = &seconds["histogram"]["dataPoints"][0];
+    assert_eq!((&point["count"], &seconds["unit"]), (&json!("1"), &json!("s")));
+    assert_eq!(attribute(point, "tool"), "Shell.trace");
+    assert_eq!(point["exemplars"][0]["traceId"], own);
+    let calls = metric("toolmux_caller_calls").unwrap();
+    let point = &calls["sum"]["dataPoints"][0];
+    assert_eq!(
+        (attribute(point, "caller"), attribute(point, "protocol")),
+        (&json!("anonymous"), &json!("oxp"))
+    );
+    let (head, _) = collector.request_to("/v1/metrics");
+    assert!(head.contains("application/json"), "{head}");
+    assert_eq!(collector.spans(), Vec::<Value>::new());
+}
+
+#[test]
+fn the_log_is_exported_with_the_trace_of_the_call() {
+    let collector = TestCollector::answering("200 OK");
+    let folder = folder(&config(&collector.address, "signals = [\"logs\", \"traces\"]"));
+    let mut serving = Serving::start(folder.path());
+    call(&serving, "fail");
+    let span = collector.calls(1).remove(0);
+    let of_call = |record: &Value| record["spanId"] == span["spanId"];
+    let record = until("the record", || collector.log_records().into_iter().find(of_call));
+    let body = record["body"]["stringValue"].as_str().unwrap();
+    assert!(body.starts_with("tool failed"), "{record}");
+    assert_eq!((&record["traceId"], &record["severityText"]), (&span["traceId"], &json!("INFO")));
+    assert_eq!(attribute(&record, "tool"), "Shell_fail");
+    serving.signal("TERM");
+    assert_eq!(serving.ended(), Some(0));
+    let said = collector.log_records().iter().any(|record| record["body"]["stringValue"] == "stopping");
+    assert!(said, "the last records are sent when the server stops");
+}
+
+#[test]
 fn a_dead_collector_is_logged_once_and_does_not_delay_calls_or_the_stop() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -158,12 +218,13 @@ fn a_dead_collector_is_logged_once_and_does_not_delay_calls_or_the_stop() {
     let folder = folder(&config(&address, ""));
     let mut serving = Serving::start(folder.path());
     call(&serving, "trace");
-    serving.told("spans cannot be exported to `telemetry.otlp`");
+    serving.told("traces cannot be exported to `telemetry.otlp`");
     call(&serving, "trace");
     serving.signal("TERM");
     assert_eq!(serving.ended(), Some(0));
     let log = serving.told("stopping");
-    assert_eq!(log.matches("spans cannot be exported").count(), 1, "{log}");
+    assert!(log.contains("metrics cannot be exported") && log.contains("logs cannot be exported"), "{log}");
+    assert_eq!(log.matches("traces cannot be exported").count(), 1, "{log}");
 }
 
 #[test]
@@ -187,6 +248,10 @@ fn what_a_collector_refuses_is_dropped_and_counted() {
     let serving = Serving::start(folder.path());
     call(&serving, "trace");
     until("the count", || {
-        serving.get("/metrics", "").1.contains("toolmux_telemetry_dropped_total 1").then_some(())
+        serving
+            .get("/metrics", "")
+            .1
+            .contains("toolmux_telemetry_dropped_total{signal=\"traces\"} 1")
+            .then_some(())
     });
 }

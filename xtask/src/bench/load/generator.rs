@@ -38,7 +38,7 @@ pub(crate) fn choose(
 
 impl Generator {
     /// Whether this machine has it.
-    pub(crate) fn is_here(self) -> bool {
+    pub(crate) fn is_installed(self) -> bool {
         let find = format!("command -v {self}");
         self == Self::BuiltIn || process::succeeds(Command::new("sh").args(["-c", &find]))
     }

@@ -2,6 +2,7 @@
 
 mod ended;
 mod port;
+mod queue;
 mod record;
 mod table;
 

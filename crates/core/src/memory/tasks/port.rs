@@ -45,7 +45,8 @@ impl TaskStore for MemoryStore {
                 None => records.tasks.submit(task, key),
             }
         });
-        self.notifiers.notify(WORK);
+        // Whoever is notified claims as many as it has room for: that others look too would be of no use.
+        self.notifiers.notify_one(WORK);
         ready(submitted)
     }
 

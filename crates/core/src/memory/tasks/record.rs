@@ -3,6 +3,9 @@
 
 use std::time::SystemTime;
 
+use tokio::time::Instant;
+
+use super::queue::{Stage, Turn};
 use crate::outcome::Outcome;
 use crate::ports::store::{CallKey, NewTask};
 use crate::progress::Update;
@@ -13,7 +16,9 @@ pub(super) struct Record {
     pub(super) caller: Box<str>,
     pub(super) request: Box<str>,
     pub(super) key: Option<CallKey>,
-    pub(super) due: tokio::time::Instant,
+    pub(super) turn: Turn,
+    /// Until when it is not claimed, once it was put back.
+    pub(super) paused: Option<Instant>,
     pub(super) task: Task,
     /// Bytes of its outcome and updates, once it has ended.
     pub(super) bytes: u64,
@@ -29,13 +34,14 @@ pub(super) enum Event {
 }
 
 impl Record {
-    pub(super) fn new(new: &NewTask, key: Option<CallKey>) -> Self {
+    pub(super) fn new(new: &NewTask, key: Option<CallKey>, turn: Turn) -> Self {
         let now = SystemTime::now();
         Record {
             caller: new.caller.clone(),
             request: new.request.clone(),
             key,
-            due: tokio::time::Instant::now(),
+            turn,
+            paused: None,
             task: Task {
                 id: new.id.clone(),
                 tool: new.tool.clone(),
@@ -48,6 +54,15 @@ impl Record {
             bytes: 0,
             events: Vec::new(),
             seq: 0,
+        }
+    }
+
+    /// What it is doing, unless it has ended.
+    pub(super) fn stage(&self) -> Option<Stage> {
+        match self.task.status {
+            TaskStatus::Pending => Some(self.paused.map_or(Stage::Ready, Stage::Paused)),
+            TaskStatus::Running => Some(Stage::Running),
+            TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled => None,
         }
     }
 

@@ -1,10 +1,11 @@
 //! All tasks in memory. What ended tasks hold is counted in `ended.rs`.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::ended::Ended;
+use super::queue::{Queue, Stage};
 use super::record::{Event, Record};
 use crate::memory::room::Room;
 use crate::outcome::Outcome;
@@ -24,8 +25,7 @@ const LONGEST_PAUSE: Duration = Duration::from_hours(24);
 #[derive(Debug, Default)]
 pub(in crate::memory) struct Tasks {
     records: HashMap<TaskId, Record>,
-    pending: HashSet<TaskId>,
-    running: HashSet<TaskId>,
+    queue: Queue,
     swept: Option<Instant>,
     keys: HashMap<CallKey, (CallDigest, TaskId)>,
     ended: Ended,
@@ -48,10 +48,10 @@ impl Tasks {
                 None => self.keys.insert(CallKey::clone(key), (**digest, new.id.clone())),
             };
         }
-        let mut record = Record::new(new, key.map(|(key, _)| key.into_owned()));
+        let turn = self.queue.add(&new.caller, &new.id);
+        let mut record = Record::new(new, key.map(|(key, _)| key.into_owned()), turn);
         record.enter(TaskStatus::Pending);
         self.records.insert(new.id.clone(), record);
-        self.pending.insert(new.id.clone());
         Submitted::Fresh
     }
 
@@ -71,37 +71,16 @@ impl Tasks {
     }
 
     pub(super) fn start(&mut self, id: &TaskId) -> bool {
-        match self.records.get_mut(id) {
-            Some(record) if record.task.status == TaskStatus::Pending => {
-                record.enter(TaskStatus::Running);
-                self.pending.remove(id);
-                self.running.insert(id.clone());
-                true
-            }
-            _ => false,
-        }
+        let Some(record) = self.records.get_mut(id) else { return false };
+        let Some(from @ (Stage::Ready | Stage::Paused(_))) = record.stage() else { return false };
+        record.enter(TaskStatus::Running);
+        self.queue.change(&record.turn, from, Stage::Running);
+        true
     }
 
-    /// Callers in turn: whoever has the fewest running comes first, then whoever waits longest.
+    /// Callers in turn.
     pub(super) fn claim(&mut self, most: usize) -> Vec<ClaimedTask> {
-        let mut turns: HashMap<&str, usize> = HashMap::new();
-        for record in self.running.iter().filter_map(|id| self.records.get(id)) {
-            *turns.entry(&record.caller).or_default() += 1;
-        }
-        let now = tokio::time::Instant::now();
-        let waiting = self.pending.iter().filter_map(|id| self.records.get(id));
-        let mut pending: Vec<&Record> = waiting.filter(|record| record.due <= now).collect();
-        pending.sort_by_key(|record| record.task.created);
-        let mut order: Vec<(usize, SystemTime, TaskId)> = pending
-            .into_iter()
-            .map(|record| {
-                let turn = turns.entry(&record.caller).or_default();
-                *turn += 1;
-                (*turn, record.task.created, record.task.id.clone())
-            })
-            .collect();
-        order.sort();
-        order.into_iter().take(most).filter_map(|(_, _, id)| self.take(&id)).collect()
+        self.queue.next(most).iter().filter_map(|id| self.take(id)).collect()
     }
 
     fn take(&mut self, id: &TaskId) -> Option<ClaimedTask> {
@@ -117,11 +96,12 @@ impl Tasks {
     }
 
     pub(super) fn put_back(&mut self, id: &TaskId, pause: Duration) {
-        if let Some(record) = self.running(id) {
-            record.due = tokio::time::Instant::now() + pause.min(LONGEST_PAUSE);
+        let Some(record) = self.records.get_mut(id) else { return };
+        if record.stage() == Some(Stage::Running) {
+            let until = tokio::time::Instant::now() + pause.min(LONGEST_PAUSE);
+            record.paused = Some(until);
             record.enter(TaskStatus::Pending);
-            self.running.remove(id);
-            self.pending.insert(id.clone());
+            self.queue.change(&record.turn, Stage::Running, Stage::Paused(until));
         }
     }
 
@@ -153,21 +133,22 @@ impl Tasks {
 
     fn conclude(&mut self, id: &TaskId, status: TaskStatus, outcome: Option<&Outcome>, room: Room) {
         let Some(record) = self.records.get_mut(id) else { return };
+        if let Some(stage) = record.stage() {
+            self.queue.remove(&record.caller, &record.turn, stage);
+        }
         record.end(status, outcome);
         if outcome.is_some_and(frees_key)
             && let Some(key) = record.key.take()
         {
             self.keys.remove(&key);
         }
-        self.pending.remove(id);
-        self.running.remove(id);
         self.ended.add(id, &mut self.records, room);
     }
 
     /// Ends tasks whose turn did not come in time, and says which.
     pub(in crate::memory) fn fail_late(&mut self, patience: Duration, room: Room) -> Vec<TaskId> {
         let is_late = |record: &Record| record.task.created.elapsed().is_ok_and(|age| age > patience);
-        let waiting = self.pending.iter().filter(|id| self.records.get(*id).is_some_and(is_late));
+        let waiting = self.queue.pending().filter(|id| self.records.get(*id).is_some_and(is_late));
         let late: Vec<TaskId> = waiting.cloned().collect();
         for id in &late {
             self.conclude(id, TaskStatus::Failed, Some(&never_its_turn()), room);
@@ -176,7 +157,7 @@ impl Tasks {
     }
 
     pub(super) fn is_running(&self, id: &TaskId) -> bool {
-        self.running.contains(id)
+        self.records.get(id).is_some_and(|record| record.stage() == Some(Stage::Running))
     }
 
     pub(super) fn find(&self, id: &TaskId, after: u64) -> Option<FoundTask> {
@@ -213,17 +194,15 @@ impl Tasks {
     }
 
     pub(super) fn backlog(&self, caller: &str) -> Backlog {
-        let own = |record: &&Record| *record.caller == *caller;
-        let of = |ids: &HashSet<TaskId>| {
-            let own = ids.iter().filter_map(|id| self.records.get(id)).filter(own);
-            own.fold((0, 0), |(count, bytes), record| (count + 1, bytes + record.request.len() as u64))
-        };
-        let (pending, running) = (of(&self.pending), of(&self.running));
-        Backlog { pending: pending.0, bytes: pending.1 + running.1 }
+        let own = self.queue.of(caller).filter_map(|id| self.records.get(id));
+        own.fold(Backlog::default(), |Backlog { pending, bytes }, record| Backlog {
+            pending: pending + u64::from(record.task.status == TaskStatus::Pending),
+            bytes: bytes + record.request.len() as u64,
+        })
     }
 
     pub(in crate::memory) fn count(&self) -> TaskCounts {
-        let (pending, running) = (self.pending.len() as u64, self.running.len() as u64);
+        let (pending, running) = (self.queue.count_pending() as u64, self.queue.count_running() as u64);
         TaskCounts { pending, running, ended: self.records.len() as u64 - pending - running }
     }
 

@@ -1,6 +1,7 @@
 //! The ledger: which call ids are taken, and what came of their calls.
 
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use super::error::StoreFuture;
 use crate::call::CallId;
@@ -26,8 +27,8 @@ pub enum Begun {
     Fresh,
     /// The same call is running: wait for it.
     Running,
-    /// The same call has ended.
-    Ended(Outcome),
+    /// The same call has ended, and its record is kept until then at the latest.
+    Ended(Outcome, SystemTime),
     /// The same call was running on a server that is gone. It is the asker's now, who runs it again if
     /// that does no harm, and otherwise records that it may have run.
     Abandoned,
@@ -41,6 +42,9 @@ pub enum Begun {
 pub trait CallStore: Send + Sync {
     /// Claims an id. Of many callers at once exactly one gets [`Begun::Fresh`].
     fn call_begin<'a>(&'a self, key: &'a CallKey, digest: &'a CallDigest) -> StoreFuture<'a, Begun>;
+
+    /// How long a call is kept that begins now, at the longest.
+    fn call_kept_for(&self) -> Duration;
 
     /// Records how a call ended; wakes all who wait for it. False when it is not ours any more: somebody took
     /// it over, and what they record is its end.

@@ -3,6 +3,7 @@
 use super::error::{StoreError, StoreFuture};
 use super::retention::Retention;
 use crate::BoxFuture;
+use crate::ports::figures::StoreFigures;
 
 /// What is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -64,6 +65,11 @@ pub trait StoreMaintenance: Send + Sync {
     /// neither a database nor the network.
     fn fault(&self) -> Option<StoreError> {
         None
+    }
+
+    /// How its writes do. Must not block.
+    fn figures(&self) -> StoreFigures {
+        StoreFigures::default()
     }
 
     /// Ends what the store runs and lets others take over at once what it held.

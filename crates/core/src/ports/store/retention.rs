@@ -26,7 +26,7 @@ pub struct Retention {
     pub tasks_bytes: Option<u64>,
     /// How long audit records are kept.
     pub audit_for: Duration,
-    /// How many audit records are kept at most beside those of refused calls, the newest of each caller.
+    /// How many audit records are kept at most besides those of refused calls, the newest of each caller.
     pub audit: u64,
     /// How many audit records of refused calls are kept at most, the newest of each caller.
     pub refusals: u64,

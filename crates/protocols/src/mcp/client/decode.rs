@@ -1,4 +1,4 @@
-//! What a server says, in the words of the core, with the original kept beside.
+//! What a server says, in the words of the core, together with the original.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -73,10 +73,15 @@ pub(super) fn unsigned(result: RawJson) -> RawJson {
     if !result.get().contains(SERVER_INFO) {
         return result;
     }
-    let unsigned = Members::read(&result).and_then(|members| {
-        let meta = Members::read(members.get("_meta")?)?.text_with(&[(SERVER_INFO, None)]);
-        let meta = Some(meta.as_str()).filter(|meta| *meta != "{}");
-        RawValue::from_string(members.text_with(&[("_meta", meta)])).ok()
+    let unsigned = Members::read(&result).and_then(|mut members| {
+        let mut meta = Members::read(members.read_as("_meta")?)?;
+        meta.remove(SERVER_INFO);
+        if meta.is_empty() {
+            members.remove("_meta");
+        } else {
+            members.put_raw("_meta", meta.write());
+        }
+        Some(members.write())
     });
     unsigned.unwrap_or(result)
 }

@@ -15,7 +15,7 @@ use crate::mcp::wire::INTERNAL_ERROR;
 /// How often a server may ask for more input within one request.
 pub(in crate::mcp) const MOST_ROUNDS: usize = 16;
 
-/// What a source is asked beside calls. A caller of the server's era answers questions in the same way, with a request
+/// What a source is asked besides calls. A caller of the server's era answers questions in the same way, with a request
 /// of its own; any other is asked.
 pub(in crate::mcp) async fn relay(
     connecting: &Connecting,

@@ -9,6 +9,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use toolmux_core::ports::figures::{ConnectionCounters, ProcessCounters, SourceFigures};
 use toolmux_http::client::ClientTls;
 use url::Url;
 
@@ -96,9 +97,19 @@ pub(super) struct ServerAddress {
     pub(super) capabilities: Value,
     pub(super) max_message: usize,
     pub(super) longest_pause: Duration,
+    /// Over all connections and processes that it has had.
+    pub(super) connections: Arc<ConnectionCounters>,
+    pub(super) processes: Arc<ProcessCounters>,
 }
 
 impl ServerAddress {
+    pub(super) fn figures(&self) -> SourceFigures {
+        match &self.address {
+            Address::Url { .. } => SourceFigures::of_connections(self.connections.figures()),
+            Address::Command { .. } => SourceFigures::of_processes(self.processes.figures()),
+        }
+    }
+
     pub(super) fn authorization(&self) -> Option<&Arc<Authorization>> {
         match &self.address {
             Address::Url { authorization, .. } => authorization.as_ref(),
@@ -153,6 +164,8 @@ impl McpSettings {
             era: self.era,
             capabilities: self.capabilities.unwrap_or_else(all),
             max_message: self.max_message,
+            connections: Arc::default(),
+            processes: Arc::default(),
             longest_pause: Duration::from_millis(self.max_restart_pause_ms),
         })
     }

@@ -12,6 +12,7 @@ use toolmux_core::call::Call;
 use toolmux_core::json_text::raw_of;
 use toolmux_core::outcome::{Outcome, Output, ToolError};
 use toolmux_core::plural::counted;
+use toolmux_core::ports::figures::SourceFigures;
 use toolmux_core::ports::source::{Listing, Relay, Relayed, Source, SourceError};
 use toolmux_core::progress::Progress;
 use toolmux_core::requirements::{self, Grants};
@@ -45,6 +46,10 @@ pub(super) struct Upstream {
 }
 
 impl Source for Upstream {
+    fn figures(&self) -> SourceFigures {
+        self.place.figures()
+    }
+
     fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
         Box::pin(self.list())
     }

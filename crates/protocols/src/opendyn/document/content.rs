@@ -6,11 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Number, Value};
+use toolmux_dylib_host::callback::{CallbackPart, CallbackReturn, Compared};
+use toolmux_dylib_host::plan::{By, VariableIs};
 use toolmux_dylib_host::scalar::Scalar;
+
+use crate::opendyn::layout::Layout;
 
 /// A whole document.
 pub(in crate::opendyn) struct Document {
     pub(in crate::opendyn) version: String,
+    /// What the library is for.
+    pub(in crate::opendyn) about: Option<String>,
     pub(in crate::opendyn) functions: Vec<Function>,
     /// Functions that could not even be read, each with its first fault.
     pub(in crate::opendyn) unreadable: Vec<(String, String)>,
@@ -26,6 +32,8 @@ pub(in crate::opendyn) struct Function {
     pub(in crate::opendyn) description: String,
     pub(in crate::opendyn) parameters: Vec<Parameter>,
     pub(in crate::opendyn) returns: Option<Return>,
+    /// What is given of a symbol that is a variable.
+    pub(in crate::opendyn) variable: Option<VariableIs>,
     /// Parameters before `...`.
     pub(in crate::opendyn) fixed: Option<usize>,
     pub(in crate::opendyn) errno: bool,
@@ -78,6 +86,7 @@ pub(in crate::opendyn) enum Success {
 }
 
 /// Schema and CType together.
+#[expect(clippy::struct_excessive_bools, reason = "they are the switches of a CType")]
 pub(in crate::opendyn) struct Form {
     pub(in crate::opendyn) kind: Kind,
     pub(in crate::opendyn) description: Option<String>,
@@ -87,6 +96,8 @@ pub(in crate::opendyn) struct Form {
     pub(in crate::opendyn) size: Option<Size>,
     pub(in crate::opendyn) length_of: Option<String>,
     pub(in crate::opendyn) length_from: Option<LengthFrom>,
+    /// The parameter to whose start or end it points.
+    pub(in crate::opendyn) edge: Option<(String, By)>,
     pub(in crate::opendyn) encoding: Encoding,
     pub(in crate::opendyn) free: Option<String>,
     pub(in crate::opendyn) indirect: bool,
@@ -101,28 +112,32 @@ pub(in crate::opendyn) struct Form {
     pub(in crate::opendyn) maximum: Option<Number>,
     /// Values that may be given by name.
     pub(in crate::opendyn) names: Option<Arc<ValueNames>>,
-    /// Where the members of a structure are.
-    pub(in crate::opendyn) fields: Option<Arc<[StructField]>>,
+    /// The structure that it is or points to.
+    pub(in crate::opendyn) structure: Option<Arc<Layout>>,
+    /// Whether it is pointers to texts.
+    pub(in crate::opendyn) texts: bool,
+    /// The parameter whose object a copy of it belongs to, or `return`.
+    pub(in crate::opendyn) kept_by: Option<String>,
     /// Whether `null` may be given for a pointer that must be given.
     pub(in crate::opendyn) null: NullPointer,
 }
 
-/// A member of a structure.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::opendyn) struct StructField {
-    pub(in crate::opendyn) name: String,
-    /// Bytes in front of it.
-    pub(in crate::opendyn) offset: usize,
-    pub(in crate::opendyn) scalar: Scalar,
-    /// How many of them, where it is an array.
-    pub(in crate::opendyn) count: Option<usize>,
-}
-
 /// Functions of ours that a library may call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(in crate::opendyn) enum Callback {
     /// Collects rows: `int (*)(void *, int, char **, char **)`.
     Rows,
+    /// Collects what it is called with.
+    Collect {
+        parts: Vec<CallbackPart>,
+        returns: CallbackReturn,
+        /// What it returns when there is no room for more.
+        full: i64,
+        /// The parameter whose object keeps the callback.
+        of: Option<String>,
+    },
+    /// Orders two elements.
+    Compare(Compared),
 }
 
 /// Whether a pointer that must be given may be given as `null`.
@@ -158,6 +173,8 @@ pub(in crate::opendyn) enum Encoding {
     Utf8,
     Hex,
     Base64,
+    /// A text that is JSON itself.
+    Json,
 }
 
 /// A number of elements.

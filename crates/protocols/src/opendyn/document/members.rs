@@ -86,7 +86,7 @@ impl<'v, 'p> Members<'v, 'p> {
 /// The members that each object of a document may have, extensions of this reader included.
 pub(super) mod known {
     pub(in crate::opendyn::document) const DOCUMENT: &[&str] =
-        &["opendyn", "info", "functions", "schemas", "code", "undecided"];
+        &["opendyn", "info", "functions", "schemas", "structures", "code", "undecided"];
     pub(in crate::opendyn::document) const INFO: &[&str] =
         &["title", "description", "version", "callingConvention"];
     pub(in crate::opendyn::document) const FUNCTION: &[&str] = &[
@@ -95,6 +95,7 @@ pub(super) mod known {
         "parameters",
         "return",
         "symbol",
+        "variable",
         "fixedParameters",
         "errno",
         "errorMessage",
@@ -125,14 +126,36 @@ pub(super) mod known {
         "size",
         "lengthOf",
         "lengthFrom",
+        "endOf",
+        "startOf",
         "encoding",
         "free",
         "indirect",
         "handle",
         "closes",
         "callback",
-        "fields",
+        "structure",
+        "texts",
+        "keptBy",
     ];
     pub(in crate::opendyn::document) const ERROR_MESSAGE: &[&str] = &["symbol", "of", "indirect"];
-    pub(in crate::opendyn::document) const FIELD: &[&str] = &["name", "offset", "type", "count"];
+    pub(in crate::opendyn::document) const STRUCTURE: &[&str] = &["size", "union", "fields", "description"];
+    pub(in crate::opendyn::document) const FIELD: &[&str] = &[
+        "name",
+        "description",
+        "offset",
+        "type",
+        "structure",
+        "isPointer",
+        "count",
+        "size",
+        "encoding",
+        "bits",
+        "shift",
+        "names",
+    ];
+    pub(in crate::opendyn::document) const CALLBACK: &[&str] =
+        &["parameters", "returns", "full", "of", "compare"];
+    pub(in crate::opendyn::document) const CALLBACK_PARAMETER: &[&str] =
+        &["name", "type", "isPointer", "size", "texts", "hidden"];
 }

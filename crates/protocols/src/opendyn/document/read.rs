@@ -2,15 +2,18 @@
 //! What public documents get wrong in ways that cannot be misunderstood is tolerated with a warning.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 use toolmux_core::arguments::kind_of;
+use toolmux_dylib_host::plan::VariableIs;
 
 use super::content::{Document, ErrorMessage, Flow, Form, Function, Parameter, Return, Success};
 use super::members::{Members, known};
 use crate::documents::fault::{Faults, Path, Weight};
 use crate::documents::function_list::{FunctionReader, read_functions};
+use crate::opendyn::layout::Layout;
 
 /// The longest name of a function.
 const NAME_LENGTH: usize = 64;
@@ -27,12 +30,17 @@ pub(in crate::opendyn) struct Reader<'v> {
     pub(in crate::opendyn) faults: Faults,
     /// What references may name.
     pub(super) schemas: Option<&'v Map<String, Value>>,
+    /// What `structure` may name.
+    pub(super) structures: Option<&'v Map<String, Value>>,
+    /// Those that were read already; nothing for one with a fault.
+    pub(super) layouts: HashMap<&'v str, Option<Arc<Layout>>>,
 }
 
 impl<'v> Reader<'v> {
     pub(in crate::opendyn) fn new(document: &'v Value) -> Self {
         let schemas = document.get("schemas").and_then(Value::as_object);
-        Reader { faults: Faults::default(), schemas }
+        let structures = document.get("structures").and_then(Value::as_object);
+        Reader { faults: Faults::default(), schemas, structures, layouts: HashMap::new() }
     }
 
     /// The document, when there is enough of one.
@@ -40,10 +48,10 @@ impl<'v> Reader<'v> {
         let members = Members::of(value, &Path::Root, &mut self.faults)?;
         members.check_known(known::DOCUMENT, &mut self.faults);
         self.specification(&members);
-        let version = self.info(&members);
+        let (version, about) = self.info(&members);
         let codes = self.codes(&members);
         let (functions, unreadable) = self.functions(&members)?;
-        Some(Document { version, functions, unreadable, codes })
+        Some(Document { version, about, functions, unreadable, codes })
     }
 
     /// The version of the specification: a later one may mean something else by the same words.
@@ -56,16 +64,16 @@ impl<'v> Reader<'v> {
         }
     }
 
-    /// The version of the document.
-    fn info(&mut self, members: &Members<'v, '_>) -> String {
+    /// The version of the document, and what the library is for.
+    fn info(&mut self, members: &Members<'v, '_>) -> (String, Option<String>) {
         let at = members.at.member("info");
         let first = || "1.0.0".to_owned();
         let Some(value) = members.get("info") else {
             let remedy = "add `\"info\": {\"title\": \"…\", \"version\": \"1.0.0\", \"callingConvention\": \"cdecl\"}`";
             self.faults.missing(members.at, "info", Weight::Tolerable, remedy);
-            return first();
+            return (first(), None);
         };
-        let Some(info) = Members::of(value, &at, &mut self.faults) else { return first() };
+        let Some(info) = Members::of(value, &at, &mut self.faults) else { return (first(), None) };
         info.check_known(known::INFO, &mut self.faults);
         info.needed("title", Weight::Tolerable, &mut self.faults);
         let convention = info.needed("callingConvention", Weight::Tolerable, &mut self.faults);
@@ -83,8 +91,8 @@ impl<'v> Reader<'v> {
                 "write `cdecl`",
             ),
         }
-        info.text("description", &mut self.faults);
-        info.needed("version", Weight::Tolerable, &mut self.faults).unwrap_or_else(first)
+        let about = info.text("description", &mut self.faults).filter(|about| !about.is_empty());
+        (info.needed("version", Weight::Tolerable, &mut self.faults).unwrap_or_else(first), about)
     }
 
     fn codes(&mut self, members: &Members<'v, '_>) -> HashMap<String, String> {
@@ -128,6 +136,7 @@ impl<'v> Reader<'v> {
         let returns =
             members.get("return").map(|value| self.returns(value, &at.member("return"))).transpose();
         let symbol = members.text("symbol", &mut self.faults);
+        let variable = self.variable(&members);
         let fixed = members.count("fixedParameters", &mut self.faults).map(|count| count as usize);
         let errno = members.switch("errno", &mut self.faults).unwrap_or(false);
         let error_message = self.error_message(&members);
@@ -140,11 +149,24 @@ impl<'v> Reader<'v> {
             description: description.unwrap_or_default(),
             parameters: parameters?,
             returns: returns.ok()?,
+            variable,
             fixed,
             errno,
             error_message,
             timeout,
         })
+    }
+
+    fn variable(&mut self, members: &Members<'v, '_>) -> Option<VariableIs> {
+        match members.get("variable")? {
+            Value::Bool(is_variable) => is_variable.then_some(VariableIs::Value),
+            Value::String(word) if word == "address" => Some(VariableIs::Address),
+            other => {
+                let what = format!("`variable` must be true or `address`, not {other}");
+                self.faults.fatal(&members.at.member("variable"), what, "write `true`");
+                None
+            }
+        }
     }
 
     fn function_name(&mut self, name: &str, at: &Path<'_>) {

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use serde_json::{Number, Value};
+use toolmux_dylib_host::plan::By;
 use toolmux_dylib_host::scalar::Scalar;
 
-use super::content::{
-    C_TYPES, Callback, Encoding, Form, Kind, LengthFrom, NullPointer, Size, StructField, ValueNames,
-};
+use super::content::{C_TYPES, Encoding, Form, Kind, LengthFrom, NullPointer, Size, ValueNames};
 use super::members::{Members, known};
 use super::read::Reader;
 use crate::documents::fault::{Path, Weight};
@@ -22,7 +21,7 @@ const C_WORDS: [(&str, Kind); 5] = [
 ];
 
 /// A fault that was told already.
-struct AlreadyReported;
+pub(super) struct AlreadyReported;
 
 impl<'v> Reader<'v> {
     /// The form in the `schema` of a parameter or a return.
@@ -71,6 +70,7 @@ impl<'v> Reader<'v> {
             size: self.size(&c),
             length_of: c.text("lengthOf", &mut self.faults),
             length_from: c.text("lengthFrom", &mut self.faults).map(LengthFrom::read),
+            edge: self.edge(&c),
             encoding: self.encoding(&c),
             free: c.text("free", &mut self.faults),
             indirect: c.switch("indirect", &mut self.faults).unwrap_or(false),
@@ -82,12 +82,20 @@ impl<'v> Reader<'v> {
             minimum: self.bound(&members, "minimum"),
             maximum: self.bound(&members, "maximum"),
             names: self.names(&members),
-            fields: self.fields(&c),
+            structure: self.structure(&c),
+            texts: c.switch("texts", &mut self.faults).unwrap_or(false),
+            kept_by: c.text("keptBy", &mut self.faults),
             null: match members.switch("nullable", &mut self.faults) {
                 Some(true) => NullPointer::Allowed,
                 Some(false) | None => NullPointer::Refused,
             },
         })
+    }
+
+    /// The buffer to whose start or end a pointer leads.
+    fn edge(&mut self, c: &Members<'v, '_>) -> Option<(String, By)> {
+        let end = c.text("endOf", &mut self.faults).map(|name| (name, By::End));
+        end.or_else(|| c.text("startOf", &mut self.faults).map(|name| (name, By::Start)))
     }
 
     fn kind(&mut self, members: &Members<'v, '_>) -> Option<Kind> {
@@ -108,7 +116,7 @@ impl<'v> Reader<'v> {
         Some(kind)
     }
 
-    fn c_type(&mut self, c: &Members<'v, '_>) -> Result<Option<Scalar>, AlreadyReported> {
+    pub(super) fn c_type(&mut self, c: &Members<'v, '_>) -> Result<Option<Scalar>, AlreadyReported> {
         let word = c.needed("type", Weight::Fatal, &mut self.faults).ok_or(AlreadyReported)?;
         let found = C_TYPES.iter().find(|(known, _)| *known == word.trim()).map(|(_, scalar)| *scalar);
         if found.is_none() {
@@ -119,53 +127,18 @@ impl<'v> Reader<'v> {
         found.ok_or(AlreadyReported)
     }
 
-    fn encoding(&mut self, c: &Members<'v, '_>) -> Encoding {
+    pub(super) fn encoding(&mut self, c: &Members<'v, '_>) -> Encoding {
         match c.text("encoding", &mut self.faults).as_deref() {
             None | Some("utf8") => Encoding::Utf8,
             Some("hex") => Encoding::Hex,
             Some("base64") => Encoding::Base64,
+            Some("json") => Encoding::Json,
             Some(other) => {
                 let what = format!("there is no encoding `{other}`");
-                self.faults.fatal(&c.at.member("encoding"), what, "write one of utf8, hex, base64");
+                self.faults.fatal(&c.at.member("encoding"), what, "write one of utf8, hex, base64, json");
                 Encoding::Utf8
             }
         }
-    }
-
-    fn callback(&mut self, c: &Members<'v, '_>) -> Option<Callback> {
-        match c.text("callback", &mut self.faults)?.as_str() {
-            "rows" => Some(Callback::Rows),
-            other => {
-                let what = format!("there is no callback `{other}`");
-                self.faults.fatal(&c.at.member("callback"), what, "write `rows`");
-                None
-            }
-        }
-    }
-
-    fn fields(&mut self, c: &Members<'v, '_>) -> Option<Arc<[StructField]>> {
-        let at = c.at.member("fields");
-        let items = self.items(c.get("fields")?, &at)?;
-        let mut fields = Vec::new();
-        for (index, item) in items.iter().enumerate() {
-            fields.push(self.field(item, &at.item(index))?);
-        }
-        Some(fields.into())
-    }
-
-    fn field(&mut self, value: &'v Value, at: &Path<'_>) -> Option<StructField> {
-        let members = Members::of(value, at, &mut self.faults)?;
-        members.check_known(known::FIELD, &mut self.faults);
-        let name = members.needed("name", Weight::Fatal, &mut self.faults);
-        let offset = members.count("offset", &mut self.faults);
-        let count = members.count("count", &mut self.faults).map(|count| count as usize);
-        let scalar = self.c_type(&members).ok()?;
-        let (Some(offset), Some(scalar)) = (offset, scalar) else {
-            let what = "a member of a structure needs an `offset` in bytes and a `type` that is a number";
-            self.faults.fatal(at, what, "write `{\"name\": …, \"offset\": 0, \"type\": \"int\"}`");
-            return None;
-        };
-        Some(StructField { name: name?, offset: offset as usize, scalar, count })
     }
 
     /// The tag goes before a `#` in what a model sees.
@@ -198,7 +171,7 @@ impl<'v> Reader<'v> {
         size
     }
 
-    fn names(&mut self, members: &Members<'v, '_>) -> Option<Arc<ValueNames>> {
+    pub(super) fn names(&mut self, members: &Members<'v, '_>) -> Option<Arc<ValueNames>> {
         let at = members.at.member("names");
         let names = Members::of(members.get("names")?, &at, &mut self.faults)?;
         let mut values = Vec::new();

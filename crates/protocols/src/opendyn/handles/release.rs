@@ -49,7 +49,7 @@ pub(in crate::opendyn) async fn close_released(
 async fn close(due: &Due, engine: &Engine, closers: &Closers) -> bool {
     let Some(job) = closers.job(&due.tag, due.word, TIME_LIMIT) else { return true };
     let generation = (due.word >> 32) as u32;
-    match engine.run(job, Some(generation)).await {
+    match engine.run(job, Some(generation), None).await {
         Err(Rejected::Full) => return false,
         // The worker is gone, and the object with it.
         Err(_) | Ok(Answered::Values(..) | Answered::NotRun(_)) => {}

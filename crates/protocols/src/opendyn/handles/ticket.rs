@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use toolmux_dylib_host::fault::CallFault;
-use toolmux_dylib_host::value::Reader;
+use toolmux_dylib_host::value::{Reader, ValueError};
 
 use super::table::{Found, HandleTable, Holder};
 use super::text::HandleId;
@@ -15,6 +15,8 @@ pub(in crate::opendyn) enum Slot {
     Word,
     Bytes,
     Handle(String),
+    /// Structures of so many bytes with so many pointers that are followed.
+    Structures(usize, usize),
 }
 
 /// Goes with a call that opens or closes objects. Dropping it gives back what was reserved.
@@ -66,6 +68,7 @@ impl HandleTable {
             let read = match slot {
                 Slot::Word => reader.word().map(|_| ()),
                 Slot::Bytes => reader.bytes().map(|_| ()),
+                Slot::Structures(size, pointers) => skip_structures(&mut reader, *size, *pointers),
                 Slot::Handle(tag) => reader.word().map(|word| {
                     if word != 0 && word >> 32 == u64::from(generation) {
                         found.push(Found { tag, word, closable: self.is_closable(tag) });
@@ -118,4 +121,9 @@ impl std::fmt::Debug for Opened {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Opened({})", self.given.len())
     }
+}
+
+fn skip_structures(reader: &mut Reader<'_>, size: usize, pointers: usize) -> Result<(), ValueError> {
+    let count = reader.bytes()?.map_or(0, |bytes| bytes.len() / size.max(1));
+    (0..count * pointers).try_for_each(|_| reader.bytes().map(|_| ()))
 }

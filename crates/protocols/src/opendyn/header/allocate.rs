@@ -6,10 +6,12 @@ use serde_json::{Value, json};
 
 use super::c_type::{CType, Types};
 use super::facts::Facts;
-use super::forms::handle;
+use super::forms::{array, handle, kind_of as json_kind};
 
 /// The member that holds the name of a structure in C until its size is checked.
 pub(super) const C_NAME: &str = "cName";
+/// The member that holds its size until then.
+pub(super) const C_SIZE: &str = "cSize";
 /// The largest structure that is allocated.
 const MOST_SIZE: u64 = 1 << 20;
 
@@ -25,12 +27,15 @@ pub(super) fn allocations(facts: &Facts<'_>, ready: &[Value]) -> Vec<Value> {
     });
     let names: BTreeSet<&str> = ready.iter().filter_map(|function| function["name"].as_str()).collect();
     let readers = kinds.iter().filter_map(|kind| reading(facts, kind));
+    let writers: Vec<Value> = sized.clone().filter_map(|(kind, _)| writing(types, kind)).collect();
     sized
         .flat_map(|(kind, size)| [allocating(kind, size), freeing(kind)])
         .chain(readers)
+        .chain(writers)
         .map(|mut function| {
             let kind = kind_of(&function).unwrap_or_default();
             function[C_NAME] = types.c_name(&kind).into();
+            function[C_SIZE] = types.layout(&types.tagged(&kind)).map_or(0, |layout| layout.size).into();
             function
         })
         .filter(|function| !function["name"].as_str().is_some_and(|name| names.contains(name)))
@@ -67,19 +72,21 @@ fn allocating(kind: &str, size: u64) -> Value {
     })
 }
 
-/// A function that gives the members of a structure, as far as they are numbers and texts.
+/// A function that gives the members of a structure, as far as they can be read.
 fn reading(facts: &Facts<'_>, kind: &str) -> Option<Value> {
     let types = &facts.header.types;
     let size =
         types.layout(&types.tagged(kind)).map(|layout| layout.size).filter(|size| *size <= MOST_SIZE)?;
-    let fields = fields(types, kind).filter(|fields| !fields.is_empty())?;
-    let c = json!({ "type": "void", "isPointer": true, "size": size, "fields": fields });
+    let structure = types
+        .structure_json(kind)
+        .filter(|one| one["fields"].as_array().is_some_and(|all| !all.is_empty()))?;
+    let c = json!({ "type": "void", "isPointer": true, "structure": structure });
     let length =
         json!({ "type": "integer", "cType": { "type": "unsigned long", "isPointer": false }, "const": size });
     Some(json!({
         "name": format!("{kind}_read"),
         "symbol": "memcpy",
-        "description": format!("Gives the members of a `{kind}` that are numbers or texts."),
+        "description": format!("Gives the members of a `{kind}`."),
         "parameters": [
             { "name": "members", "schema": { "type": "object", "cType": c }, "isIn": false, "required": true },
             { "name": kind, "schema": handle(kind), "isIn": true, "required": true },
@@ -88,19 +95,49 @@ fn reading(facts: &Facts<'_>, kind: &str) -> Option<Value> {
     }))
 }
 
-fn fields(types: &Types, kind: &str) -> Option<Vec<Value>> {
-    let described = types.readable_fields(kind).into_iter().map(|(field, offset)| {
+/// Most members that can be set.
+const MOST_SET: usize = 15;
+
+/// A function that sets members that are numbers: those that are given.
+fn writing(types: &Types, kind: &str) -> Option<Value> {
+    let fixed = |name: String, value: u64| {
+        let c = json!({ "type": "unsigned long", "isPointer": false });
+        json!({ "name": name, "schema": { "type": "integer", "cType": c, "const": value }, "isIn": true, "required": true })
+    };
+    let mut parameters = Vec::new();
+    for (field, offset) in types.offsets(kind)?.into_iter().filter(|(field, _)| field.bits.is_none()) {
         let (element, count) = match &field.c {
-            CType::Array(element, count) => (&**element, *count),
-            other => (other, None),
+            CType::Array(element, Some(count)) => (&**element, *count),
+            other => (other, 1),
         };
-        let mut described = json!({ "name": field.name, "offset": offset, "type": types.number(element)? });
-        if let Some(count) = count {
-            described["count"] = count.into();
-        }
-        Some(described)
-    });
-    described.collect()
+        let Some(word) = types.number(element).filter(|_| !field.name.is_empty()) else { continue };
+        let size = types.layout(&field.c)?.size;
+        let schema = match count {
+            1 => json!({ "type": json_kind(word), "cType": { "type": word, "isPointer": true } }),
+            _ => {
+                let mut schema = array(word);
+                schema["cType"]["size"] = count.into();
+                schema
+            }
+        };
+        parameters.push(fixed(format!("{}_place", field.name), offset << 32 | size));
+        parameters.push(json!({ "name": field.name, "schema": schema, "isIn": true, "required": false }));
+    }
+    let count = parameters.len() / 2;
+    if count == 0 || count > MOST_SET {
+        return None;
+    }
+    let mut all = vec![
+        json!({ "name": kind, "schema": handle(kind), "isIn": true, "required": true }),
+        fixed("members".to_owned(), count as u64),
+    ];
+    all.extend(parameters);
+    Some(json!({
+        "name": format!("{kind}_write"),
+        "symbol": "store",
+        "description": format!("Sets members of a `{kind}`; those that are not given stay as they are."),
+        "parameters": all,
+    }))
 }
 
 fn freeing(kind: &str) -> Value {

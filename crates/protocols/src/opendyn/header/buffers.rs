@@ -4,9 +4,10 @@ use serde_json::{Value, json};
 
 use super::c_type::CType;
 use super::classify::Function;
-use super::forms::{array, bytes, input, output, text};
+use super::forms::{array, bytes, input, null, output, text, texts};
 use super::guess::{Confidence, Proposal, ask, guess};
 use super::pairing::{LengthBy, Pair};
+use super::structures::structure_schema;
 use super::words::{is_capacity, is_destination, is_source, words};
 
 /// Room for bytes and for text when the caller does not say how much.
@@ -49,9 +50,12 @@ impl Function<'_> {
         match self.direction(name) {
             Some("in") => true,
             Some(_) => false,
+            None if self.orders() || self.makes_from() => true,
             None => {
                 let by_name = is_source(name) && !is_destination(name);
-                paired.constant || (by_name && paired.pair.by == LengthBy::Value)
+                paired.constant
+                    || self.names_texts(paired.index)
+                    || (by_name && paired.pair.by == LengthBy::Value)
             }
         }
     }
@@ -60,16 +64,29 @@ impl Function<'_> {
     pub(super) fn paired_buffer(&self, paired: &Paired<'_>) -> Value {
         let length = &self.names[paired.pair.length];
         let name = &self.names[paired.index];
+        if self.names_texts(paired.index) {
+            let mut parameter = input(name, texts());
+            guess(&mut parameter, paired.pair.confidence, format!("`{name}` is taken for `{length}` texts"));
+            return parameter;
+        }
         let reason = format!("`{length}` is taken for the length of `{name}`");
         if self.is_input(paired) {
             let mut parameter = input(name, self.content(paired.element, Use::Read));
             guess(&mut parameter, paired.pair.confidence, reason);
+            if self.orders() && !paired.constant {
+                parameter["isOut"] = true.into();
+                guess(&mut parameter, Confidence::Medium, format!("`{name}` is ordered in its place"));
+            }
+            self.add_keeper(paired.index, &mut parameter);
             return parameter;
         }
         let mut parameter = output(name, self.content(paired.element, Use::Written));
         parameter["schema"]["cType"]["size"] = length.as_str().into();
         match paired.pair.by {
             LengthBy::Pointer => parameter["schema"]["cType"]["lengthFrom"] = length.as_str().into(),
+            LengthBy::Value if self.written_by(name).is_some() => {
+                parameter["schema"]["cType"]["lengthFrom"] = self.written_by(name).into();
+            }
             LengthBy::Value if self.returns_length() && !self.is_text(paired.element) => {
                 parameter["schema"]["cType"]["lengthFrom"] = "return".into();
             }
@@ -113,6 +130,7 @@ impl Function<'_> {
 
     fn content(&self, element: &CType, used: Use) -> Value {
         match element {
+            CType::Opaque(kind) => structure_schema(kind, "array", true),
             CType::Scalar("char") if used == Use::Written && self.is_text(element) => text(),
             CType::Void | CType::Scalar("char" | "unsigned char") => bytes(),
             other => array(self.facts.header.types.number(other).unwrap_or("unsigned char")),
@@ -202,7 +220,13 @@ impl Function<'_> {
             );
             return parameter;
         }
-        if constant && (is_source(name) || declares_text(name)) {
+        if !constant && name == "resultbuf" {
+            let mut parameter = input(name, null());
+            guess(&mut parameter, Confidence::Medium, "without a buffer the library makes one");
+            return parameter;
+        }
+        let is_text = words(&self.declaration.name).iter().any(|word| word.starts_with("str"));
+        if constant && (is_source(name) || declares_text(name) || is_text) {
             return input(name, text());
         }
         let mut parameter = input(name, bytes());

@@ -16,12 +16,26 @@ pub(super) enum CType {
     },
     /// A structure or union, by the name that people know it by.
     Opaque(String),
-    /// A function, with the types that it takes.
-    Function(Vec<CType>),
+    /// A function, with what it takes and returns.
+    Function(Box<Signature>),
     /// Elements in a row, and how many where that is fixed.
     Array(Box<CType>, Option<u64>),
     /// What cannot be passed, in words.
     Other(String),
+}
+
+/// What a function that is passed takes and returns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Signature {
+    pub(super) returns: CType,
+    pub(super) parameters: Vec<Declared>,
+}
+
+/// A name, where there is one, and its type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Declared {
+    pub(super) name: Option<String>,
+    pub(super) c: CType,
 }
 
 /// A member of a structure.
@@ -29,6 +43,9 @@ pub(super) enum CType {
 pub(super) struct Field {
     pub(super) name: String,
     pub(super) c: CType,
+    /// How many bits of its type, where it does not have all of them.
+    pub(super) bits: Option<u64>,
+    pub(super) description: Option<String>,
 }
 
 /// What a structure or a union is made of.
@@ -36,7 +53,7 @@ pub(super) struct Field {
 pub(super) struct Fields {
     pub(super) all: Vec<Field>,
     pub(super) is_union: bool,
-    /// Whether some of it, such as bit fields, is left out of `all`.
+    /// Whether some of it could not be read.
     pub(super) is_partial: bool,
 }
 
@@ -122,11 +139,24 @@ impl Types {
             {
                 CType::Scalar("char")
             }
+            // Letters of four bytes are not numbers that anybody could give.
+            CType::Scalar(_) if name == "wchar_t" => CType::Other("the type `wchar_t`".to_owned()),
             CType::Opaque(tag) => CType::Opaque(self.rename(tag, name)),
             CType::Enum(tag) => CType::Enum(self.rename(tag, name)),
             other => other,
         };
+        let c = self.known(c);
         self.typedefs.insert(name.to_owned(), c);
+    }
+
+    /// The same with the names that structures got meanwhile: `typedef struct {…} image, *image_pointer`.
+    fn known(&self, c: CType) -> CType {
+        match c {
+            CType::Pointer { to, constant } => CType::Pointer { to: Box::new(self.known(*to)), constant },
+            CType::Opaque(tag) => CType::Opaque(self.known_as(&tag)),
+            CType::Enum(tag) => CType::Enum(self.known_as(&tag)),
+            other => other,
+        }
     }
 
     fn rename(&mut self, tag: String, name: &str) -> String {

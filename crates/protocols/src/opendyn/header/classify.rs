@@ -1,6 +1,6 @@
 //! What can be made of the declarations of a header: descriptions that work, questions for a person, or nothing.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use super::allocate::allocations;
 use super::buffers::Paired;
 use super::c_type::CType;
+use super::callbacks::collectors;
 use super::explain::error_message;
 use super::facts::{Facts, object_of};
 use super::guess::review;
@@ -15,7 +16,10 @@ use super::pairing::{LengthBy, Pair, pairs};
 use super::preprocess::{HeaderError, Preprocessed, preprocess};
 use super::request::{HeaderRequest, Selection};
 use super::size_check::retain_confirmed;
+use super::structures::used_structures;
 use super::syntax::{Declaration, read_header};
+use super::variables::variables;
+use super::variadic::variants;
 use super::words::ending;
 
 /// The longest name of a function in a document.
@@ -30,12 +34,14 @@ pub struct Described {
     pub undecided: Vec<Value>,
     /// Functions that cannot be called, with the reason.
     pub impossible: Vec<(String, String)>,
+    /// Structures that the functions name, as they stand in a document.
+    pub structures: BTreeMap<String, Value>,
 }
 
 /// Describes the functions of headers. Dropping the future ends it.
 pub async fn describe(request: &HeaderRequest) -> Result<Described, HeaderError> {
     let mut described = classified(&preprocess(request).await?, request)?;
-    retain_confirmed(&mut described.ready, request).await?;
+    retain_confirmed(&mut described, request).await?;
     Ok(described)
 }
 
@@ -53,14 +59,21 @@ pub(super) fn classified(
         if !request.selection.wants(name) || !names.insert(name) {
             continue;
         }
-        match described_function(&facts, declaration, &request.selection) {
-            Ok(function) if has_question(&function) => described.undecided.push(function),
-            Ok(function) => described.ready.push(function),
+        match described_functions(&facts, declaration, &request.selection) {
+            Ok(functions) => {
+                let (undecided, ready): (Vec<_>, Vec<_>) = functions.into_iter().partition(has_question);
+                described.undecided.extend(undecided);
+                described.ready.extend(ready);
+            }
             Err(reason) => described.impossible.push((name.to_owned(), reason)),
         }
     }
+    described.ready.extend(variables(&facts, &request.selection));
+    let collectors = collectors(&described.ready);
+    described.ready.extend(collectors);
     let allocations = allocations(&facts, &described.ready);
     described.ready.extend(allocations);
+    described.structures = used_structures(&facts, described.ready.iter().chain(&described.undecided));
     Ok(described)
 }
 
@@ -71,17 +84,24 @@ pub(in crate::opendyn) fn has_question(function: &Value) -> bool {
         || function["return"].get("question").is_some()
 }
 
+/// One declaration; several descriptions where further arguments have several types.
+fn described_functions(
+    facts: &Facts<'_>,
+    declaration: &Declaration,
+    selection: &Selection,
+) -> Result<Vec<Value>, String> {
+    if let Some(why) = selection.danger(&declaration.name) {
+        return Err(format!("{why}; `--only {}` takes it in", declaration.name));
+    }
+    let function = described_function(facts, declaration, selection)?;
+    if declaration.variadic { variants(facts, declaration, function) } else { Ok(vec![function]) }
+}
+
 fn described_function(
     facts: &Facts<'_>,
     declaration: &Declaration,
     selection: &Selection,
 ) -> Result<Value, String> {
-    if let Some(why) = selection.danger(&declaration.name) {
-        return Err(format!("{why}; `--only {}` takes it in", declaration.name));
-    }
-    if declaration.variadic {
-        return Err("it takes any number of arguments".to_owned());
-    }
     let function = Function::new(facts, declaration);
     let returns = function.returned()?;
     let parameters: Vec<Value> =
@@ -147,7 +167,7 @@ pub(super) struct Function<'a> {
 
 impl<'a> Function<'a> {
     fn new(facts: &'a Facts<'a>, declaration: &'a Declaration) -> Self {
-        let pairs = pairs(&declaration.parameters, &facts.header.types);
+        let pairs = pairs(&declaration.parameters, &facts.header.types, &|kind| facts.is_value(kind));
         Function { facts, declaration, names: names(declaration), pairs }
     }
 
@@ -173,6 +193,7 @@ impl<'a> Function<'a> {
         let CType::Pointer { to, constant } = &self.declaration.parameters[index].c else { return None };
         let element = match &**to {
             CType::Array(element, None) => element,
+            CType::Pointer { to, .. } if **to == CType::Scalar("char") && self.names_texts(index) => to,
             CType::Pointer { .. } => return None,
             other => other,
         };

@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::c_type::CType;
+use super::c_type::{CType, Declared};
 use super::explain::{Explainer, explainers};
-use super::syntax::{Declaration, Declared, Header};
+use super::structures::values;
+use super::syntax::{Declaration, Header};
 use super::words::{End, ending, words};
 
 /// Facts about a library that one declaration alone does not have.
@@ -18,18 +19,26 @@ pub(super) struct Facts<'a> {
     free: Option<&'a str>,
     /// Functions that say why another one failed.
     pub(super) explainers: Vec<Explainer<'a>>,
+    /// Structures that callers see as objects with members, not as handles.
+    values: HashSet<String>,
 }
 
 impl<'a> Facts<'a> {
     pub(super) fn new(header: &'a Header) -> Self {
         let made = header.declarations.iter().flat_map(made_by).collect();
+        let values = values(header);
         Facts {
             header,
             made,
             closers: closers(header),
             free: free_function(header),
             explainers: explainers(header),
+            values,
         }
+    }
+
+    pub(super) fn is_value(&self, kind: &str) -> bool {
+        self.values.contains(kind)
     }
 
     pub(super) fn is_made(&self, kind: &str) -> bool {
@@ -78,7 +87,9 @@ pub(super) fn object_of(c: &CType) -> Option<&str> {
 fn made_by(declaration: &Declaration) -> Vec<&str> {
     // What is returned to be read only is not one's own.
     let is_own = matches!(declaration.returns, CType::Pointer { constant: false, .. });
-    let returned = object_of(&declaration.returns).filter(|_| is_own);
+    // Who takes one and gives one makes no first one.
+    let takes = |kind: &str| declaration.parameters.iter().any(|one| object_of(&one.c) == Some(kind));
+    let returned = object_of(&declaration.returns).filter(|kind| is_own && !takes(kind));
     let given = declaration.parameters.iter().filter_map(|parameter| match &parameter.c {
         CType::Pointer { to, .. } => object_of(to),
         _ => None,
@@ -122,7 +133,9 @@ fn free_function(header: &Header) -> Option<&str> {
         let [only] = &declaration.parameters[..] else { return false };
         let takes_memory = matches!(&only.c, CType::Pointer { to, .. }
             if matches!(**to, CType::Void | CType::Scalar("char")));
-        takes_memory && words(&declaration.name).last().is_some_and(|last| last == "free")
+        // `xmlMemFree` is that of another allocator than the library's own.
+        let words = words(&declaration.name);
+        takes_memory && words.len() <= 2 && words.last().is_some_and(|last| last == "free")
     };
     let names = header.declarations.iter().filter(frees).map(|declaration| declaration.name.as_str());
     names.min_by_key(|name| name.len())

@@ -55,6 +55,11 @@ pub(super) fn bytes() -> Value {
     json!({ "type": "string", "cType": { "type": "unsigned char", "isPointer": true } })
 }
 
+/// Texts in a row: `char **`.
+pub(super) fn texts() -> Value {
+    json!({ "type": "array", "cType": { "type": "char", "isPointer": true, "texts": true } })
+}
+
 /// Numbers in a row.
 pub(super) fn array(word: &str) -> Value {
     json!({ "type": "array", "cType": { "type": word, "isPointer": true } })

@@ -35,10 +35,13 @@ fn header(data: &[u8]) {
     };
     // Allocating and freeing a structure is not in the header.
     let is_declared = |name: &String| {
-        !matches!(name.as_str(), "calloc" | "free" | "memcpy") || output.contains(name.as_str())
+        !matches!(name.as_str(), "calloc" | "free" | "memcpy" | "store" | "collected")
+            || output.contains(name.as_str())
     };
-    let described_ones =
-        described.ready.iter().chain(&described.undecided).filter_map(symbol).filter(is_declared);
+    // One function with `...` may be described several times, for several types of what follows.
+    let is_one = |function: &&Value| function.get("fixedParameters").is_none();
+    let described_ones = described.ready.iter().chain(&described.undecided).filter(is_one);
+    let described_ones = described_ones.filter_map(symbol).filter(is_declared);
     let others = described.impossible.iter().map(|(name, _)| name.clone());
     let mut names = HashSet::new();
     for name in described_ones.chain(others) {

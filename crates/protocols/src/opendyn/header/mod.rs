@@ -4,6 +4,7 @@
 mod allocate;
 mod buffers;
 mod c_type;
+mod callbacks;
 mod classify;
 mod comment;
 mod constants;
@@ -20,12 +21,16 @@ mod package;
 mod pairing;
 mod parameter;
 mod preprocess;
+mod relations;
 mod request;
 mod returns;
 mod size_check;
 mod specifier;
 mod status;
+mod structures;
 mod syntax;
+mod variables;
+mod variadic;
 mod words;
 
 pub(in crate::opendyn) use self::classify::has_question;

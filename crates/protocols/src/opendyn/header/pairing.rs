@@ -1,9 +1,9 @@
 //! Which number is the length of which pointer: by their names, by standing side by side, by being the only ones.
 
-use super::c_type::{CType, Types};
+use super::c_type::{CType, Declared, Types};
 use super::guess::Confidence;
-use super::syntax::Declared;
-use super::words::{is_length, words};
+use super::parameter::is_callback;
+use super::words::{is_length, is_plural, is_texts, is_user_data, words};
 
 /// The length of a pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,9 +22,20 @@ pub(super) enum LengthBy {
 }
 
 /// For each parameter its length, if it has one.
-pub(super) fn pairs(parameters: &[Declared], types: &Types) -> Vec<Option<Pair>> {
+pub(super) fn pairs(
+    parameters: &[Declared],
+    types: &Types,
+    is_value: &dyn Fn(&str) -> bool,
+) -> Vec<Option<Pair>> {
     let mut pairing = Pairing {
-        buffers: parameters.iter().map(|one| buffer(&one.c)).collect(),
+        buffers: parameters
+            .iter()
+            .enumerate()
+            .map(|(at, one)| {
+                let is_given_back = is_handed_back(parameters, at);
+                buffer(&one.c).filter(|_| !is_given_back).or_else(|| values(one, is_value))
+            })
+            .collect(),
         lengths: parameters.iter().map(|one| length(one, types)).collect(),
         parameters,
         found: vec![None; parameters.len()],
@@ -59,14 +70,35 @@ fn buffer(c: &CType) -> Option<BufferKind> {
     }
 }
 
+/// `void *user` behind a callback.
+fn is_handed_back(parameters: &[Declared], at: usize) -> bool {
+    let one = &parameters[at];
+    let is_anything = matches!(&one.c, CType::Pointer { to, .. } if **to == CType::Void);
+    let behind = at.checked_sub(1).is_some_and(|before| is_callback(&parameters[before].c));
+    is_anything && (behind || one.name.as_deref().is_some_and(is_user_data))
+}
+
+/// Structures in a row, and lists of texts: only what is named as many.
+fn values(one: &Declared, is_value: &dyn Fn(&str) -> bool) -> Option<BufferKind> {
+    let CType::Pointer { to, .. } = &one.c else { return None };
+    let is_many = match &**to {
+        CType::Opaque(kind) => is_value(kind),
+        CType::Pointer { to, .. } => **to == CType::Scalar("char"),
+        _ => false,
+    };
+    let is_named = one.name.as_deref().is_some_and(|name| is_plural(name) || is_texts(name));
+    (is_many && is_named).then_some(BufferKind::Numbers)
+}
+
 fn length(one: &Declared, types: &Types) -> Option<LengthBy> {
     let is_count = |c: &CType| {
         let word = types.number(c).filter(|_| matches!(c, CType::Scalar(_)));
         word.is_some_and(|word| word.contains("int") || word.contains("long") || word == "unsigned short")
     };
     let named = one.name.as_deref().is_some_and(is_length);
+    let counts = one.name.as_deref().is_some_and(|name| matches!(name, "items" | "frames" | "elements"));
     match &one.c {
-        c if is_count(c) && named => Some(LengthBy::Value),
+        c if is_count(c) && (named || counts) => Some(LengthBy::Value),
         CType::Pointer { to, constant: false } if is_count(to) && named => Some(LengthBy::Pointer),
         _ => None,
     }
@@ -235,7 +267,7 @@ mod tests {
             .iter()
             .map(|(name, c)| Declared { name: (!name.is_empty()).then(|| (*name).to_owned()), c: c.clone() })
             .collect();
-        let found = pairs(&declared, &Types::default());
+        let found = pairs(&declared, &Types::default(), &|_| false);
         let found: Vec<(usize, usize)> = found
             .iter()
             .enumerate()

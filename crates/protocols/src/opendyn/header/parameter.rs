@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::buffers::byte_proposals;
-use super::c_type::CType;
+use super::c_type::{CType, Signature};
 use super::classify::Function;
 use super::comment::allows_null;
 use super::facts::object_of;
@@ -35,6 +35,9 @@ impl Function<'_> {
         {
             return Ok(self.paired_buffer(&paired));
         }
+        if let Some(parameter) = self.edge(index) {
+            return Ok(parameter);
+        }
         let (name, c) = (&self.names[index], &self.declaration.parameters[index].c);
         if let Some(schema) = number(&self.facts.header.types, c, false) {
             return Ok(input(name, schema));
@@ -42,7 +45,7 @@ impl Function<'_> {
         match c {
             CType::Pointer { to, constant } => self.pointer(index, to, *constant),
             CType::Function(_) => Ok(self.callback(index)),
-            CType::Opaque(kind) => Err(format!("it passes the structure `{kind}` by value")),
+            CType::Opaque(kind) => self.structure_by_value(kind).map(|schema| input(name, schema)),
             CType::Other(what) => Err(format!("it uses {what}")),
             CType::Void | CType::Scalar(_) | CType::Enum(_) | CType::Array(..) => {
                 Err(format!("`{name}` has a type that cannot be read"))
@@ -59,6 +62,7 @@ impl Function<'_> {
             CType::Scalar("char") => Ok(self.lone_text(index)),
             CType::Scalar("unsigned char") => Ok(self.lone_bytes(index, constant)),
             CType::Scalar(_) | CType::Enum(_) => Ok(self.lone_number(index, to, constant)),
+            CType::Opaque(kind) if self.facts.is_value(kind) => Ok(self.structure(index, kind, constant)),
             CType::Opaque(kind) => Ok(self.object(index, kind)),
             CType::Array(element, count) => Ok(self.fixed_array(index, element, *count, constant)),
             CType::Void => Ok(self.anything(index)),
@@ -101,6 +105,8 @@ impl Function<'_> {
         };
         if taken && !constant {
             parameter["isOut"] = true.into();
+            parameter["schema"]["default"] = if word == "bool" { false.into() } else { 0.into() };
+            parameter["required"] = false.into();
         }
         let documented = self.direction(name).is_some();
         guess(&mut parameter, if documented { Confidence::High } else { Confidence::Medium }, reason);
@@ -181,12 +187,16 @@ impl Function<'_> {
 
     fn callback(&self, index: usize) -> Value {
         let name = &self.names[index];
+
         if is_row_callback(&self.declaration.parameters[index].c) {
             let c = json!({ "type": "void", "isPointer": true, "callback": "rows" });
             let has_rows = self.names.iter().any(|known| known == "rows");
             let shown = if has_rows { name.as_str() } else { "rows" };
             let mut parameter = output(shown, json!({ "type": "array", "cType": c }));
             guess(&mut parameter, Confidence::High, format!("`{name}` is called with the rows of a result"));
+            return parameter;
+        }
+        if let Some(parameter) = self.collecting(index) {
             return parameter;
         }
         let mut parameter = input(name, null());
@@ -212,6 +222,9 @@ impl Function<'_> {
 
     fn pointer_to_pointer(&self, index: usize, to: &CType, constant: bool) -> Result<Value, String> {
         let name = &self.names[index];
+        if let Some(parameter) = self.text_list(index, to, constant) {
+            return Ok(parameter);
+        }
         match to {
             CType::Function(_) | CType::Other(_) => Err("it takes or gives a function".to_owned()),
             CType::Opaque(kind) if !is_plural(name) && !self.is_ending() => {
@@ -303,6 +316,13 @@ impl Function<'_> {
         let is_first =
             !self.declaration.parameters[..index].iter().any(|one| matches!(one.c, CType::Pointer { .. }));
         let has_size = c.get("size").is_some();
+        // What nobody makes, and is named as a context, is usually left to the library.
+        let kind = c["handle"].as_str().unwrap_or_default();
+        let is_unmade = !kind.is_empty() && !self.facts.is_made(kind) && is_setting(kind);
+        if is_unmade {
+            parameter["schema"]["nullable"] = true.into();
+            return;
+        }
         // Where a library has a context of its own, NULL often stands for it.
         let is_context = matches!(name.as_str(), "ctx" | "context") && self.names.len() > 1;
         if (!is_first || is_context) && !has_size && parameter.get("isOut").is_none() {
@@ -310,11 +330,29 @@ impl Function<'_> {
         }
     }
 
-    fn may_be_null(&self, name: &str) -> bool {
+    pub(super) fn may_be_null(&self, name: &str) -> bool {
         let documentation = &self.declaration.documentation;
         let documented = documentation.parameter(name).is_some_and(|one| allows_null(&one.text, None));
         documented || allows_null(&documentation.whole, Some(name))
     }
+}
+
+/// The function behind a pointer, or one that is passed as if it were a value.
+pub(super) fn signature_of(c: &CType) -> Option<&Signature> {
+    match c {
+        CType::Function(signature) => Some(signature),
+        CType::Pointer { to, .. } => match &**to {
+            CType::Function(signature) => Some(signature),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A kind of object for which libraries have one of their own.
+fn is_setting(kind: &str) -> bool {
+    let kind = kind.to_lowercase();
+    ["context", "ctx", "allocator", "options", "jit_stack"].iter().any(|part| kind.contains(part))
 }
 
 fn null_pointer() -> Value {
@@ -331,14 +369,8 @@ pub(super) fn is_callback(c: &CType) -> bool {
 
 /// `int (*)(void *, int, char **, char **)`
 fn is_row_callback(c: &CType) -> bool {
-    let takes = match c {
-        CType::Function(takes) => takes,
-        CType::Pointer { to, .. } => match &**to {
-            CType::Function(takes) => takes,
-            _ => return false,
-        },
-        _ => return false,
-    };
+    let Some(signature) = signature_of(c) else { return false };
+    let takes: Vec<&CType> = signature.parameters.iter().map(|one| &one.c).collect();
     let is_texts = |c: &CType| {
         matches!(c, CType::Pointer { to, .. }
         if matches!(&**to, CType::Pointer { to, .. } if **to == CType::Scalar("char")))

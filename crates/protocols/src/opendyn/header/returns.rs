@@ -6,6 +6,7 @@ use super::c_type::CType;
 use super::classify::Function;
 use super::forms::{bytes, handle, number, text};
 use super::guess::{Confidence, Proposal, ask, guess};
+use super::structures::structure_schema;
 use super::words::{is_making, words};
 
 /// Names of values that mean success.
@@ -30,7 +31,7 @@ impl Function<'_> {
         }
         match returns {
             CType::Pointer { to, constant } => self.returned_pointer(&mut returned, to, *constant)?,
-            CType::Opaque(kind) => return Err(format!("it passes the structure `{kind}` by value")),
+            CType::Opaque(kind) => returned["schema"] = self.structure_by_value(kind)?,
             CType::Other(what) => return Err(format!("it uses {what}")),
             CType::Function(_) => return Err("it takes or gives a function".to_owned()),
             CType::Void | CType::Scalar(_) | CType::Enum(_) | CType::Array(..) => {
@@ -51,9 +52,21 @@ impl Function<'_> {
             CType::Scalar("char") if constant => returned["schema"] = text(),
             CType::Scalar("char") => self.returned_text(returned),
             CType::Scalar("unsigned char") if constant && self.names_text() => returned["schema"] = text(),
+            CType::Opaque(kind) if self.facts.is_value(kind) => {
+                returned["schema"] = structure_schema(kind, "object", true);
+                guess(
+                    returned,
+                    Confidence::Medium,
+                    format!("it is taken for one `{kind}` that stays with the library"),
+                );
+            }
             CType::Opaque(kind) => self.returned_object(returned, kind),
+            CType::Pointer { to, .. } if **to == CType::Scalar("char") => self.returned_texts(returned),
             CType::Function(_) => return Err("it takes or gives a function".to_owned()),
             CType::Other(what) => return Err(format!("it uses {what}")),
+            CType::Void | CType::Scalar("unsigned char") if self.counter().is_some() => {
+                self.returned_bytes(returned, constant);
+            }
             _ => {
                 returned["schema"] = bytes();
                 let question = "it returns a pointer: to what, how many, who frees it?";
@@ -61,6 +74,38 @@ impl Function<'_> {
             }
         }
         Ok(())
+    }
+
+    /// `void *imagePngPtr(image *im, int *size)`
+    fn returned_bytes(&self, returned: &mut Value, constant: bool) {
+        returned["schema"] = bytes();
+        let c = &mut returned["schema"]["cType"];
+        c["encoding"] = if self.is_of_texts() { "utf8" } else { "base64" }.into();
+        if let Some(counter) = self.counter() {
+            c["lengthFrom"] = self.names[counter].as_str().into();
+        }
+        let free = self
+            .facts
+            .free_for(&self.declaration.documentation.whole)
+            .or(self.is_of_texts().then_some("free"));
+        if let Some(free) = free.filter(|_| !constant) {
+            c["free"] = free.into();
+        }
+        guess(
+            returned,
+            Confidence::Low,
+            "it is taken to return bytes, as many as the length by pointer says",
+        );
+    }
+
+    /// Where the length of what is returned is written.
+    fn counter(&self) -> Option<usize> {
+        (0..self.names.len()).find(|index| self.is_counter(*index) && self.measured_by(*index).is_none())
+    }
+
+    /// Whether the bytes of a function such as `u8_toupper` or `utf8_normalize` are text.
+    pub(super) fn is_of_texts(&self) -> bool {
+        words(&self.declaration.name).first().is_some_and(|first| matches!(first.as_str(), "u8" | "utf8"))
     }
 
     fn names_text(&self) -> bool {
@@ -113,6 +158,9 @@ impl Function<'_> {
     /// Which numbers mean success, where the header says so.
     fn add_success(&self, returned: &mut Value) {
         if let CType::Enum(name) = &self.declaration.returns {
+            if self.returns_amount() {
+                return;
+            }
             let values = self.facts.header.types.enumeration(name).unwrap_or_default();
             let is_good =
                 |(name, value): &(String, i128)| *value == 0 && GOOD.iter().any(|good| name.ends_with(good));

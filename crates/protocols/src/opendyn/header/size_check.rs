@@ -1,62 +1,120 @@
-//! Sizes of structures as the compiler sees them: ours do not know of packed structures or other alignments.
+//! Layouts of structures as the compiler sees them: ours do not know of packed structures or other alignments.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use super::classify::Described;
 use super::preprocess::{HeaderError, compiler_words, include_lines, run};
 use super::request::HeaderRequest;
+use super::structures::named_in;
 
-/// What the message of a failed check begins with; the kind of the structure follows.
-const MARK: &str = "toolmux-size:";
+/// What the message of a failed check begins with; the name of the structure follows.
+const MARK: &str = "toolmux-layout:";
 
-/// Leaves out functions that allocate or read structures whose size the compiler does not confirm.
+/// Leaves out functions that use structures whose size or members the compiler does not confirm.
 pub(super) async fn retain_confirmed(
-    ready: &mut Vec<Value>,
+    described: &mut Described,
     request: &HeaderRequest,
 ) -> Result<(), HeaderError> {
-    let sizes: BTreeMap<String, (String, u64)> = ready.iter().filter_map(claimed).collect();
-    if sizes.is_empty() {
-        return Ok(());
+    let mut source = String::from("#include <stddef.h>\n");
+    source.push_str(&include_lines(request).await?);
+    let assertions = assertions(described);
+    if !assertions.is_empty() {
+        source.push_str(&assertions);
+        let argv = compiler_words(request, &["-fsyntax-only", "-w"]).await?;
+        let (text, error) = run("cc", &argv, source.as_bytes()).await?;
+        let refuted: BTreeSet<String> = error
+            .split(MARK)
+            .skip(1)
+            .filter_map(|rest| rest.split_once(';').map(|(kind, _)| kind.to_owned()))
+            .collect();
+        let all = || described.structures.keys().cloned().chain(claims(described).into_keys());
+        // A fault that is not about a layout says nothing about any of them.
+        let refuted = if text.is_none() && refuted.is_empty() { all().collect() } else { refuted };
+        leave_out(described, &refuted);
     }
-    let mut source = include_lines(request).await?;
-    let assertion = |(kind, (name, size)): (&String, &(String, u64))| {
-        format!("_Static_assert(sizeof({name}) == {size}, \"{MARK}{kind};\");\n")
-    };
-    let assertions: Vec<String> = sizes.iter().map(assertion).collect();
-    source.push_str(&assertions.concat());
-    let argv = compiler_words(request, &["-fsyntax-only", "-w"]).await?;
-    let (text, error) = run("cc", &argv, source.as_bytes()).await?;
-    let is_whole = text.is_some();
-    let is_refuted = |kind: &str| error.contains(&format!("{MARK}{kind};"));
-    let has_other_faults = !is_whole && !sizes.keys().any(|kind| is_refuted(kind));
-    ready.retain(|function| {
-        let kind = claimed(function).map(|(kind, _)| kind).or_else(|| freed(function));
-        kind.is_none_or(|kind| is_whole || (!has_other_faults && !is_refuted(&kind)))
-    });
-    for function in ready {
+    for function in described.ready.iter_mut().chain(&mut described.undecided) {
         if let Some(members) = function.as_object_mut() {
+            members.remove(super::allocate::C_NAME);
+            members.remove(super::allocate::C_SIZE);
+        }
+    }
+    for structure in described.structures.values_mut() {
+        if let Some(members) = structure.as_object_mut() {
             members.remove(super::allocate::C_NAME);
         }
     }
     Ok(())
 }
 
-/// The kind of structure that a function allocates or reads, with its name in C and its size.
-fn claimed(function: &Value) -> Option<(String, (String, u64))> {
-    let name = function[super::allocate::C_NAME].as_str()?.to_owned();
-    let part = match function["symbol"].as_str()? {
-        "calloc" => &function["return"],
-        "memcpy" => &function["parameters"][1],
-        _ => return None,
+/// What the compiler is asked about sizes and members.
+fn assertions(described: &Described) -> String {
+    let mut lines = String::new();
+    let mut add = |kind: &str, condition: String| {
+        // Writing to a text cannot fail.
+        writeln!(lines, "_Static_assert({condition}, \"{MARK}{kind};\");").ok();
     };
-    let size = &function["parameters"].as_array()?.last()?["schema"]["const"];
-    let kind = part["schema"]["cType"]["handle"].as_str()?.to_owned();
-    Some((kind, (name, size.as_u64()?)))
+    for (kind, (name, size)) in claims(described) {
+        add(&kind, format!("sizeof({name}) == {size}"));
+    }
+    for (kind, structure) in &described.structures {
+        let Some(name) = structure[super::allocate::C_NAME].as_str() else { continue };
+        add(kind, format!("sizeof({name}) == {}", structure["size"]));
+        for field in structure["fields"].as_array().into_iter().flatten() {
+            let (member, offset) = (field["name"].as_str().unwrap_or_default(), &field["offset"]);
+            if field.get("bits").is_none() && member != "members" {
+                add(kind, format!("offsetof({name}, {member}) == {offset}"));
+            }
+        }
+    }
+    lines
 }
 
-fn freed(function: &Value) -> Option<String> {
-    let is_freeing = function["symbol"] == "free" && function.get(super::allocate::C_NAME).is_some();
-    let kind = function["parameters"][0]["schema"]["cType"]["handle"].as_str()?;
-    is_freeing.then(|| kind.to_owned())
+/// The structures that functions allocate or read, with their names in C and their sizes.
+fn claims(described: &Described) -> BTreeMap<String, (String, u64)> {
+    let claimed = |function: &Value| {
+        let name = function[super::allocate::C_NAME].as_str()?.to_owned();
+        let size = function[super::allocate::C_SIZE].as_u64()?;
+        Some((kind_of(function)?, (name, size)))
+    };
+    described.ready.iter().filter_map(claimed).collect()
+}
+
+fn kind_of(function: &Value) -> Option<String> {
+    let parameters = function["parameters"].as_array().into_iter().flatten();
+    let mut parts = parameters.chain([&function["return"]]);
+    parts.find_map(|part| part["schema"]["cType"]["handle"].as_str().map(str::to_owned))
+}
+
+/// Removes structures, those that contain them, and functions that use any of these.
+fn leave_out(described: &mut Described, refuted: &BTreeSet<String>) {
+    let mut out = refuted.clone();
+    loop {
+        let uses = |value: &Value| named_in(value).iter().any(|name| out.contains(name));
+        let more: Vec<String> = described
+            .structures
+            .iter()
+            .filter(|(kind, structure)| !out.contains(*kind) && uses(structure))
+            .map(|(kind, _)| kind.clone())
+            .collect();
+        if more.is_empty() {
+            break;
+        }
+        out.extend(more);
+    }
+    let is_good = |function: &Value| {
+        let is_memory = function.get(super::allocate::C_NAME).is_some();
+        let is_refuted = is_memory && kind_of(function).is_some_and(|kind| out.contains(&kind));
+        !is_refuted && !named_in(function).iter().any(|name| out.contains(name))
+    };
+    let why = "the compiler does not confirm the layout of a structure that it uses";
+    let (good, bad): (Vec<Value>, Vec<Value>) = described.ready.drain(..).partition(is_good);
+    described.ready = good;
+    described.undecided.retain(is_good);
+    let declared = bad.iter().filter(|function| function.get(super::allocate::C_NAME).is_none());
+    let named = declared.filter_map(|function| function.get("symbol").unwrap_or(&function["name"]).as_str());
+    described.impossible.extend(named.map(|name| (name.to_owned(), why.to_owned())));
+    described.structures.retain(|kind, _| !out.contains(kind));
 }

@@ -3,6 +3,7 @@
 use tree_sitter::Node;
 
 use super::c_type::{CType, Field, Fields};
+use super::comment::{Documentation, bare_text};
 use super::syntax::Reading;
 
 impl<'a> Reading<'a> {
@@ -55,24 +56,55 @@ impl<'a> Reading<'a> {
             body.named_children(&mut cursor).filter(|child| child.kind() != "comment").collect();
         let mut fields = Fields::default();
         for node in nodes {
-            let mut cursor = node.walk();
-            let has_bits = node.children(&mut cursor).any(|child| child.kind() == "bitfield_clause");
-            if node.kind() != "field_declaration" || has_bits {
+            if node.kind() != "field_declaration" {
                 fields.is_partial = true;
                 continue;
             }
+            let mut cursor = node.walk();
+            let clause = node.children(&mut cursor).find(|child| child.kind() == "bitfield_clause");
+            let bits = match clause.map(|clause| self.bits(clause)) {
+                Some(None) => {
+                    fields.is_partial = true;
+                    continue;
+                }
+                bits => bits.flatten(),
+            };
+            let description = self.comment_beside(node);
             let (base, constant) = (self.base(node), self.is_constant(node));
             let mut cursor = node.walk();
             let declarators: Vec<Node<'a>> = node.children_by_field_name("declarator", &mut cursor).collect();
             if declarators.is_empty() {
-                fields.all.push(Field { name: String::new(), c: base.clone() });
+                fields.all.push(Field { name: String::new(), c: base.clone(), bits, description: None });
             }
             for declarator in declarators {
                 let mut named = self.declarator(declarator, base.clone(), constant);
                 let name = named.name.take().unwrap_or_default();
-                fields.all.push(Field { name, c: named.into_type() });
+                let description = description.clone();
+                fields.all.push(Field { name, c: named.into_type(), bits, description });
             }
         }
         fields
+    }
+
+    /// The number in `: 3`.
+    fn bits(&self, clause: Node<'a>) -> Option<u64> {
+        let text = self.words(clause).trim_start_matches(':');
+        u64::try_from(self.constants.evaluate(text)?).ok().filter(|bits| *bits <= 64)
+    }
+
+    /// The comment on the same line behind a member, or right in front of it.
+    fn comment_beside(&self, node: Node<'a>) -> Option<String> {
+        let row = node.end_position().row;
+        let behind = node.next_sibling().filter(|next| next.start_position().row == row);
+        let is_own = |comment: &Node<'a>| {
+            let first = comment.start_position().row;
+            let is_shared = comment.prev_sibling().is_some_and(|other| other.end_position().row == first);
+            comment.end_position().row + 1 == node.start_position().row && !is_shared
+        };
+        let before = node.prev_sibling().filter(is_own);
+        let beside = behind.into_iter().chain(before).find(|node| node.kind() == "comment")?;
+        Documentation::read(bare_text(self.words(beside)))
+            .map(|read| read.text)
+            .filter(|text| !text.is_empty())
     }
 }

@@ -2,7 +2,7 @@
 
 use tree_sitter::{Node, Parser};
 
-use super::c_type::{CType, Types};
+use super::c_type::{CType, Declared, Signature, Types};
 use super::comment::{Documentation, bare_text};
 use super::constants::Constants;
 use super::preprocess::{HeaderError, Preprocessed};
@@ -20,15 +20,18 @@ pub(super) struct Declaration {
     pub(super) documentation: Documentation,
 }
 
-#[derive(Clone, Debug)]
-pub(super) struct Declared {
-    pub(super) name: Option<String>,
+/// A variable of the library.
+#[derive(Debug)]
+pub(super) struct Variable {
+    pub(super) name: String,
+    pub(super) text: String,
     pub(super) c: CType,
 }
 
 /// Everything that was read.
 pub(super) struct Header {
     pub(super) declarations: Vec<Declaration>,
+    pub(super) variables: Vec<Variable>,
     pub(super) types: Types,
     pub(super) constants: Constants,
 }
@@ -43,6 +46,7 @@ pub(super) fn read_header(preprocessed: &Preprocessed, comments: Comments) -> Re
         types: Types::default(),
         constants: Constants::of_macros(&preprocessed.macros),
         found: Vec::new(),
+        variables: Vec::new(),
         anonymous: 0,
     };
     reading.walk(tree.root_node());
@@ -51,7 +55,8 @@ pub(super) fn read_header(preprocessed: &Preprocessed, comments: Comments) -> Re
         Comments::Before | Comments::After => comments,
     };
     let declarations = documented(reading.found, comments);
-    Ok(Header { declarations, types: reading.types, constants: reading.constants })
+    let (variables, types) = (reading.variables, reading.types);
+    Ok(Header { declarations, variables, types, constants: reading.constants })
 }
 
 /// A declaration with the comments around it.
@@ -107,6 +112,7 @@ pub(super) struct Reading<'a> {
     pub(super) types: Types,
     pub(super) constants: Constants,
     found: Vec<Found>,
+    variables: Vec<Variable>,
     pub(super) anonymous: usize,
 }
 
@@ -125,7 +131,7 @@ impl Named {
     /// The type of it: that of a function where it is one.
     pub(super) fn into_type(self) -> CType {
         match self.parameters {
-            Some((parameters, _)) => CType::Function(parameters.into_iter().map(|one| one.c).collect()),
+            Some((parameters, _)) => CType::Function(Box::new(Signature { returns: self.c, parameters })),
             None => self.c,
         }
     }
@@ -168,8 +174,14 @@ impl<'a> Reading<'a> {
         let declarators: Vec<Node<'a>> = node.children_by_field_name("declarator", &mut cursor).collect();
         for declarator in declarators {
             let named = self.declarator(declarator, base.clone(), self.is_constant(node));
-            let (Some(name), Some((parameters, variadic))) = (named.name, named.parameters) else { continue };
             let text = self.words(node).split_whitespace().collect::<Vec<_>>().join(" ");
+            let Some(name) = named.name else { continue };
+            let Some((parameters, variadic)) = named.parameters else {
+                if self.has_storage(node, &["extern"]) {
+                    self.variables.push(Variable { name, text, c: named.c });
+                }
+                continue;
+            };
             let documentation = Documentation::default();
             let declaration =
                 Declaration { name, text, returns: named.c, parameters, variadic, documentation };
@@ -214,14 +226,12 @@ impl<'a> Reading<'a> {
             }
             "function_declarator" | "abstract_function_declarator" => {
                 let parameters = node.child_by_field_name("parameters").map(|list| self.parameters(list));
-                let types =
-                    parameters.iter().flat_map(|(all, _)| all.iter().map(|one| one.c.clone())).collect();
-                let Some(inner) = inner else {
-                    return Named { name: None, c: CType::Function(types), parameters };
-                };
+                let Some(inner) = inner else { return Named { name: None, c, parameters } };
                 // `(*name)(…)` is a pointer to a function, `name(…)` is one.
                 if inner.kind().contains("parenthesized") && self.words(inner).contains('*') {
-                    return self.declarator(inner, CType::Function(types), false);
+                    let parameters = parameters.map(|(all, _)| all).unwrap_or_default();
+                    let signature = Signature { returns: c, parameters };
+                    return self.declarator(inner, CType::Function(Box::new(signature)), false);
                 }
                 Named { parameters, ..self.declarator(inner, c, constant) }
             }

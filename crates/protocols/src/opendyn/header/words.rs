@@ -163,6 +163,32 @@ pub(super) fn is_plural(name: &str) -> bool {
             && !SINGULAR.contains(&last.as_str()))
 }
 
+/// Whether a pointer to texts of that name is a list of them.
+pub(super) fn is_texts(name: &str) -> bool {
+    let last = words(name).pop().unwrap_or_default();
+    is_plural(name) || matches!(last.as_str(), "argv" | "args" | "atts" | "envp" | "lst" | "slst")
+}
+
+/// Whether a callback stays with an object when the function that takes it has returned.
+pub(super) fn is_registering(function: &str) -> bool {
+    const VERBS: [&str; 13] = [
+        "set",
+        "listen",
+        "register",
+        "on",
+        "handler",
+        "hook",
+        "add",
+        "install",
+        "subscribe",
+        "callback",
+        "cb",
+        "watch",
+        "trace",
+    ];
+    words(function).iter().any(|word| VERBS.contains(&word.as_str()))
+}
+
 /// Whether a pointer of that name is handed back to callbacks and nothing else.
 pub(super) fn is_user_data(name: &str) -> bool {
     const NAMES: [&str; 16] = [

@@ -32,6 +32,9 @@ impl Planner<'_> {
             (None, Kind::String | Kind::Array) => {
                 (parameter.flow != Flow::Out).then_some(Measure::Count(index))
             }
+            (None, Kind::Object) if parameter.form.structure.is_some() => {
+                (parameter.flow != Flow::Out).then_some(Measure::Count(index))
+            }
             (None, Kind::Boolean | Kind::Object) => None,
         };
         if known.is_none() {
@@ -44,7 +47,7 @@ impl Planner<'_> {
     /// How much of a buffer is valid after the call.
     pub(super) fn length(&mut self, form: &Form, place: Place) -> Option<Length> {
         match &form.length_from {
-            None if is_utf8_text(form) => Some(Length::Nul),
+            None if is_utf8_text(form) || form.encoding == Encoding::Json => Some(Length::Nul),
             None | Some(LengthFrom::All) => Some(Length::All),
             Some(LengthFrom::Nul) => Some(Length::Nul),
             Some(LengthFrom::Return) if self.returns_fit() => Some(Length::ReturnIfFits),

@@ -4,6 +4,7 @@
 mod lengths;
 mod parameter;
 mod returns;
+mod structures;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +26,8 @@ pub(super) const ERROR_MESSAGE: &str = "errorMessage";
 /// A document whose functions can be called.
 pub(super) struct Book {
     pub(super) version: String,
+    /// What the library is for.
+    pub(super) about: Option<String>,
     pub(super) functions: Vec<Planned>,
     /// Functions that cannot be called, each with the reason.
     pub(super) unusable: Vec<(String, String)>,
@@ -115,7 +118,10 @@ impl Planned {
             | Carrier::Text
             | Carrier::Bytes(_)
             | Carrier::Rows
-            | Carrier::Fields(_) => None,
+            | Carrier::Structure(_)
+            | Carrier::Structures(_)
+            | Carrier::Texts
+            | Carrier::Json => None,
         })
     }
 
@@ -147,6 +153,7 @@ pub fn check(text: &str) -> Vec<Fault> {
 fn book(document: Document, faults: &mut Faults) -> Book {
     let mut book = Book {
         version: document.version,
+        about: document.about,
         functions: Vec::new(),
         unusable: document.unreadable,
         codes: document.codes,
@@ -194,6 +201,7 @@ impl Planner<'_> {
             description: function.description.clone(),
             function: plan::CFunction {
                 symbol: function.symbol.clone(),
+                variable: function.variable,
                 parameters: Vec::new(),
                 returns,
                 fixed_parameters: function.fixed,

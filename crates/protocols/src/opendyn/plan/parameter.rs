@@ -25,11 +25,23 @@ impl Planner<'_> {
         if let Some(of) = &form.length_of {
             return self.length_of(parameter, of, place, planned);
         }
+        if let Some((of, by)) = &form.edge {
+            let (of, by) = (self.index_of(of, place)?, *by);
+            return Some(Pass::Length { of, scalar: Scalar::UnsignedLong, by });
+        }
         if let Some(tag) = &form.handle {
             return self.handle(parameter, tag, place, planned);
         }
-        if form.callback == Some(Callback::Rows) {
-            return self.rows(parameter, place, planned);
+        match &form.callback {
+            Some(Callback::Rows) => return self.rows(parameter, place, planned),
+            Some(callback) => return self.callback(parameter, callback, place, planned),
+            None => {}
+        }
+        if form.texts {
+            return self.texts(parameter, place, planned);
+        }
+        if let Some(layout) = &form.structure {
+            return self.structures(parameter, layout, place, planned);
         }
         if form.indirect {
             return self.indirect(parameter, place, planned);
@@ -55,10 +67,6 @@ impl Planner<'_> {
     fn buffer(&mut self, parameter: &Parameter, place: Place, planned: &mut Planned) -> Option<Pass> {
         let form = &parameter.form;
         let (element, carrier) = self.pointed(form, place)?;
-        if matches!(carrier, Carrier::Fields(_)) && parameter.flow != Flow::Out {
-            self.reject(place, "a structure with `fields` can only be read", "set `isIn` to false");
-            return None;
-        }
         if let Carrier::One(one) = carrier {
             return self.one(parameter, one, place, planned);
         }
@@ -75,6 +83,11 @@ impl Planner<'_> {
         }
         let terminated = form.kind == Kind::String && form.encoding == Encoding::Utf8;
         let length = self.length(form, place)?;
+        if let Some(object) = &form.kept_by {
+            let of = self.kept_for(parameter, object, place)?;
+            self.input(parameter, carrier, place, planned)?;
+            return Some(Pass::Kept { element, terminated, of });
+        }
         let buffer = Buffer { element, direction: direction(parameter.flow), terminated, size, length };
         self.flows(parameter, carrier, place, planned)?;
         if let Some(output) = planned.outputs.last_mut().filter(|_| length == Length::ReturnIfFits) {
@@ -97,7 +110,7 @@ impl Planner<'_> {
         Some(Pass::Buffer(Buffer { element, direction, terminated: false, size, length: Length::All }))
     }
 
-    fn flows(
+    pub(super) fn flows(
         &mut self,
         parameter: &Parameter,
         carrier: Carrier,
@@ -220,7 +233,7 @@ impl Planner<'_> {
         Some(pass)
     }
 
-    fn input(
+    pub(super) fn input(
         &mut self,
         parameter: &Parameter,
         carrier: Carrier,
@@ -277,7 +290,7 @@ impl Planner<'_> {
     }
 }
 
-fn direction(flow: Flow) -> Direction {
+pub(super) fn direction(flow: Flow) -> Direction {
     match flow {
         Flow::In => Direction::In,
         Flow::Out => Direction::Out,
@@ -285,7 +298,7 @@ fn direction(flow: Flow) -> Direction {
     }
 }
 
-fn output(parameter: &Parameter, carrier: Carrier, nullable: bool) -> Output {
+pub(super) fn output(parameter: &Parameter, carrier: Carrier, nullable: bool) -> Output {
     Output {
         name: Some(parameter.name.clone()),
         description: join(parameter.description.as_deref(), parameter.form.description.as_deref()),
@@ -313,7 +326,10 @@ fn nothing(carrier: &Carrier) -> Vec<u8> {
         | Carrier::Text
         | Carrier::Bytes(_)
         | Carrier::Rows
-        | Carrier::Fields(_) => {
+        | Carrier::Structure(_)
+        | Carrier::Structures(_)
+        | Carrier::Texts
+        | Carrier::Json => {
             // A NULL pointer has no size that could be refused.
             put_bytes(&mut bytes, None).ok();
         }

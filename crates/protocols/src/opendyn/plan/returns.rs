@@ -1,10 +1,10 @@
 //! What a function returns.
 
-use std::sync::Arc;
-
 use toolmux_dylib_host::plan::{CReturn, Length, Pointee, Size};
 use toolmux_dylib_host::scalar::Scalar;
+use toolmux_dylib_host::structure::TextList;
 
+use super::structures::structure_carrier;
 use super::{Output, Place, Planner, Role};
 use crate::opendyn::carrier::{Carrier, Element, is_letter};
 use crate::opendyn::document::{self, Encoding, Form, Kind, LengthFrom, c_word};
@@ -32,6 +32,15 @@ impl Planner<'_> {
         if let Some(tag) = &form.handle {
             self.check_handle(form, Place::Return);
             return Some((CReturn::Handle { tag: tag.clone() }, output(Carrier::Handle(tag.clone()), true)));
+        }
+        if form.texts {
+            let length = self.text_count(form, Place::Return)?;
+            let list = TextList { length, free: form.free.clone() };
+            return Some((CReturn::Texts(list), output(Carrier::Texts, true)));
+        }
+        if let Some(layout) = &form.structure {
+            let carrier = structure_carrier(form, layout);
+            return Some((self.structure_return(form, layout)?, output(carrier, form.pointer)));
         }
         if !form.pointer {
             let Some(scalar) = form.scalar else { return Some((CReturn::Void, None)) };
@@ -63,9 +72,6 @@ impl Planner<'_> {
 
     /// The element type behind a pointer, and how it looks in JSON.
     pub(super) fn pointed(&mut self, form: &Form, place: Place) -> Option<(Scalar, Carrier)> {
-        if let (Some(fields), Kind::Object) = (&form.fields, form.kind) {
-            return Some((Scalar::UnsignedChar, Carrier::Fields(Arc::clone(fields))));
-        }
         let Some(scalar) = form.scalar else {
             if form.kind == Kind::String {
                 return Some((Scalar::UnsignedChar, Carrier::Bytes(form.encoding)));
@@ -77,8 +83,10 @@ impl Planner<'_> {
         let carrier = match form.kind {
             Kind::String if is_letter(scalar) => match (form.encoding, scalar) {
                 (Encoding::Utf8, Scalar::Char) => Carrier::Text,
+                (Encoding::Json, _) => Carrier::Json,
                 (encoding, _) => Carrier::Bytes(encoding),
             },
+            Kind::Array if form.encoding == Encoding::Json && is_letter(scalar) => Carrier::Json,
             Kind::Array => Carrier::Many(self.element(form, scalar, place)?),
             Kind::Boolean | Kind::Integer | Kind::Number | Kind::String | Kind::Object => {
                 Carrier::One(self.element(form, scalar, place)?)
@@ -96,7 +104,7 @@ impl Planner<'_> {
         }
         let element = Element::of(form, scalar);
         if form.kind == Kind::Object {
-            let remedy = "structures and callbacks cannot be passed: leave the function out";
+            let remedy = "add `cType.structure` to a structure";
             self.reject_legal(place, "C has nothing for `object`", remedy);
         } else if element.is_none() {
             let what = format!("`{}` and the C type `{c}` contradict each other", form.kind.word());

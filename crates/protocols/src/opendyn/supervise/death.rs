@@ -71,7 +71,13 @@ fn crash_words(signal: i32, crash: Option<Crash>, function: &CFunction) -> Strin
                 | Pass::Indirect(_)
                 | Pass::Handle { .. }
                 | Pass::NewHandle { .. }
-                | Pass::Rows => "using",
+                | Pass::Rows
+                | Pass::Structures(_)
+                | Pass::StructureValue(_)
+                | Pass::Texts { .. }
+                | Pass::IndirectTexts(_)
+                | Pass::Callback(_)
+                | Pass::Kept { .. } => "using",
             };
             // Writing to a vector of letters cannot fail.
             write!(words, " while {did} parameter {}", parameter.name).ok();

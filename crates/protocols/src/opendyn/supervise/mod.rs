@@ -11,6 +11,6 @@ mod worker_queue;
 
 pub(super) use self::death::Death;
 pub(super) use self::job::{Answered, Job, Rejected};
-pub(super) use self::pool::{Pool, PoolSettings};
+pub(super) use self::pool::{Pool, PoolSettings, WorkerSharing};
 pub use self::worker::become_worker_if_asked;
 pub(super) use self::worker::{ALLOCATOR_KEEPS, Launch, MARK};

@@ -14,6 +14,7 @@ use toolmux_dylib_host::frame::RequestFrame;
 
 use super::answers::{Answers, Read};
 use super::death::Death;
+use super::pool::PoolSettings;
 use super::worker::{Launch, StartError, Worker};
 use super::worker_queue::{Clock, WorkerQueue};
 use crate::opendyn::handles::HandleTable;
@@ -37,11 +38,14 @@ pub(super) struct Supervisor {
     pub(super) idle: Duration,
     /// Deaths within [`COUNTED`] after which the library is given a rest; it never is with 0.
     most_deaths: usize,
+    /// How many in a hundred calls since the first of them must have died.
+    least_share: u64,
     /// A worker with open objects is not idle.
     pub(super) handles: Arc<HandleTable>,
     /// The next worker, loaded before it is needed; ended when this is dropped.
     spare: JoinSet<Result<Worker, StartError>>,
-    deaths: VecDeque<Instant>,
+    /// When, and how many calls had been answered until then.
+    deaths: VecDeque<(Instant, u64)>,
     /// After starts that failed.
     pauses: Backoff,
 }
@@ -57,16 +61,18 @@ pub(super) enum End {
 }
 
 impl Supervisor {
-    pub(super) fn new(
-        worker_queue: Arc<WorkerQueue>,
-        launch: Arc<Launch>,
-        idle: Duration,
-        most_deaths: usize,
-        handles: Arc<HandleTable>,
-    ) -> Self {
-        let (spare, deaths) = (JoinSet::new(), VecDeque::new());
-        let pauses = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
-        Supervisor { worker_queue, launch, idle, most_deaths, handles, spare, deaths, pauses }
+    pub(super) fn new(worker_queue: Arc<WorkerQueue>, launch: Arc<Launch>, settings: &PoolSettings) -> Self {
+        Supervisor {
+            worker_queue,
+            launch,
+            idle: settings.idle,
+            most_deaths: settings.most_deaths,
+            least_share: settings.least_share,
+            handles: Arc::clone(&settings.handles),
+            spare: JoinSet::new(),
+            deaths: VecDeque::new(),
+            pauses: Backoff::new(FIRST_PAUSE, LONGEST_PAUSE),
+        }
     }
 
     pub(super) async fn mind(mut self) {
@@ -94,6 +100,7 @@ impl Supervisor {
     }
 
     fn could_not_start(&mut self, error: &StartError) {
+        self.launch.processes.failed();
         let reason = format!("The library cannot be loaded: {}", error_chain(error));
         self.worker_queue.rest(&reason.into(), self.pauses.next_pause());
     }
@@ -134,13 +141,17 @@ impl Supervisor {
     }
 
     fn count_death(&mut self) {
-        let now = Instant::now();
-        self.deaths.push_back(now);
-        while self.deaths.front().is_some_and(|death| now - *death > COUNTED) {
+        let (now, answered) = (Instant::now(), self.worker_queue.answered());
+        self.launch.processes.failed();
+        self.deaths.push_back((now, answered));
+        while self.deaths.front().is_some_and(|(death, _)| now - *death > COUNTED) {
             self.deaths.pop_front();
         }
-        if self.most_deaths > 0 && self.deaths.len() >= self.most_deaths {
-            let times = self.deaths.len();
+        let times = self.deaths.len();
+        let since = self.deaths.front().map_or(0, |(_, before)| answered - before);
+        // A library that crashes now and then, and answers most calls, goes on.
+        let is_often = times as u64 * 100 >= self.least_share * (times as u64 + since);
+        if self.most_deaths > 0 && times >= self.most_deaths && is_often {
             self.deaths.clear();
             let reason = format!("The library died {times} times within {COUNTED:?} and is paused");
             self.worker_queue.rest(&reason.into(), REST);

@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
 use tokio::time::timeout;
+use toolmux_core::ports::figures::ProcessCounters;
 use toolmux_dylib_host::frame::{AnswerFrame, RequestFrame};
 use toolmux_dylib_host::hello::{Abi, Hello, Ready};
 use toolmux_dylib_host::worker::ARGUMENT;
@@ -36,11 +37,12 @@ pub fn become_worker_if_asked() {
 
 /// What every worker of a library is started with.
 pub(in crate::opendyn) struct Launch {
-    pub(in crate::opendyn) executable: PathBuf,
-    pub(in crate::opendyn) env: BTreeMap<String, String>,
-    pub(in crate::opendyn) hello: Hello,
+    executable: PathBuf,
+    env: BTreeMap<String, String>,
+    pub(super) hello: Hello,
     /// Counts up with every worker, so that handles of earlier ones are known as such.
-    pub(in crate::opendyn) generations: AtomicU32,
+    generations: AtomicU32,
+    pub(super) processes: Arc<ProcessCounters>,
 }
 
 /// A worker that has loaded its library.
@@ -68,12 +70,17 @@ pub(super) enum StartError {
 }
 
 impl Launch {
+    /// For a library none of whose workers was started yet.
+    pub(in crate::opendyn) fn new(executable: PathBuf, env: BTreeMap<String, String>, hello: Hello) -> Self {
+        Launch { executable, env, hello, generations: AtomicU32::new(0), processes: Arc::default() }
+    }
+
     /// Dropping the future ends the worker.
     pub(super) async fn start(&self) -> Result<Worker, StartError> {
         // Taken even by a start that fails: numbers may be left out, but no two workers may share one.
         let generation = self.generations.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut group =
-            ChildGroup::start_worker(&self.executable, ARGUMENT, &self.env).map_err(StartError::Process)?;
+        let group = ChildGroup::start_worker(&self.executable, ARGUMENT, &self.env);
+        let mut group = group.map_err(StartError::Process)?.counted_by(&self.processes);
         let (requests, mut answers) = pipes(&mut group).map_err(StartError::Process)?;
         let mut requests = requests;
         let greeting = self.greet(generation, &mut requests, &mut answers);

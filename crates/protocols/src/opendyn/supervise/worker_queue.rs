@@ -38,6 +38,8 @@ struct State {
     waiting: VecDeque<Waiting>,
     asking: Vec<oneshot::Sender<Greeting>>,
     last_id: u32,
+    /// Calls that were answered.
+    answered: u64,
     /// Since when the oldest job has been running, or nothing has.
     oldest_since: Option<Instant>,
     /// Whether the supervisor's clock is running.
@@ -92,6 +94,11 @@ impl WorkerQueue {
 
     pub(super) fn waiting(&self) -> usize {
         self.lock().waiting.len()
+    }
+
+    /// How many calls were answered.
+    pub(super) fn answered(&self) -> u64 {
+        self.lock().answered
     }
 
     /// What the worker answers, for a caller that waits alone.
@@ -209,6 +216,7 @@ impl WorkerQueue {
         let mut state = self.lock();
         let oldest = state.waiting.pop_front_if(|oldest| oldest.id == id)?;
         state.oldest_since = Some(Instant::now());
+        state.answered += 1;
         drop(state);
         // Before it is sent: the caller may use a handle in the answer at once.
         let answered = oldest.job.settle(answered, generation);

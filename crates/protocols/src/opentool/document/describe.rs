@@ -1,5 +1,5 @@
 //! A document's functions as tools of the catalogue. What the catalogue has no word for (two descriptions
-//! of one parameter, the name of a return, streams, members nobody specified) goes along beside it.
+//! of one parameter, the name of a return, streams, members nobody specified) goes along with it.
 
 use serde_json::{Map, Value, json};
 use toolmux_core::json_text::to_raw;

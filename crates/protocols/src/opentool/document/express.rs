@@ -174,7 +174,7 @@ impl<'a> Express<'a> {
         }
     }
 
-    /// What a reference leads to, with what is said beside it over that.
+    /// What a reference leads to, with the keywords next to it over that.
     fn reference(&mut self, members: &'a Map<String, Value>, reference: &'a str) -> FunctionSchema {
         let target = reference.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
         let mut found = match target {
@@ -246,7 +246,7 @@ impl<'a> Express<'a> {
         merge(typed, part);
     }
 
-    /// `oneOf` and `anyOf`: the only alternative beside null, choices put together, objects laid over each
+    /// `oneOf` and `anyOf`: the only alternative besides null, choices put together, objects laid over each
     /// other, or else the first, with all of them in words.
     fn alternatives(&mut self, members: &'a Map<String, Value>, notes: &mut Notes) -> Option<Typed> {
         let listed = members.get("oneOf").or_else(|| members.get("anyOf"))?.as_array()?;

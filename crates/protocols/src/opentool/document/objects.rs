@@ -117,9 +117,9 @@ pub enum FunctionSchema {
 pub struct Reference {
     /// The name of the schema that is meant.
     pub name: String,
-    /// Said beside the reference, and over what the schema itself says.
+    /// Given next to the reference, and over what the schema itself says.
     pub description: Option<String>,
-    /// Other members beside the reference, which mean nothing.
+    /// Other members next to the reference, which mean nothing.
     pub extra: Map<String, Value>,
 }
 

@@ -297,7 +297,7 @@ pub(super) fn present<'v>(members: &'v Members, name: &str) -> Option<&'v Value>
     members.get(name).filter(|value| !value.is_null())
 }
 
-/// What is left beside the named members.
+/// What is left besides the named members.
 pub(super) fn rest(members: &Members, named: &[&str]) -> Members {
     let other = |(name, value): &(&String, &Value)| !named.contains(&name.as_str()) && !value.is_null();
     members.iter().filter(other).map(|(name, value)| (name.clone(), value.clone())).collect()

@@ -7,7 +7,7 @@ use toolmux_core::ports::source::Listing;
 use toolmux_protocols::SOURCES;
 use toolmux_protocols::registry::AddressTables;
 
-use super::{Found, name, one, prove, source};
+use super::{Found, name, one, probe, source};
 use crate::cli::failure::Failure;
 use crate::config::SourceConfig;
 
@@ -19,12 +19,12 @@ struct Candidate {
 }
 
 /// Asks an address in the words of every protocol it may speak.
-pub(super) async fn probe(url: &str) -> Result<Found, Failure> {
+pub(super) async fn found_at(url: &str) -> Result<Found, Failure> {
     let candidates = candidates(url);
     let mut asked = JoinSet::new();
     for (place, candidate) in candidates.iter().enumerate() {
         let source = of(url, candidate);
-        asked.spawn(async move { Ok((place, prove(&source).await?)) });
+        asked.spawn(async move { Ok((place, probe(&source).await?)) });
     }
     let mut answers = asked.join_all().await.into_iter().collect::<Result<Vec<_>, Failure>>()?;
     answers.sort_by_key(|(place, _)| *place);

@@ -15,7 +15,7 @@ use toolmux_core::sources::Naming;
 use toolmux_protocols::SOURCES;
 use toolmux_protocols::registry::DetectedSource;
 
-pub(super) use self::probe::prove;
+pub(super) use self::probe::probe;
 use self::word::Word;
 pub(super) use self::word::on_path;
 use super::failure::Failure;
@@ -89,7 +89,7 @@ async fn resolve(word: Word, partner: Option<Word>) -> Result<Found, Failure> {
             Ok(of_file(named, kind.kind, detected))
         }
         Word::Clients(file) => imported(named, file),
-        Word::Address(url) => address::probe(&url).await,
+        Word::Address(url) => address::found_at(&url).await,
         Word::Command(argv) => of_command(named, &argv),
         Word::Config(file) => {
             Err(Failure::refused(anyhow::anyhow!("`{}` is a configuration", file.display())))

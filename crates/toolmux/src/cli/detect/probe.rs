@@ -13,7 +13,7 @@ use crate::config::SourceConfig;
 const LISTING_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// What a source lists, or why it does not. A signal ends it early, with what the source started.
-pub(in crate::cli) async fn prove(source: &SourceConfig) -> Result<Result<Listing, Message>, Failure> {
+pub(in crate::cli) async fn probe(source: &SourceConfig) -> Result<Result<Listing, Message>, Failure> {
     let opened = match source.open() {
         Ok(opened) => opened,
         Err(error) => return Ok(Err(Message::public(format!("{error:#}")))),

@@ -158,8 +158,15 @@ fn there(path: &Path) -> Result<PathBuf, Failure> {
         let config = config.is_file().then(|| config.display());
         return Err(failure.hint(NAME_SOMETHING).meaning(config));
     }
-    let failure = Failure::refused(anyhow::anyhow!("there is no `{}`", path.display()));
-    let failure = failure.hint(if path == Path::new(CONFIG) { NO_CONFIG } else { NAME_SOMETHING });
+    let file = path.display();
+    let failure = Failure::refused(anyhow::anyhow!("there is no `{file}`"));
+    let failure = match path.extension() {
+        _ if path == Path::new(CONFIG) => failure.hint(NO_CONFIG),
+        Some(end) if end == "toml" => {
+            failure.hint(format!("`toolmux init {file}` writes a configuration; or {NAME_SOMETHING}"))
+        }
+        _ => failure.hint(NAME_SOMETHING),
+    };
     let address = path.to_str().filter(|word| is_bare_address(word)).map(|word| format!("http://{word}"));
     Err(failure.meaning(address.or_else(|| near_file(path))))
 }

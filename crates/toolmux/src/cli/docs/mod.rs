@@ -52,7 +52,7 @@ impl Docs {
 fn list_lines(wanted: &str, terminal: &Terminal) -> Result<(), Failure> {
     let hits = find(wanted, PAGES);
     if hits.is_empty() {
-        let missing = anyhow::anyhow!("no page has the topic or the words `{wanted}`");
+        let missing = anyhow::anyhow!("no page has this topic or contains these words: `{wanted}`");
         return Err(Failure::refused(missing)
             .hint("`toolmux docs` lists the topics")
             .meaning(nearest(wanted, PAGES.iter().map(|page| page.topic))));

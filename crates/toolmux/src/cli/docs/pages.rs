@@ -30,6 +30,7 @@ pub(super) const PAGES: &[DocPage] = &[
     DocPage { topic: "path-of-a-call", text: include_str!("../../../docs/path-of-a-call.md") },
     DocPage { topic: "performance", text: include_str!("../../../docs/performance.md") },
     DocPage { topic: "production", text: include_str!("../../../docs/production.md") },
+    DocPage { topic: "scale", text: include_str!("../../../docs/scale.md") },
     DocPage { topic: "sdk", text: include_str!("../../../docs/sdk.md") },
     DocPage { topic: "security", text: include_str!("../../../docs/security.md") },
     DocPage { topic: "see-what-happened", text: include_str!("../../../docs/see-what-happened.md") },

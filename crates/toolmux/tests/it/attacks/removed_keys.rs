@@ -191,7 +191,7 @@ fn a_removed_key_does_not_run_its_waiting_calls() {
             .get("/metrics", OPS)
             .1
             .lines()
-            .any(|line| line.contains("running") && line.contains("Shell_wait") && line.ends_with(" 2"))
+            .any(|line| line == "toolmux_calls_waiting{tool=\"Shell.wait\"} 1")
             .then_some(())
     });
     std::fs::remove_file(folder.path().join("started")).expect("it started");

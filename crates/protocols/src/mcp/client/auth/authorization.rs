@@ -173,8 +173,7 @@ impl TokenWanted {
     pub(in crate::mcp) fn read(status: StatusCode, headers: &HeaderMap) -> Option<Self> {
         let mut challenges =
             headers.get_all(header::WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
-        let bearer =
-            challenges.find_map(|challenge| challenge.trim().strip_prefix("Bearer")).unwrap_or_default();
+        let bearer = challenges.find_map(bearer_challenge).unwrap_or_default();
         let insufficient = parameter(bearer, "error").as_deref() == Some("insufficient_scope");
         let why = match status {
             StatusCode::UNAUTHORIZED => Why::Token,
@@ -190,18 +189,47 @@ impl TokenWanted {
     }
 }
 
-/// A parameter of a challenge, quoted or not.
-fn parameter(challenge: &str, name: &str) -> Option<String> {
-    let mut rest = challenge.trim_start();
-    while let Some((key, after)) = rest.split_once('=') {
-        let (value, left) = match after.strip_prefix('"') {
-            Some(quoted) => quoted.split_once('"')?,
-            None => after.split_once(',').unwrap_or((after, "")),
-        };
-        if key.trim_matches([' ', ',']).eq_ignore_ascii_case(name) {
-            return Some(value.trim().to_owned());
+/// The parameters of the first `Bearer` challenge of a header.
+// RFC 9110, 11.6.1: one header may have several challenges, separated by commas as their parameters are, and the name of
+// a scheme has no case.
+fn bearer_challenge(header: &str) -> Option<&str> {
+    let mut start = 0;
+    for item in split_unquoted(header) {
+        let (scheme, _) = item.trim_start().split_once(' ').unwrap_or((item.trim(), ""));
+        if scheme.eq_ignore_ascii_case("Bearer") {
+            return Some(header[start..].trim_start()[scheme.len()..].trim_start());
         }
-        rest = left;
+        start += item.len() + 1;
+    }
+    None
+}
+
+/// The items of a header, at the commas that are not in quotes.
+fn split_unquoted(header: &str) -> impl Iterator<Item = &str> {
+    let (mut quoted, mut escaped) = (false, false);
+    header.split(move |c| {
+        let ends = c == ',' && !quoted;
+        quoted ^= c == '"' && !escaped;
+        escaped = c == '\\' && !escaped && quoted;
+        ends
+    })
+}
+
+/// A parameter of a challenge, quoted or not. Ends at the next challenge of the header.
+fn parameter(challenge: &str, name: &str) -> Option<String> {
+    for item in split_unquoted(challenge).filter(|item| !item.trim().is_empty()) {
+        let (key, value) = item.split_once('=')?;
+        let key = key.trim();
+        // `Basic realm="x"` begins another challenge: a name has no space in it.
+        if key.contains(' ') {
+            return None;
+        }
+        if key.eq_ignore_ascii_case(name) {
+            let value = value.trim();
+            let quoted = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
+            // As it stands: neither addresses nor scopes have characters that are escaped in quotes.
+            return Some(quoted.unwrap_or(value).to_owned());
+        }
     }
     None
 }
@@ -233,5 +261,18 @@ mod tests {
         check(403, r#"Bearer error=insufficient_scope, scope="admin""#, Some((None, &["admin"])));
         check(403, r#"Bearer error="invalid_token""#, None);
         check(404, r#"Bearer scope="x""#, None);
+        check(401, r"Bearer", Some((None, &[])));
+    }
+
+    #[test]
+    fn a_challenge_is_found_in_any_case_and_behind_others() {
+        check(401, r#"bearer scope="x""#, Some((None, &["x"])));
+        check(401, r"BEARER scope=x", Some((None, &["x"])));
+        check(401, r#"Basic realm="a, Bearer b", Bearer scope="x""#, Some((None, &["x"])));
+        check(401, r#"Negotiate, Bearer scope="x", error="y""#, Some((None, &["x"])));
+        check(401, r#"Bearer error="y", Basic realm="x", scope="z""#, Some((None, &[])));
+        check(401, r#"Bearer realm="a\"b", scope="x""#, Some((None, &["x"])));
+        check(401, r#"Bearer, Basic realm="x", scope="z""#, Some((None, &[])));
+        check(401, r#"Bearerly scope="x""#, Some((None, &[])));
     }
 }

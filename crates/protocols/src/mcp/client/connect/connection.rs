@@ -106,7 +106,7 @@ async fn by_command(
     era: EraSetting,
 ) -> Result<(Channel, Greeting), Broken> {
     let start = || {
-        let duplex = stdio::start(name, &place.address, place.max_message).map_err(|error| {
+        let duplex = stdio::start(name, place).map_err(|error| {
             Broken::NotReached(
                 Message::public("The command of the source cannot be started").caused_by(&error),
             )
@@ -140,7 +140,7 @@ async fn by_url(
         return Err(Broken::NotReached(Message::public("The source has no address")));
     };
     let limits = HttpLimits { body_bytes: place.max_message, ..HttpLimits::default() };
-    let client = HttpClient::new(limits).with_tls(tls.clone());
+    let client = HttpClient::new(limits).with_tls(tls.clone()).counted_by(&place.connections);
     let (headers, authorization) = (headers.clone(), authorization.clone());
     let is_protected = authorization.is_some();
     let credentials = ConnectionCredentials { headers: headers.clone(), authorization, token };

@@ -28,7 +28,7 @@ const LARGE: usize = 500;
 /// The same for the bytes of one page.
 const LARGE_BYTES: usize = 256 << 10;
 
-/// Everything a server has: its tools, and what stands beside them, which is left out where each user has a token
+/// Everything a server has: its tools, and what it offers besides them, which is left out where each user has a token
 /// of its own: see [`prompts_and_resources`].
 pub(in crate::mcp) async fn everything(
     connection: &Connection,

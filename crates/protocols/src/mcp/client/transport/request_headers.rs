@@ -24,7 +24,7 @@ pub(in crate::mcp) struct ConnectionCredentials {
 pub(in crate::mcp) struct RequestHeaders {
     /// Of every request.
     base: HeaderMap,
-    /// The server's revision, and the headers that name it beside those of every request.
+    /// The server's revision, and the headers that name it besides those of every request.
     greeted: OnceLock<(Revision, HeaderMap)>,
     session: ArcSwapOption<HeaderValue>,
     /// Has the token that lists are read with, where the server wants one.

@@ -17,7 +17,7 @@ use super::message_channel::MessageChannel;
 use super::outgoing::{Cut, Outgoing};
 use super::stderr::StderrTail;
 use crate::child::{ChildGroup, Program};
-use crate::mcp::client::settings::Address;
+use crate::mcp::client::settings::{Address, ServerAddress};
 use crate::mcp::lines::{Line, Lines};
 
 /// How long a child may take to end after its input was closed, and again after it was asked to.
@@ -27,11 +27,13 @@ const GRACE: Duration = Duration::from_secs(2);
 const WRITTEN_AT_ONCE: usize = 64 << 10;
 
 /// Starts the program. `name` is the source's, for logs.
-pub(in crate::mcp) fn start(name: &str, address: &Address, most: usize) -> std::io::Result<Duplex> {
-    let Address::Command { argv, env, folder, idle, sandbox } = address else {
+pub(in crate::mcp) fn start(name: &str, place: &ServerAddress) -> std::io::Result<Duplex> {
+    let (most, counters) = (place.max_message, &place.processes);
+    let Address::Command { argv, env, folder, idle, sandbox } = &place.address else {
         return Err(std::io::Error::other("there is no command"));
     };
-    let mut group = ChildGroup::start_family(&Program { argv, env, folder, sandbox: sandbox.as_ref() })?;
+    let group = ChildGroup::start_family(&Program { argv, env, folder, sandbox: sandbox.as_ref() });
+    let mut group = group.inspect_err(|_| counters.failed())?.counted_by(counters);
     let (messages, outgoing) = MessageChannel::new();
     let (stderr_tail, stop) = (StderrTail::default(), CancellationToken::new());
     let mut tasks = JoinSet::new();

@@ -25,6 +25,11 @@ pub(in crate::mcp) fn instructions(gateway: &Arc<Gateway>, caller: &Caller) -> S
     for offer in gateway.relays().offers(MCP) {
         let instructions = PromptsAndResources::read(&offer.passthrough).instructions;
         let Some(instructions) = instructions.filter(|_| seen.contains(&*offer.source)) else { continue };
+        // A server of this program begins with the same sentence.
+        let instructions = instructions.strip_prefix(OURS).unwrap_or(&instructions).trim_start();
+        if instructions.is_empty() {
+            continue;
+        }
         let part = match instructions.char_indices().nth(MOST_OF_ONE) {
             Some((end, _)) => format!("\n\n# {}\n{}…", offer.toolkit, &instructions[..end]),
             None => format!("\n\n# {}\n{instructions}", offer.toolkit),

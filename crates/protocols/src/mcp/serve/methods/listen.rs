@@ -7,6 +7,7 @@ use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
+use tokio::sync::watch;
 use toolmux_core::gateway::Gateway;
 use toolmux_core::json_text::{RawJson, raw_of, to_raw};
 use toolmux_core::task::TaskId;
@@ -58,9 +59,10 @@ pub(in crate::mcp) async fn answer(exchange: Exchange) -> Reply {
     filter.task_ids = known_tasks(&exchange, filter.task_ids).await?;
     let id = &exchange.request.id;
     let params = NotificationParams { meta: tag(id), notifications: Some(&filter) };
+    // Before the acknowledgement: what changes after it is told, also when the client reads slowly.
+    let follower = Follower::new(&exchange.gateway, &exchange.peer, &exchange.out);
     exchange.out.notify(SUBSCRIPTION_ACKNOWLEDGED, &raw(&params)).await;
     let (tag, tagged) = (tag(id), raw(&NotificationParams { meta: tag(id), notifications: None }));
-    let follower = Follower { gateway: &exchange.gateway, peer: &exchange.peer, out: &exchange.out };
     let tasks: Vec<TaskId> = filter.task_ids.iter().map(|id| TaskId::new(id)).collect();
     let tasks = async {
         join_all(tasks.iter().map(|task| tasks::tell(&exchange, task, &tag))).await;
@@ -115,7 +117,7 @@ pub(in crate::mcp) async fn follow_all(
         resources_list_changed: true,
         ..Filter::default()
     };
-    let follower = Follower { gateway, peer, out };
+    let follower = Follower::new(gateway, peer, out);
     let nothing = raw_of(&json!({}));
     let notifier = ResourceNotifier { gateway, peer, out, tag: None };
     tokio::select! {
@@ -143,41 +145,122 @@ fn raw(params: &NotificationParams<'_>) -> RawJson {
     to_raw(params).expect("a notification is writable")
 }
 
+/// Tells a client which of its lists changed since this was made.
 struct Follower<'a> {
     gateway: &'a Arc<Gateway>,
     peer: &'a Peer,
     out: &'a Outlet,
+    revision: watch::Receiver<u64>,
+    shown: ShownLists,
 }
 
-impl Follower<'_> {
-    /// Compares what this client would be shown, so that changes elsewhere are not told.
-    async fn follow(&self, filter: &Filter, params: &RawValue) {
-        let mut revision = self.gateway.sources().revision();
+/// What a client would be shown: the first page of its tools, and fingerprints of prompts and resources.
+type ShownLists = (Bytes, u64, u64);
+
+impl<'a> Follower<'a> {
+    fn new(gateway: &'a Arc<Gateway>, peer: &'a Peer, out: &'a Outlet) -> Self {
+        // Before the lists are read: one that changes in between is looked at once more.
+        let mut revision = gateway.sources().revision();
         revision.mark_unchanged();
-        let mut shown = self.shown();
-        while revision.changed().await.is_ok() {
-            let now = self.shown();
+        Follower { gateway, peer, out, revision, shown: shown(gateway, peer) }
+    }
+
+    /// Compares what this client would be shown, so that changes elsewhere are not told.
+    async fn follow(mut self, filter: &Filter, params: &RawValue) {
+        while self.revision.changed().await.is_ok() {
+            let (before, now) = (self.shown, shown(self.gateway, self.peer));
             for (wanted, changed, method) in [
-                (filter.tools_list_changed, shown.0 != now.0, TOOLS_CHANGED),
-                (filter.prompts_list_changed, shown.1 != now.1, PROMPTS_CHANGED),
-                (filter.resources_list_changed, shown.2 != now.2, RESOURCES_CHANGED),
+                (filter.tools_list_changed, before.0 != now.0, TOOLS_CHANGED),
+                (filter.prompts_list_changed, before.1 != now.1, PROMPTS_CHANGED),
+                (filter.resources_list_changed, before.2 != now.2, RESOURCES_CHANGED),
             ] {
                 if wanted && changed {
                     self.out.notify(method, params).await;
                 }
             }
-            shown = now;
+            self.shown = now;
+        }
+    }
+}
+
+fn shown(gateway: &Arc<Gateway>, peer: &Peer) -> ShownLists {
+    let tools = first_page(gateway, peer);
+    let prompts = fingerprint(gateway, |lists| lists.prompts.unwrap_or_default());
+    let resources = fingerprint(gateway, |lists| {
+        let mut all = lists.resources.unwrap_or_default();
+        all.extend(lists.templates.unwrap_or_default());
+        all
+    });
+    (tools, prompts, resources)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use toolmux_core::BoxFuture;
+    use toolmux_core::call::Call;
+    use toolmux_core::gateway::{Credential, Settings};
+    use toolmux_core::memory::MemoryStore;
+    use toolmux_core::outcome::Outcome;
+    use toolmux_core::ports::source::{Listing, Source, SourceError};
+    use toolmux_core::progress::Progress;
+    use toolmux_core::schema::Schema;
+    use toolmux_core::sources::{Mount, Naming};
+    use toolmux_core::tool::Tool;
+
+    use super::*;
+    use crate::mcp::methods::request;
+    use crate::mcp::revision::Revision;
+    use crate::mcp::wire::Capabilities;
+
+    struct OneTool;
+
+    impl Source for OneTool {
+        fn tools(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
+            Box::pin(async { Ok(vec![Tool::new("run", "Runs", Schema::no_parameters())].into()) })
+        }
+
+        fn call<'a>(&'a self, _: &'a Call, _: &'a Progress) -> BoxFuture<'a, Result<Outcome, SourceError>> {
+            Box::pin(std::future::pending())
         }
     }
 
-    fn shown(&self) -> (Bytes, u64, u64) {
-        let tools = first_page(self.gateway, self.peer);
-        let prompts = fingerprint(self.gateway, |lists| lists.prompts.unwrap_or_default());
-        let resources = fingerprint(self.gateway, |lists| {
-            let mut all = lists.resources.unwrap_or_default();
-            all.extend(lists.templates.unwrap_or_default());
-            all
-        });
-        (tools, prompts, resources)
+    #[tokio::test]
+    async fn a_list_that_changes_while_the_acknowledgement_waits_is_told() {
+        let gateway = Gateway::new(Settings::default(), Arc::new(MemoryStore::default()));
+        let caller = gateway.admit(Credential::None, None).expect("anybody is admitted");
+        let peer = Peer {
+            caller,
+            revision: Revision::V2026_07_28,
+            capabilities: Capabilities::default(),
+            session: None,
+        };
+        let params = raw_of(&json!({ "notifications": { "toolsListChanged": true } }));
+        let request = request(&raw_of(&json!(7)), "subscriptions/listen", Some(&params));
+        let (out, mut sent) = Outlet::channel(gateway.memory());
+        let mut fillers = 0;
+        while out.try_send("filler") {
+            fillers += 1;
+        }
+        let session_state = Arc::new(SessionState::default());
+        let answering = answer(Exchange::new(Arc::clone(&gateway), session_state, peer, request, out));
+        tokio::pin!(answering);
+        assert!(futures_util::poll!(&mut answering).is_pending(), "the acknowledgement waits for the reader");
+        gateway.sources().mount(Mount::new("Kit", "Kit", Naming::Prefixed, Arc::new(OneTool)));
+        gateway.sources().settled(Duration::from_secs(10)).await;
+        let reading = async {
+            for _ in 0..fillers {
+                sent.recv().await;
+            }
+            let acknowledged = sent.recv().await.expect("the acknowledgement").text;
+            assert!(acknowledged.contains(SUBSCRIPTION_ACKNOWLEDGED), "{acknowledged}");
+            sent.recv().await.expect("a notification").text
+        };
+        let told = tokio::select! {
+            told = tokio::time::timeout(Duration::from_secs(10), reading) => told.expect("the change is told"),
+            _ = &mut answering => unreachable!("the subscription stays open"),
+        };
+        assert!(told.contains(TOOLS_CHANGED), "{told}");
     }
 }

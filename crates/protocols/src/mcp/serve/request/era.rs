@@ -95,7 +95,7 @@ fn modern_peer(headers: Option<&HeaderMap>, request: &mut RpcRequest, caller: Ca
     Ok(Peer { caller, revision: Revision::MODERN, capabilities, session: None })
 }
 
-/// The version that every request carries, beside the client's capabilities.
+/// The version that every request carries, besides the client's capabilities.
 fn version_of(params: &RequestParams) -> Result<&str, Fault> {
     let meta = &params.meta;
     match (meta.version.as_deref(), &meta.capabilities) {

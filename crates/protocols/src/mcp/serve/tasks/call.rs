@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout_at};
 use toolmux_core::call::Request;
 use toolmux_core::catalog::Entry;
 use toolmux_core::refusal::Refusal;
-use toolmux_core::task::{KEPT, LONGEST_KEPT, TaskId};
+use toolmux_core::task::{LONGEST_KEPT, TaskId};
 use toolmux_core::tool::TaskSupport;
 
 use super::early;
@@ -35,8 +35,8 @@ fn support(entry: &Entry) -> Option<TaskSupport> {
 /// How a call becomes a task.
 #[derive(Clone, Copy)]
 pub(in crate::mcp) enum Plan {
-    /// The client asked for a task, to be kept for so long.
-    Asked(Duration),
+    /// The client asked for a task, to be kept for so long if it said.
+    Asked(Option<Duration>),
     /// The client takes one if the call is not quick.
     IfSlow,
 }
@@ -50,9 +50,7 @@ impl Plan {
     ) -> Result<Option<Plan>, Fault> {
         let revision = exchange.peer.revision;
         let plan = match &params.task {
-            Some(task) if revision.has_tasks() => {
-                Some(Plan::Asked(task.ttl.map_or(KEPT, Duration::from_millis)))
-            }
+            Some(task) if revision.has_tasks() => Some(Plan::Asked(task.ttl.map(Duration::from_millis))),
             _ if revision.is_modern() && exchange.peer.capabilities.takes_tasks() => Some(Plan::IfSlow),
             _ => None,
         };
@@ -82,7 +80,7 @@ pub(in crate::mcp) async fn call(exchange: &Exchange, mut request: Request, plan
     let findable = request.id.is_some();
     let keep = match plan {
         Plan::Asked(keep) => keep,
-        Plan::IfSlow => KEPT,
+        Plan::IfSlow => None,
     };
     let id = match exchange.gateway.tasks().submit(&peer.caller, request, keep).await {
         Ok(id) => id,

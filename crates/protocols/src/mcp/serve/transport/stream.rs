@@ -49,7 +49,7 @@ impl Answering {
                 let first = event(&message.text);
                 self.stream(first)
             }
-            () = tokio::time::sleep(EARLY), if self.takes_streams => {
+            () = early(), if self.takes_streams => {
                 self.stream(Bytes::from_static(sse::KEEP_ALIVE))
             }
         }
@@ -120,6 +120,11 @@ impl Flow {
         };
         Some((Ok(piece), self))
     }
+}
+
+/// The timer is made when this is first polled, which is when the reply is not there at once.
+async fn early() {
+    tokio::time::sleep(EARLY).await;
 }
 
 async fn next(messages: &mut Option<mpsc::Receiver<Queued>>) -> Option<Queued> {

@@ -1,0 +1,1 @@
+UPDATE holders SET idle = $2 WHERE id = $1
