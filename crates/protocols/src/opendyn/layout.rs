@@ -145,7 +145,7 @@ impl Layout {
                     }
                     FieldType::Letters => leaves.push((offset, Scalar::Char)),
                     FieldType::Text | FieldType::Elements { .. } => {
-                        leaves.push((offset, Scalar::UnsignedLong))
+                        leaves.push((offset, Scalar::UnsignedLong));
                     }
                 }
             }

@@ -87,7 +87,7 @@ impl Libraries {
     pub(crate) fn description(&self, tool: &str) -> String {
         let catalog = self.gateway.catalog();
         let found = catalog.every().find(|entry| &*entry.tool.name == tool);
-        found.expect("it is there").tool.description.to_string()
+        found.expect("it is there").tool.description.clone()
     }
 
     /// Tools that are not served, with the reason.

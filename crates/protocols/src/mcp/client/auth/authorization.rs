@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn a_challenge_is_found_in_any_case_and_behind_others() {
         check(401, r#"bearer scope="x""#, Some((None, &["x"])));
-        check(401, r#"BEARER scope=x"#, Some((None, &["x"])));
+        check(401, r"BEARER scope=x", Some((None, &["x"])));
         check(401, r#"Basic realm="a, Bearer b", Bearer scope="x""#, Some((None, &["x"])));
         check(401, r#"Negotiate, Bearer scope="x", error="y""#, Some((None, &["x"])));
         check(401, r#"Bearer error="y", Basic realm="x", scope="z""#, Some((None, &[])));
