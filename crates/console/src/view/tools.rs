@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use toolmux_core::catalog::{Entry, Unserved, UnservedCause};
-use toolmux_core::metrics::{CallCounts, ToolCallCounts};
+use toolmux_core::metrics::{CallSnapshot, ToolCallCounts};
 
 use crate::invisible::shortened;
 use crate::operator::Operator;
@@ -78,7 +78,7 @@ impl ToolFilter {
         }
     }
 
-    fn fits(&self, entry: &Entry, counts: &CallCounts) -> bool {
+    fn fits(&self, entry: &Entry, counts: &CallSnapshot) -> bool {
         let only = match self.only.as_deref() {
             Some("read_only") => entry.hints.read_only == Some(true),
             Some("destructive") => entry.hints.destructive == Some(true),
@@ -124,7 +124,7 @@ pub(crate) fn tools(operator: &Operator, filter: &ToolFilter) -> ToolList {
 }
 
 /// What was counted of a tool, all its versions together.
-pub(super) fn counted(counts: &CallCounts, entry: &Entry) -> Option<ToolCallCounts> {
+pub(super) fn counted(counts: &CallSnapshot, entry: &Entry) -> Option<ToolCallCounts> {
     counts.of_tool(&entry.id.toolkit, &entry.id.tool)
 }
 
@@ -133,7 +133,7 @@ fn pages(fitting: usize, filter: &ToolFilter) -> (usize, usize) {
     (pages, (filter.page.min(pages) - 1) * filter.limit)
 }
 
-fn row(entry: &Entry, counts: &CallCounts) -> ToolRow {
+fn row(entry: &Entry, counts: &CallSnapshot) -> ToolRow {
     let counted = counted(counts, entry);
     let calls = counted.as_ref().map_or(0, |c| c.returned + c.failed + c.refused);
     let first = entry.tool.description.trim().split("\n\n").next().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! All metrics of a server at one moment: what was counted, and what its parts say of themselves.
 
 use super::Gateway;
-use crate::metrics::{CallCounts, CallTotals, MetricFamily, MetricsFormat, NumberSample};
+use crate::metrics::{CallSnapshot, CallTotals, MetricFamily, MetricsFormat, NumberSample};
 use crate::ports::figures::StoreFigures;
 
 impl Gateway {
@@ -28,8 +28,8 @@ impl Gateway {
     }
 
     /// What was counted of calls until now, by tool. Its cost is bounded by `limits.metrics_tools`.
-    pub fn call_counts(&self) -> CallCounts {
-        CallCounts::new(self.receipts.metrics())
+    pub fn call_counts(&self) -> CallSnapshot {
+        CallSnapshot::new(self.receipts.metrics())
     }
 
     /// What was counted of all calls until now. Its cost is linear in the number of tools.

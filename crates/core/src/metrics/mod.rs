@@ -4,16 +4,16 @@
 //! else. All else is counted where it happens, by atomic counters, or asked for when somebody reads the metrics.
 
 mod busiest;
+mod call_snapshot;
 mod calls;
 mod counters;
-mod counts;
 mod exposition;
 mod family;
 mod histogram;
 
+pub use self::call_snapshot::{CallSnapshot, CallTotals, ToolCallCounts};
 pub(crate) use self::calls::{CallMetrics, CallResult, MeasuredCall};
 pub use self::counters::{ExportedSignal, Metrics};
-pub use self::counts::{CallCounts, CallTotals, ToolCallCounts};
 pub use self::exposition::MetricsFormat;
 pub use self::family::{
     HistogramSample, MetricExemplar, MetricFamily, MetricLabels, MetricSamples, NumberSample,

@@ -5,7 +5,7 @@ use super::histogram::{DurationHistogram, cumulative};
 
 /// What was counted of calls until one moment.
 #[derive(Clone, Debug)]
-pub struct CallCounts(CallMetrics);
+pub struct CallSnapshot(CallMetrics);
 
 /// What was counted of all calls since the start.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -41,9 +41,9 @@ pub struct ToolCallCounts {
     pub seconds: f64,
 }
 
-impl CallCounts {
+impl CallSnapshot {
     pub(crate) fn new(metrics: CallMetrics) -> Self {
-        CallCounts(metrics)
+        CallSnapshot(metrics)
     }
 
     /// Of one tool, such as `Math.pow`; none before its first call, nor for a tool that is counted with others because
