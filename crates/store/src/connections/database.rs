@@ -2,11 +2,13 @@
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use arc_swap::ArcSwap;
-use sqlx::Row;
 use sqlx::any::install_default_drivers;
+use sqlx::{AnyPool, Row};
+use tokio::time::sleep;
+use toolmux_core::backoff::Backoff;
 use toolmux_core::message::Message;
 use toolmux_core::ports::store::{Notifiers, StoreError};
 
@@ -20,9 +22,13 @@ use crate::engines::engine::Engine;
 use crate::engines::file::{FileLost, OpenFile};
 use crate::engines::migrations;
 use crate::engines::presence::Presence;
+use crate::engines::sqlite;
 use crate::open::StoreOpenError;
 use crate::settings::StoreSettings;
 use crate::sql::sql;
+
+/// How long servers that start at once on one file give way to each other.
+const START_TURN: Duration = Duration::from_secs(10);
 
 /// The number of one claim of this server, the column `turn`. Ids of tasks stand among those of calls with 0, which is no
 /// claim.
@@ -51,6 +57,22 @@ pub(crate) struct Database {
     offset: AtomicI64,
 }
 
+/// Runs what is kept in the database. SQLite answers at once that it is locked, whatever its timeout, where waiting could
+/// keep two that start together waiting for each other.
+async fn prepare(engine: &Engine, write: &AnyPool) -> Result<(), sqlx::Error> {
+    let begin = Instant::now();
+    for statement in engine.prepare {
+        let mut backoff = Backoff::new(Duration::from_millis(1), Duration::from_millis(50));
+        while let Err(error) = sqlx::query(*statement).execute(write).await {
+            if !sqlite::is_locked(&error) || begin.elapsed() > START_TURN {
+                return Err(error);
+            }
+            sleep(backoff.next_pause()).await;
+        }
+    }
+    Ok(())
+}
+
 impl Database {
     pub(crate) async fn open(
         url: &str,
@@ -64,9 +86,7 @@ impl Database {
             options.connect(hosts.url()).await.map_err(StoreOpenError::Connect)
         };
         let write = connect(engine.writers).await?;
-        for statement in engine.prepare {
-            sqlx::query(*statement).execute(&write).await.map_err(StoreOpenError::Connect)?;
-        }
+        prepare(engine, &write).await.map_err(StoreOpenError::Connect)?;
         migrations::run(engine, &write).await.map_err(StoreOpenError::Migrate)?;
         let read = connect(engine.readers).await?;
         // From here on a connection never makes a file: one that appears where ours was removed would be empty, and

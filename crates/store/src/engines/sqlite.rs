@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::Row;
+use sqlx::error::DatabaseError;
 use sqlx::sqlite::SqliteConnectOptions;
 use tokio::time::sleep;
 use toolmux_core::BoxFuture;
@@ -62,18 +63,28 @@ pub(crate) const SQLITE: Engine = Engine {
     watch,
 };
 
+/// SQLite's `SQLITE_BUSY`, the code of a file that is locked.
+const BUSY: u32 = 5;
+
+/// Another connection has the lock.
+pub(crate) fn is_locked(error: &sqlx::Error) -> bool {
+    error.as_database_error().and_then(DatabaseError::code).is_some_and(|code| primary(&code) == BUSY)
+}
+
+/// The lowest byte is the code, the rest says more about it.
+fn primary(code: &str) -> u32 {
+    code.parse::<u32>().unwrap_or_default() & 0xff
+}
+
 /// A file that is locked, read-only, broken or cannot be opened, a disk that is full or fails.
 fn fails_all(code: &str) -> bool {
-    const BUSY: u32 = 5;
     const READ_ONLY: u32 = 8;
     const IO_ERROR: u32 = 10;
     const CORRUPT: u32 = 11;
     const FULL: u32 = 13;
     const CANNOT_OPEN: u32 = 14;
     const NOT_A_DATABASE: u32 = 26;
-    // The lowest byte is the code, the rest says more about it.
-    let code = code.parse::<u32>().unwrap_or_default() & 0xff;
-    [BUSY, READ_ONLY, IO_ERROR, CORRUPT, FULL, CANNOT_OPEN, NOT_A_DATABASE].contains(&code)
+    [BUSY, READ_ONLY, IO_ERROR, CORRUPT, FULL, CANNOT_OPEN, NOT_A_DATABASE].contains(&primary(code))
 }
 
 /// A database in memory has none.
