@@ -39,6 +39,8 @@ const AT_ONCE: usize = 2;
 pub(crate) const SUITES: &[Suite] = &[
     // The longest first.
     mcp::CONFORMANCE,
+    openapi::SUITE,
+    console::SUITE,
     opentool::SUITE,
     oxp::SDK,
     oxp::FUZZ,
@@ -46,10 +48,8 @@ pub(crate) const SUITES: &[Suite] = &[
     mcp::WORLD,
     mcp::RUST_SDK,
     model::SUITE,
-    openapi::SUITE,
     rest::SUITE,
     packaging::SUITE,
-    console::SUITE,
     telemetry::SUITE,
 ];
 
